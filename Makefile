@@ -1,0 +1,87 @@
+# Tabella. `make up` runs the suite, `make test` tests it, `make help` lists the rest.
+MODE ?= release
+B     = build/$(MODE)
+GEN   = build/gen
+
+SAN_asan = -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN_tsan = -fsanitize=thread
+OPT_release = -O2
+OPT_asan = -O1
+OPT_tsan = -O1
+WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
+CWARN  = -Wstrict-prototypes -Wmissing-prototypes
+HARDEN = $(if $(filter release,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \
+         -fno-omit-frame-pointer -fPIE
+PKGS   = libpq openblas
+override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
+override BASEFLAGS += -g $(OPT_$(MODE)) -ffp-contract=off -pthread $(HARDEN) $(SAN_$(MODE)) -MMD -MP
+override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN)
+override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti
+LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
+LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lcrypto \
+           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lm
+
+# ---- what is where ------------------------------------------------------------------------
+SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))
+PROTOS   := $(wildcard proto/*.proto)
+GENH     := $(PROTOS:proto/%.proto=$(GEN)/proto/%.pb-c.h)
+ENGINE_C := $(shell find services/inference/engine -name '*.c' -not -path '*/tests/*')
+COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*.c)) \
+            $(patsubst %.cc,$(B)/%.o,$(wildcard common/*.cc)) \
+            $(PROTOS:proto/%.proto=$(B)/gen/%.pb-c.o)
+TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
+TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
+
+.PHONY: all build unit test up down bench deps help clean fuzz
+.SECONDARY:
+all: build
+
+-include $(wildcard */module.mk)   # gateway/module.mk, tools/module.mk, tests/module.mk add their targets
+
+build: $(SERVICES:%=$(B)/bin/%) $(EXTRA_BUILD)
+
+# ---- generated contracts --------------------------------------------------------------------
+$(GEN)/proto/%.pb-c.h $(GEN)/proto/%.pb-c.c: proto/%.proto
+	@mkdir -p $(GEN) && protoc-c --c_out=$(GEN) $<
+$(B)/gen/%.pb-c.o: $(GEN)/proto/%.pb-c.c $(GENH)
+	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(filter-out $(WARN) $(CWARN),$(CFLAGS)) -c $< -o $@
+
+# ---- objects, libraries, programs -----------------------------------------------------------
+$(B)/%.o: %.c | $(GENH)
+	@mkdir -p $(@D) && echo "  cc $<" && $(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_$(subst /,_,$*)) -c $< -o $@
+$(B)/%.o: %.cc | $(GENH)
+	@mkdir -p $(@D) && echo "  c++ $<" && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+$(B)/libcommon.a: $(COMMON_O)
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+$(B)/libengine.a: $(ENGINE_C:%.c=$(B)/%.o)
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+
+.SECONDEXPANSION:
+objs = $(patsubst %.c,$(B)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
+# services/NAME's own objects without its main: what its tests link
+body = $(filter-out %/main.o,$(call objs,$(1)))
+engine_of = $(if $(filter services/inference% tools% tests%,$(1)),$(B)/libengine.a)
+
+$(SERVICES:%=$(B)/bin/%): $(B)/bin/%: $$(call objs,services/$$*) $$(call engine_of,services/$$*) $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+define TEST_PROGRAM
+$(B)/test/$(subst /,-,$(1)): $$(call objs,$(1)) $(if $(filter services/inference/engine%,$(1)),,$(if $(filter services/%,$(1)),$$(call body,$(patsubst %/tests,%,$(1))))) $(call engine_of,$(1)) $(B)/libcommon.a
+	@mkdir -p $$(@D) && echo "  ld $$@" && $$(CC) $$(LDFLAGS) $$^ -lcriterion $$(LDLIBS) -o $$@
+endef
+$(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
+
+# ---- what a person types --------------------------------------------------------------------
+deps:
+	@tools/install-deps
+unit: $(TESTS)
+	@tests/run-unit $(TESTS)
+test: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) build MODE=release
+	@tests/run-all
+clean:
+	rm -rf build
+help:
+	@sed -n 's/^## //p' Makefile */module.mk
+
+-include $(shell find build -name '*.d' 2>/dev/null)

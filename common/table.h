@@ -1,0 +1,85 @@
+/* A table in columns: the one form that tables have in memory and on the wire (proto/table.proto).
+ *
+ * A column is laid out in one of two ways:
+ *
+ *   TAB_NUMBERS  num[rows]   every cell is a JSON number that a double holds exactly as written
+ *                            (shortest round trip), or null; null is NaN (NaN is no legal input)
+ *   TAB_CODED    code[rows]  index into the column's dictionary of distinct cells, TAB_NULL for null
+ *                level i     its bytes are text[end[i-1] .. end[i]) (end[-1] = 0), its kind kind[i]:
+ *                            a text, a boolean ("true"/"false") or a number kept by its digits
+ *
+ * A mixed column, a column with one number that a double cannot hold, and a column of booleans are coded.
+ * Levels are distinct as pairs (kind, bytes), in order of first appearance. Text is UTF-8.
+ * Tables are read-only once built; all memory belongs to the arena they were built in. */
+#ifndef TAB_TABLE_H
+#define TAB_TABLE_H
+
+#include "common/arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TAB_NULL UINT32_MAX
+
+typedef enum { TAB_NUMBERS, TAB_CODED } tab_layout;
+typedef enum { TAB_CELL_NULL, TAB_CELL_NUMBER, TAB_CELL_TEXT, TAB_CELL_BOOL } tab_cell_kind;
+
+typedef struct {
+    tab_str name; /* as supplied; may be empty or repeated */
+    tab_layout layout;
+    const double *num;    /* (rows) TAB_NUMBERS only */
+    const uint32_t *code; /* (rows) TAB_CODED only */
+    const char *text;     /* the levels' bytes, end to end */
+    const uint32_t *end;  /* (levels) */
+    const uint8_t *kind;  /* (levels) a tab_cell_kind, never TAB_CELL_NULL */
+    size_t levels;
+} tab_column;
+
+typedef struct {
+    tab_str id;
+    size_t rows, cols;
+    const tab_column *col; /* (cols) */
+} tab_table;
+
+static inline tab_str tab_level(const tab_column *c, size_t i)
+{
+    uint32_t from = i == 0 ? 0 : c->end[i - 1];
+    return (tab_str){ c->text + from, c->end[i] - from };
+}
+
+/* One cell, for the places that read few of them. */
+typedef struct {
+    tab_cell_kind kind;
+    double num;   /* TAB_NUMBERS cells, and coded numbers as parsed by strtod */
+    tab_str text; /* coded cells: the level's bytes; TAB_NUMBERS: empty */
+} tab_cell;
+
+tab_cell tab_cell_at(const tab_column *c, size_t row);
+
+/* How a column is addressed: its name, or "c{index}" when the name is empty or repeated in the table.
+ * The text lives in the arena (or is the name itself). */
+tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
+
+/* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"); returns its length.
+ * buf holds at least 32 bytes. x is finite. */
+size_t tab_number_text(double x, char *buf);
+
+bool tab_table_equal(const tab_table *a, const tab_table *b); /* same ids, names, cells */
+
+/* Builds one column cell by cell in row order; grows as cells come, and turns from numbers to codes by
+ * itself. Not thread-safe. After the arena is full every call is harmless and finish returns false. */
+typedef struct tab_builder tab_builder;
+tab_builder *tab_builder_new(tab_arena *a, tab_str name);
+void tab_builder_null(tab_builder *b);
+void tab_builder_number(tab_builder *b, double x);               /* finite */
+void tab_builder_number_text(tab_builder *b, tab_str digits);    /* kept by its digits: coded */
+void tab_builder_text(tab_builder *b, tab_str s);
+void tab_builder_bool(tab_builder *b, bool x);
+size_t tab_builder_rows(const tab_builder *b);
+bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+#include "common/table.h"
+
+#include <criterion/criterion.h>
+
+Test(builder, keeps_numbers_as_doubles_until_something_else_comes)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_builder *b = tab_builder_new(a, TAB_S("x"));
+    tab_builder_number(b, 1.5);
+    tab_builder_null(b);
+    tab_column numbers, mixed;
+    tab_builder *m = tab_builder_new(a, TAB_S("y"));
+    tab_builder_number(m, 0.1);
+    tab_builder_text(m, TAB_S("0.1"));
+    tab_builder_bool(m, true);
+    tab_builder_null(m);
+    tab_builder_number_text(m, TAB_S("9007199254740993"));
+    tab_builder_number(m, 0.1);
+    cr_assert(tab_builder_finish(b, &numbers));
+    cr_assert(tab_builder_finish(m, &mixed));
+
+    cr_expect(numbers.layout == TAB_NUMBERS);
+    cr_expect(tab_cell_at(&numbers, 0).num == 1.5);
+    cr_expect(tab_cell_at(&numbers, 1).kind == TAB_CELL_NULL);
+
+    cr_expect(mixed.layout == TAB_CODED);
+    cr_expect_eq(mixed.levels, 4, "the number 0.1 and the text \"0.1\" are two levels");
+    cr_expect(tab_cell_at(&mixed, 0).kind == TAB_CELL_NUMBER && tab_cell_at(&mixed, 0).num == 0.1);
+    cr_expect(tab_cell_at(&mixed, 1).kind == TAB_CELL_TEXT);
+    cr_expect(tab_cell_at(&mixed, 2).kind == TAB_CELL_BOOL);
+    cr_expect(tab_cell_at(&mixed, 3).kind == TAB_CELL_NULL);
+    cr_expect(tab_str_eq(tab_cell_at(&mixed, 4).text, TAB_S("9007199254740993")));
+    cr_expect_eq(mixed.code[5], mixed.code[0]);
+}
+
+Test(builder, says_no_when_the_arena_is_full)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(20000);
+    tab_builder *b = tab_builder_new(a, TAB_S("x"));
+    for (int i = 0; i < 100000; i++)
+        tab_builder_number(b, i);
+    tab_column c;
+    cr_expect(!tab_builder_finish(b, &c));
+}
+
+Test(column, with_an_empty_or_repeated_name_is_addressed_by_position)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    tab_column cols[] = { { .name = TAB_S("x") }, { .name = TAB_S("") }, { .name = TAB_S("y") }, { .name = TAB_S("y") } };
+    tab_table t = { TAB_S("t"), 0, 4, cols };
+    cr_expect(tab_str_eq(tab_column_address(a, &t, 0), TAB_S("x")));
+    cr_expect(tab_str_eq(tab_column_address(a, &t, 1), TAB_S("c1")));
+    cr_expect(tab_str_eq(tab_column_address(a, &t, 3), TAB_S("c3")));
+}
+
+Test(number_text, is_the_shortest_that_reads_back)
+{
+    static const struct { double x; const char *want; } cases[] = {
+        { 1, "1" }, { 0.1, "0.1" }, { -2.5, "-2.5" }, { 1e300, "1e+300" }, { 123456789, "123456789" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char buf[32];
+        size_t n = tab_number_text(cases[i].x, buf);
+        cr_expect(tab_str_eq((tab_str){ buf, n }, tab_str_of(cases[i].want)), "%.*s", (int)n, buf);
+    }
+}

@@ -1,0 +1,50 @@
+/* What the columns of a table are: role, type, personal data, and the parsed view of their values that
+ * every later stage of the engine works on. Names are never read. */
+#ifndef TAB_PROFILE_H
+#define TAB_PROFILE_H
+
+#include "services/inference/engine/engine.h"
+
+typedef enum { TAB_CATEGORICAL, TAB_NUMERIC, TAB_DATETIME, TAB_TEXT, TAB_BOOLEAN } tab_type;
+
+/* One column, profiled. Arrays live in the engine's arena. */
+typedef struct {
+    size_t index;
+    const tab_column *column;
+    tab_type type;
+    double type_confidence;
+    int role; /* index into tab_role_names[] (profile/roles.h) */
+    double role_confidence;
+    bool pii;
+    double pii_confidence;
+    bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
+    double missing;   /* nulls / rows; 0 for a table without rows */
+    size_t present, distinct;
+
+    /* The values as a machine sees them. A cell that is null, or foreign to the column's type ("?",
+     * "N/A" in a column of numbers), is NaN in `number` and TAB_NULL in `code`.
+     *   number  (rows) TAB_NUMERIC: the number, affixes read through; TAB_DATETIME: seconds since
+     *           1970-01-01 UTC; TAB_BOOLEAN: 0 or 1; NULL for other types
+     *   code    (rows) the value as a category: an index 0..levels-1 of the cell's distinct values in
+     *           order of first appearance. NULL for TAB_NUMERIC and TAB_DATETIME columns that are laid
+     *           out as TAB_NUMBERS
+     *   level   (levels) text of each level, trimmed; views into the table or the arena */
+    const double *number;
+    const uint32_t *code;
+    const tab_str *level;
+    size_t levels;
+    int decimals; /* numeric: largest number of decimals seen (0: integers) */
+} tab_column_profile;
+
+typedef struct {
+    const tab_table *table;
+    tab_column_profile *col; /* (table->cols) */
+    /* Sector posterior, filled by sector/: (TAB_SECTORS) probabilities, or NULL */
+    const double *sector;
+} tab_profile;
+
+tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,
+                             tab_error *err) TAB_CHECKED;
+
+const char *tab_type_name(tab_type t); /* "categorical", ... */
+#endif
