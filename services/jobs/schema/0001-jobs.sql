@@ -1,0 +1,166 @@
+-- Jobs, endpoints and what belongs to them. The endpoint's row and its mutating job's row live here side by
+-- side, so that "job done" and "endpoint moved" are one transaction.
+--
+-- Every table is bound to an organization by forced row-level security; a worker that looks for the next
+-- job of any organization, and the sweeper, say so with tabella.scope = 'worker' for that one transaction.
+
+CREATE TABLE jobs.job (
+    org_id        text NOT NULL,
+    job_id        text NOT NULL,
+    seq           bigint GENERATED ALWAYS AS IDENTITY,
+    kind          text NOT NULL CHECK (kind IN ('run', 'create', 'refresh', 'upgrade', 'generate', 'batch', 'sync')),
+    processing    text NOT NULL DEFAULT 'realtime' CHECK (processing IN ('realtime', 'batch')),
+    status        text NOT NULL DEFAULT 'queued'
+                  CHECK (status IN ('queued', 'running', 'done', 'failed', 'cancelled', 'expired')),
+    attempt       integer NOT NULL DEFAULT 0,    -- rises with each lease: the fence
+    tries         integer NOT NULL DEFAULT 0,    -- leases that ended without an answer: the budget
+    lease_until   timestamptz,
+    ready_at      timestamptz NOT NULL DEFAULT now(),
+    due_at        timestamptz,                   -- batch: end of the completion window
+    progress      smallint NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 100),
+    phase         text NOT NULL DEFAULT '',
+    label         text NOT NULL DEFAULT '',
+    endpoint_id   text NOT NULL DEFAULT '',
+    endpoint      text NOT NULL DEFAULT '',
+    report_id     text NOT NULL DEFAULT '',
+    run_id        text NOT NULL DEFAULT '',
+    error         text NOT NULL DEFAULT '',
+    request       bytea NOT NULL DEFAULT '',     -- the message that submitted it, less its tables
+    staged        bytea,                         -- endpoint jobs: all that is left to do is to mint and commit
+    result        bytea,                         -- JobResult
+    plan          text NOT NULL DEFAULT '',
+    batch_cap     integer NOT NULL DEFAULT 1,
+    key_id        text NOT NULL DEFAULT '',
+    surface       text NOT NULL DEFAULT 'api',
+    request_id    text NOT NULL DEFAULT '',
+    cells         bigint NOT NULL DEFAULT 0,
+    output_at_api boolean NOT NULL DEFAULT false,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    updated_at    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (org_id, job_id),
+    CHECK (status <> 'running' OR lease_until IS NOT NULL)
+);
+CREATE INDEX job_newest ON jobs.job (org_id, seq DESC);
+CREATE INDEX job_open ON jobs.job (status, ready_at, seq) WHERE status IN ('queued', 'running');
+-- One mutating job an endpoint, decided by the index and by nothing else.
+CREATE UNIQUE INDEX job_mutating ON jobs.job (org_id, endpoint_id)
+    WHERE endpoint_id <> '' AND status IN ('queued', 'running');
+
+-- queued -> running -> done | failed;  queued | running -> cancelled | expired;  running -> queued (lease lost)
+CREATE FUNCTION jobs.check_transition() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.status = OLD.status THEN
+        RETURN NEW;
+    END IF;
+    IF NOT ((OLD.status = 'queued' AND NEW.status IN ('running', 'cancelled', 'expired', 'failed'))
+         OR (OLD.status = 'running' AND NEW.status IN ('queued', 'done', 'failed', 'cancelled', 'expired'))) THEN
+        RAISE EXCEPTION 'job % cannot go from % to %', OLD.job_id, OLD.status, NEW.status
+            USING ERRCODE = 'restrict_violation';
+    END IF;
+    NEW.updated_at := now();
+    RETURN NEW;
+END $$;
+CREATE TRIGGER transition BEFORE UPDATE OF status ON jobs.job
+    FOR EACH ROW EXECUTE FUNCTION jobs.check_transition();
+
+CREATE TABLE jobs.log (
+    org_id text NOT NULL,
+    job_id text NOT NULL,
+    n      bigint GENERATED ALWAYS AS IDENTITY,
+    at     timestamptz NOT NULL DEFAULT now(),
+    line   text NOT NULL,
+    PRIMARY KEY (org_id, job_id, n)
+);
+
+-- Rows of a large or batch run, and inline tables of a creation, until the job ends.
+CREATE TABLE jobs.spool (
+    org_id text NOT NULL,
+    job_id text NOT NULL,
+    n      integer NOT NULL,                     -- which table
+    part   integer NOT NULL,
+    data   bytea NOT NULL,
+    PRIMARY KEY (org_id, job_id, n, part)
+);
+ALTER TABLE jobs.spool ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- Bundles: of a finished run until expires_at; of an endpoint (expires_at null) while it serves that state.
+CREATE TABLE jobs.output (
+    org_id     text NOT NULL,
+    job_id     text NOT NULL,
+    part       integer NOT NULL,
+    data       bytea NOT NULL,
+    expires_at timestamptz,
+    PRIMARY KEY (org_id, job_id, part)
+);
+ALTER TABLE jobs.output ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE INDEX output_expiry ON jobs.output (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE jobs.endpoint (
+    org_id          text NOT NULL,
+    endpoint_id     text NOT NULL,
+    seq             bigint GENERATED ALWAYS AS IDENTITY,
+    name            text NOT NULL,
+    status          text NOT NULL DEFAULT 'creating' CHECK (status IN ('creating', 'live')),
+    base            text NOT NULL,
+    calls           bigint NOT NULL DEFAULT 0,
+    config_revision bigint NOT NULL DEFAULT 1,
+    data_revision   bigint NOT NULL DEFAULT 1,
+    state_version   bigint NOT NULL DEFAULT 1,
+    body            bytea NOT NULL,              -- the Endpoint message: what no statement here looks at
+    create_job      text NOT NULL,
+    output_job      text NOT NULL DEFAULT '',    -- whose output is the endpoint's bundle
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    deleted_at      timestamptz,
+    PRIMARY KEY (org_id, endpoint_id)
+);
+CREATE UNIQUE INDEX endpoint_name ON jobs.endpoint (org_id, name) WHERE deleted_at IS NULL;
+CREATE INDEX endpoint_newest ON jobs.endpoint (org_id, seq DESC) WHERE deleted_at IS NULL;
+
+-- Every version of every fragment; the endpoint's body names the current ones.
+CREATE TABLE jobs.prompt (
+    org_id      text NOT NULL,
+    endpoint_id text NOT NULL,
+    prompt_id   text NOT NULL,
+    version     integer NOT NULL,
+    name        text NOT NULL,
+    body        text NOT NULL,
+    at          timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (org_id, endpoint_id, prompt_id, version)
+);
+
+-- The operation log: never row data.
+CREATE TABLE jobs.endpoint_log (
+    org_id      text NOT NULL,
+    endpoint_id text NOT NULL,
+    n           bigint GENERATED ALWAYS AS IDENTITY,
+    at          timestamptz NOT NULL DEFAULT now(),
+    event       text NOT NULL,
+    job_id      text NOT NULL DEFAULT '',
+    actor       text NOT NULL DEFAULT '',
+    message     text NOT NULL DEFAULT '',
+    PRIMARY KEY (org_id, endpoint_id, n)
+);
+
+-- Calls to other services that must happen although the daemon dies first: pins to release.
+CREATE TABLE jobs.chore (
+    org_id   text NOT NULL,
+    n        bigint GENERATED ALWAYS AS IDENTITY,
+    kind     text NOT NULL CHECK (kind IN ('release')),
+    endpoint_id text NOT NULL,
+    dataset  text NOT NULL,
+    snapshot text NOT NULL DEFAULT '',
+    after    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (org_id, n)
+);
+
+DO $$
+DECLARE t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['job', 'log', 'spool', 'output', 'endpoint', 'prompt', 'endpoint_log', 'chore'] LOOP
+        EXECUTE format('ALTER TABLE jobs.%I ENABLE ROW LEVEL SECURITY', t);
+        EXECUTE format('ALTER TABLE jobs.%I FORCE ROW LEVEL SECURITY', t);
+        EXECUTE format('CREATE POLICY org ON jobs.%I USING (org_id = current_setting(''tabella.org'', true)
+                        OR current_setting(''tabella.scope'', true) = ''worker'')', t);
+    END LOOP;
+END $$;
