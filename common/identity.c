@@ -1,0 +1,153 @@
+#include "common/identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { SIGNATURE_HEX = 2 * crypto_auth_hmacsha256_BYTES };
+
+/* A field is one word: visible ASCII, at least one character. */
+static bool word(tab_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~')
+            return false;
+    return s.n > 0;
+}
+
+/* The next word of *text, which moves behind it; false at the end. */
+static bool next_word(tab_str *text, tab_str *ret)
+{
+    const char *space = text->n == 0 ? NULL : memchr(text->p, ' ', text->n);
+    size_t n = space == NULL ? text->n : (size_t)(space - text->p);
+    *ret = (tab_str){ text->p, n };
+    size_t skip = n + (space != NULL);
+    text->p += skip;
+    text->n -= skip;
+    return word(*ret);
+}
+
+static bool next_number(tab_str *text, uint64_t most, uint64_t *ret)
+{
+    tab_str w;
+    uint64_t x = 0;
+    if (!next_word(text, &w) || w.n > 20)
+        return false;
+    for (size_t i = 0; i < w.n; i++) {
+        if (w.p[i] < '0' || w.p[i] > '9' || __builtin_mul_overflow(x, 10, &x) ||
+            __builtin_add_overflow(x, (uint64_t)(w.p[i] - '0'), &x))
+            return false;
+    }
+    *ret = x;
+    return x <= most;
+}
+
+static bool next_u32(tab_str *text, uint32_t *ret)
+{
+    uint64_t x;
+    if (!next_number(text, UINT32_MAX, &x))
+        return false;
+    *ret = (uint32_t)x;
+    return true;
+}
+
+static bool next_copy(tab_str *text, char *buf, size_t size)
+{
+    tab_str w;
+    if (!next_word(text, &w) || w.n >= size)
+        return false;
+    memcpy(buf, w.p, w.n);
+    buf[w.n] = '\0';
+    return true;
+}
+
+size_t tab_grant_write(const tab_grant *g, char *buf, size_t size)
+{
+    if (!word(tab_str_of(g->org)) || !word(tab_str_of(g->key)) || !word(tab_str_of(g->plan)))
+        return 0;
+    int n =
+        snprintf(buf, size, "%s %s %u %s %u %u %u %" PRIu64 " %u %u %" PRIu64, g->org, g->key,
+                 g->scopes, g->plan, g->key_rpm, g->org_rpm, g->endpoint_rpm, g->cells_per_minute,
+                 g->endpoint_concurrency, g->batch_concurrency, g->version);
+    return n < 0 || (size_t)n >= size ? 0 : (size_t)n;
+}
+
+static bool grant_words(tab_str *text, tab_grant *g)
+{
+    return next_copy(text, g->org, sizeof g->org) && next_copy(text, g->key, sizeof g->key) &&
+           next_u32(text, &g->scopes) && next_copy(text, g->plan, sizeof g->plan) &&
+           next_u32(text, &g->key_rpm) && next_u32(text, &g->org_rpm) &&
+           next_u32(text, &g->endpoint_rpm) &&
+           next_number(text, UINT64_MAX, &g->cells_per_minute) &&
+           next_u32(text, &g->endpoint_concurrency) && next_u32(text, &g->batch_concurrency) &&
+           next_number(text, UINT64_MAX, &g->version);
+}
+
+bool tab_grant_read(tab_str text, tab_grant *ret)
+{
+    tab_grant g;
+    bool ends_in_space = text.n > 0 && text.p[text.n - 1] == ' ';
+    if (ends_in_space || !grant_words(&text, &g) || text.n != 0)
+        return false;
+    *ret = g;
+    return true;
+}
+
+bool tab_identity_key_set(tab_identity_key *k, tab_str secret)
+{
+    if (secret.n < 32)
+        return false;
+    crypto_auth_hmacsha256_init(&k->start, (const unsigned char *)secret.p, secret.n);
+    return true;
+}
+
+static void signature(const tab_identity_key *k, const char *p, size_t n,
+                      char hex[SIGNATURE_HEX + 1])
+{
+    unsigned char mac[crypto_auth_hmacsha256_BYTES];
+    crypto_auth_hmacsha256_state s = k->start;
+    crypto_auth_hmacsha256_update(&s, (const unsigned char *)p, n);
+    crypto_auth_hmacsha256_final(&s, mac);
+    sodium_bin2hex(hex, SIGNATURE_HEX + 1, mac, sizeof mac);
+}
+
+size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char *buf, size_t size)
+{
+    char grant[TAB_GRANT_TEXT];
+    if (tab_grant_write(&id->grant, grant, sizeof grant) == 0 || !word(id->request_id) ||
+        !word(id->route) || !word(id->path) || !word(id->state))
+        return 0;
+    int n = snprintf(buf, size, "v1 %" PRId64 " %.*s %.*s %.*s %.*s %s ", id->time_ms,
+                     TAB_STR(id->request_id), TAB_STR(id->route), TAB_STR(id->path),
+                     TAB_STR(id->state), grant);
+    if (n < 0 || (size_t)n + SIGNATURE_HEX >= size)
+        return 0;
+    signature(k, buf, (size_t)n, buf + n);
+    return (size_t)n + SIGNATURE_HEX;
+}
+
+bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_ms,
+                         tab_identity *ret)
+{
+    char want[SIGNATURE_HEX + 1];
+    if (header.n <= SIGNATURE_HEX || header.n >= TAB_IDENTITY_TEXT)
+        return false;
+    tab_str text = { header.p, header.n - SIGNATURE_HEX };
+    signature(k, text.p, text.n, want);
+    if (sodium_memcmp(want, header.p + text.n, SIGNATURE_HEX) != 0)
+        return false;
+
+    tab_identity id;
+    tab_str version;
+    uint64_t time_ms;
+    if (!next_word(&text, &version) || !tab_str_eq(version, TAB_S("v1")) ||
+        !next_number(&text, INT64_MAX, &time_ms) || !next_word(&text, &id.request_id) ||
+        !next_word(&text, &id.route) || !next_word(&text, &id.path) ||
+        !next_word(&text, &id.state) || !grant_words(&text, &id.grant) || text.n != 0)
+        return false;
+    id.time_ms = (int64_t)time_ms;
+    int64_t age = now_ms - id.time_ms;
+    if (age > TAB_IDENTITY_SKEW_MS || age < -TAB_IDENTITY_SKEW_MS)
+        return false;
+    *ret = id;
+    return true;
+}
