@@ -9,12 +9,14 @@ CREATE TABLE jobs.job (
     job_id        text NOT NULL,
     seq           bigint GENERATED ALWAYS AS IDENTITY,
     kind          text NOT NULL CHECK (kind IN ('run', 'create', 'refresh', 'upgrade', 'generate', 'batch', 'sync')),
+    work          text NOT NULL CHECK (work IN ('run', 'create', 'refresh', 'upgrade', 'generate', 'sync')),
     processing    text NOT NULL DEFAULT 'realtime' CHECK (processing IN ('realtime', 'batch')),
     status        text NOT NULL DEFAULT 'queued'
                   CHECK (status IN ('queued', 'running', 'done', 'failed', 'cancelled', 'expired')),
     attempt       integer NOT NULL DEFAULT 0,    -- rises with each lease: the fence
     tries         integer NOT NULL DEFAULT 0,    -- leases that ended without an answer: the budget
     lease_until   timestamptz,
+    started_at    timestamptz,                   -- of the present lease
     ready_at      timestamptz NOT NULL DEFAULT now(),
     due_at        timestamptz,                   -- batch: end of the completion window
     progress      smallint NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 100),
@@ -62,6 +64,29 @@ BEGIN
 END $$;
 CREATE TRIGGER transition BEFORE UPDATE OF status ON jobs.job
     FOR EACH ROW EXECUTE FUNCTION jobs.check_transition();
+
+-- The next job for a worker: realtime before batch, then the organization that has the least running, then
+-- the oldest. Taken one claim at a time, so that a batch cap cannot be overrun by two claims that count together.
+CREATE FUNCTION jobs.claim(lease interval) RETURNS SETOF jobs.job LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('jobs.claim'));
+    RETURN QUERY
+    WITH running AS (
+        SELECT r.org_id, count(*) AS n, count(*) FILTER (WHERE r.processing = 'batch') AS batch
+        FROM jobs.job r WHERE r.status = 'running' GROUP BY r.org_id
+    ), next AS (
+        SELECT j.org_id, j.job_id FROM jobs.job j LEFT JOIN running USING (org_id)
+        WHERE j.status = 'queued' AND j.ready_at <= clock_timestamp()
+          AND (j.due_at IS NULL OR j.due_at > clock_timestamp())
+          AND (j.processing = 'realtime' OR coalesce(running.batch, 0) < j.batch_cap)
+        ORDER BY j.processing = 'batch', coalesce(running.n, 0), j.seq
+        FOR UPDATE OF j SKIP LOCKED LIMIT 1
+    )
+    UPDATE jobs.job t SET status = 'running', attempt = t.attempt + 1, tries = t.tries + 1,
+           lease_until = clock_timestamp() + lease, started_at = clock_timestamp(), progress = 0, phase = 'starting'
+    FROM next WHERE t.org_id = next.org_id AND t.job_id = next.job_id
+    RETURNING t.*;
+END $$;
 
 CREATE TABLE jobs.log (
     org_id text NOT NULL,

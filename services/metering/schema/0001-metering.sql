@@ -38,12 +38,11 @@ CREATE TABLE metering.total (
     PRIMARY KEY (org_id, day, op, surface, key_id, endpoint_id, endpoint, model)
 );
 
--- What the owner of an organization set, and the plan last seen with it (alerts need it between calls).
+-- An organization's plan and settings as keys last told them: what counts while keys is away.
 CREATE TABLE metering.account (
-    org_id        text PRIMARY KEY,
-    plan          text NOT NULL,
-    add_usage     boolean NOT NULL DEFAULT false,
-    spend_cap_usd numeric(14, 2) CHECK (spend_cap_usd >= 0)
+    org_id text PRIMARY KEY,
+    org    bytea NOT NULL,                       -- keys' Org message
+    at     timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE metering.alert (
@@ -62,4 +61,28 @@ BEGIN
         EXECUTE format('ALTER TABLE metering.%I FORCE ROW LEVEL SECURITY', t);
         EXECUTE format('CREATE POLICY org ON metering.%I USING (org_id = current_setting(''tabella.org'', true))', t);
     END LOOP;
+END $$;
+
+-- Counts one event, once. False: it was counted before. Called with the organization set.
+CREATE FUNCTION metering.count_event(p_org text, p_event text, p_at timestamptz, p_op text[], p_cells bigint[],
+    p_milli bigint[], p_surface text, p_key text, p_endpoint_id text, p_endpoint text, p_model text, p_tables bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_at timestamptz := least(p_at, clock_timestamp());   -- a producer's fast clock opens no window early
+    i int;
+BEGIN
+    INSERT INTO metering.event VALUES (p_org, p_event, v_at) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    FOR i IN 1 .. coalesce(array_length(p_op, 1), 0) LOOP
+        INSERT INTO metering.line VALUES (p_org, p_event, i, v_at, p_op[i], p_cells[i], p_milli[i]);
+        INSERT INTO metering.total AS t VALUES (p_org, (v_at AT TIME ZONE 'UTC')::date, p_op[i], p_surface, p_key,
+            p_endpoint_id, p_endpoint, p_model, p_cells[i], p_milli[i], CASE WHEN i = 1 THEN p_tables ELSE 0 END,
+            CASE WHEN i = 1 THEN 1 ELSE 0 END)
+        ON CONFLICT (org_id, day, op, surface, key_id, endpoint_id, endpoint, model) DO UPDATE SET
+            cells = t.cells + excluded.cells, milli = t.milli + excluded.milli,
+            tables = t.tables + excluded.tables, requests = t.requests + excluded.requests;
+    END LOOP;
+    RETURN true;
 END $$;

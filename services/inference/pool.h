@@ -1,0 +1,19 @@
+/* Threads that passes borrow. The engine makes none of its own: it hands loops to `parallel_for`, and the
+ * pool runs their turns on its helpers and on the calling thread.
+ *
+ *   batch: [ next index ........ n ]   taken one at a time by whoever is free; the caller takes part, so a
+ *   loop ends even when every helper is busy, and a loop inside a loop cannot deadlock. Waiting sleeps. */
+#ifndef TAB_INFERENCE_POOL_H
+#define TAB_INFERENCE_POOL_H
+
+#include "common/base.h"
+
+typedef struct tab_pool tab_pool;
+tab_pool *tab_pool_new(size_t helpers); /* 0 is fine: every loop is the caller's */
+void tab_pool_free(tab_pool *p);        /* no loop may be running */
+TAB_DEFINE_AUTO(tab_pool)
+
+/* The shape of tab_engine.parallel_for; `pool` is a tab_pool. Returns when all n calls have returned. */
+void tab_pool_for(void *pool, size_t n, void (*fn)(void *ctx, size_t i), void *ctx);
+
+#endif

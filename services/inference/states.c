@@ -1,0 +1,240 @@
+#include "services/inference/states.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* absent -> FITTING -> READY -> (evicted) freed when nobody borrows it
+ *                  \-> FAILED  freed when the last who waited has read the error */
+typedef enum { FITTING, READY, FAILED } phase;
+
+typedef struct tab_loan entry;
+struct tab_loan {
+    entry *older, *newer; /* order of use; linked while in the cache */
+    phase phase;
+    bool linked;
+    size_t users; /* borrowers and waiters */
+    void *state;
+    size_t bytes;
+    tab_error error;
+    size_t key_n;
+    char key[];
+};
+
+struct tab_states {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    entry *oldest, *newest;
+    size_t budget;
+    void (*free_state)(void *state);
+    tab_states_figures fig;
+};
+
+tab_states *tab_states_new(size_t budget_bytes, void (*free_state)(void *state))
+{
+    tab_states *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->budget = budget_bytes;
+    s->free_state = free_state;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    return s;
+}
+
+static void link_newest(tab_states *s, entry *e)
+{
+    e->newer = NULL;
+    e->older = s->newest;
+    *(s->newest != NULL ? &s->newest->newer : &s->oldest) = e;
+    s->newest = e;
+    e->linked = true;
+}
+
+static void unlink_entry(tab_states *s, entry *e)
+{
+    *(e->older != NULL ? &e->older->newer : &s->oldest) = e->newer;
+    *(e->newer != NULL ? &e->newer->older : &s->newest) = e->older;
+    e->linked = false;
+}
+
+static void entry_drop(tab_states *s, entry *e)
+{
+    if (e->state != NULL)
+        s->free_state(e->state);
+    free(e);
+}
+
+/* Takes e out of the cache; its memory goes when nobody uses it. */
+static void evict(tab_states *s, entry *e)
+{
+    unlink_entry(s, e);
+    s->fig.count--;
+    s->fig.bytes -= e->bytes;
+    if (e->users == 0)
+        entry_drop(s, e);
+}
+
+void tab_states_free(tab_states *s)
+{
+    if (s == NULL)
+        return;
+    while (s->oldest != NULL) {
+        entry *e = s->oldest;
+        unlink_entry(s, e);
+        entry_drop(s, e);
+    }
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+static entry *find(tab_states *s, tab_str key)
+{
+    for (entry *e = s->newest; e != NULL; e = e->older)
+        if (e->key_n == key.n && memcmp(e->key, key.p, key.n) == 0)
+            return e;
+    return NULL;
+}
+
+/* Waits until e is no longer FITTING. False when the caller gave up. */
+static bool wait_for(tab_states *s, entry *e, const atomic_bool *cancel)
+{
+    while (e->phase == FITTING) {
+        if (cancel != NULL && *cancel)
+            return false;
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += 100000000;
+        if (t.tv_nsec >= 1000000000) {
+            t.tv_nsec -= 1000000000;
+            t.tv_sec++;
+        }
+        pthread_cond_timedwait(&s->changed, &s->lock, &t);
+    }
+    return true;
+}
+
+static void release(tab_states *s, entry *e)
+{
+    if (--e->users == 0 && !e->linked)
+        entry_drop(s, e);
+}
+
+tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void *arg,
+                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm,
+                           tab_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key);
+    if (e != NULL) {
+        e->users++;
+        bool warm = e->phase == READY;
+        *(warm ? &s->fig.hits : &s->fig.joined) += 1;
+        bool there = wait_for(s, e, cancel);
+        if (there && e->phase == READY) {
+            if (e->linked) {
+                unlink_entry(s, e);
+                link_newest(s, e);
+            }
+            *ret = e;
+            *ret_warm = warm;
+            pthread_mutex_unlock(&s->lock);
+            return TAB_OK;
+        }
+        tab_error failed = e->error;
+        release(s, e);
+        pthread_mutex_unlock(&s->lock);
+        if (!there)
+            return tab_fail(err, TAB_CANCELLED, "", "the call ended before its endpoint was ready");
+        return tab_fail(err, failed.status, failed.param, "%s", failed.message);
+    }
+
+    e = calloc(1, sizeof *e + key.n);
+    if (e == NULL) {
+        pthread_mutex_unlock(&s->lock);
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    e->key_n = key.n;
+    memcpy(e->key, key.p, key.n);
+    e->users = 1;
+    e->phase = FITTING;
+    link_newest(s, e);
+    s->fig.count++;
+    s->fig.misses++;
+    pthread_mutex_unlock(&s->lock);
+
+    void *state = NULL;
+    size_t bytes = 0;
+    tab_error why = { 0 };
+    tab_status st = fit(arg, &state, &bytes, &why);
+
+    pthread_mutex_lock(&s->lock);
+    if (st != TAB_OK) {
+        e->phase = FAILED;
+        e->error = why;
+        e->error.status = st;
+        if (e->linked)
+            unlink_entry(s, e), s->fig.count--;
+        pthread_cond_broadcast(&s->changed);
+        release(s, e);
+        pthread_mutex_unlock(&s->lock);
+        return tab_fail(err, st, why.param, "%s", why.message);
+    }
+    e->state = state;
+    e->phase = READY;
+    if (e->linked) {
+        e->bytes = bytes;
+        s->fig.bytes += bytes;
+        /* Room for it: the least recently used out first, never the new one, never what is being fitted. */
+        for (entry *o = s->oldest, *next; o != NULL && s->fig.bytes > s->budget; o = next) {
+            next = o->newer;
+            if (o != e && o->phase == READY) {
+                s->fig.evicted++;
+                evict(s, o);
+            }
+        }
+    }
+    pthread_cond_broadcast(&s->changed);
+    *ret = e;
+    *ret_warm = false;
+    pthread_mutex_unlock(&s->lock);
+    return TAB_OK;
+}
+
+void *tab_loan_state(const tab_loan *loan)
+{
+    return loan->state;
+}
+
+void tab_states_give(tab_states *s, tab_loan *loan)
+{
+    if (loan == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    release(s, loan);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void tab_states_drop(tab_states *s, tab_str prefix)
+{
+    pthread_mutex_lock(&s->lock);
+    for (entry *e = s->oldest, *next; e != NULL; e = next) {
+        next = e->newer;
+        if (e->phase == READY && e->key_n >= prefix.n && memcmp(e->key, prefix.p, prefix.n) == 0)
+            evict(s, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+tab_states_figures tab_states_look(tab_states *s)
+{
+    pthread_mutex_lock(&s->lock);
+    tab_states_figures f = s->fig;
+    pthread_mutex_unlock(&s->lock);
+    return f;
+}

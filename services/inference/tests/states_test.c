@@ -1,0 +1,150 @@
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "services/inference/states.h"
+
+static atomic_int freed;
+
+static void free_state(void *state)
+{
+    atomic_fetch_add(&freed, 1);
+    free(state);
+}
+
+typedef struct {
+    atomic_int fits;
+    int value;
+    size_t bytes;
+    tab_status fail;
+    useconds_t slow;
+} recipe;
+
+static tab_status fit(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
+{
+    recipe *r = arg;
+    atomic_fetch_add(&r->fits, 1);
+    usleep(r->slow);
+    if (r->fail != TAB_OK)
+        return tab_fail(err, r->fail, "x", "no fit");
+    int *v = malloc(sizeof *v);
+    *v = r->value;
+    *ret = v;
+    *ret_bytes = r->bytes;
+    return TAB_OK;
+}
+
+static int take(tab_states *s, const char *key, recipe *r, bool *warm)
+{
+    tab_loan *loan = NULL;
+    if (tab_states_take(s, tab_str_of(key), fit, r, NULL, &loan, warm, NULL) != TAB_OK)
+        return -1;
+    int v = *(int *)tab_loan_state(loan);
+    tab_states_give(s, loan);
+    return v;
+}
+
+Test(states, second_call_is_warm)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe r = { .value = 7, .bytes = 10 };
+    bool warm = true;
+    cr_expect_eq(take(s, "a", &r, &warm), 7);
+    cr_expect_not(warm);
+    cr_expect_eq(take(s, "a", &r, &warm), 7);
+    cr_expect(warm);
+    cr_expect_eq(r.fits, 1);
+}
+
+Test(states, least_recently_used_goes_first)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(20, free_state);
+    recipe r = { .value = 1, .bytes = 10 };
+    bool warm;
+    take(s, "a", &r, &warm);
+    take(s, "b", &r, &warm);
+    take(s, "a", &r, &warm);
+    take(s, "c", &r, &warm); /* b goes */
+    cr_expect_eq(tab_states_look(s).count, 2u);
+    cr_expect_eq(tab_states_look(s).bytes, 20u);
+    take(s, "a", &r, &warm);
+    cr_expect(warm);
+    take(s, "b", &r, &warm);
+    cr_expect_not(warm);
+}
+
+Test(states, borrowed_state_outlives_its_eviction)
+{
+    atomic_store(&freed, 0);
+    tab_states *s = tab_states_new(10, free_state);
+    recipe r = { .value = 5, .bytes = 10 };
+    bool warm;
+    tab_loan *loan = NULL;
+    cr_assert_eq(tab_states_take(s, TAB_S("a"), fit, &r, NULL, &loan, &warm, NULL), TAB_OK);
+    take(s, "b", &r, &warm); /* pushes a out */
+    cr_expect_eq(freed, 0);
+    cr_expect_eq(*(int *)tab_loan_state(loan), 5);
+    tab_states_give(s, loan);
+    cr_expect_eq(freed, 1);
+    tab_states_free(s);
+    cr_expect_eq(freed, 2);
+}
+
+typedef struct {
+    tab_states *s;
+    recipe *r;
+    int got;
+} caller;
+
+static void *call(void *arg)
+{
+    caller *c = arg;
+    bool warm;
+    c->got = take(c->s, "one", c->r, &warm);
+    return NULL;
+}
+
+Test(states, burst_of_misses_fits_once)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe r = { .value = 3, .bytes = 1, .slow = 50000 };
+    pthread_t t[16];
+    caller c[16];
+    for (int i = 0; i < 16; i++) {
+        c[i] = (caller){ s, &r, 0 };
+        pthread_create(&t[i], NULL, call, &c[i]);
+    }
+    for (int i = 0; i < 16; i++) {
+        pthread_join(t[i], NULL);
+        cr_expect_eq(c[i].got, 3);
+    }
+    cr_expect_eq(r.fits, 1);
+}
+
+Test(states, failed_fit_is_everyones_error_and_is_not_kept)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe bad = { .fail = TAB_NOT_FOUND }, good = { .value = 9, .bytes = 1 };
+    tab_loan *loan = NULL;
+    bool warm;
+    tab_error err = { 0 };
+    cr_expect_eq(tab_states_take(s, TAB_S("k"), fit, &bad, NULL, &loan, &warm, &err), TAB_NOT_FOUND);
+    cr_expect_str_eq(err.message, "no fit");
+    cr_expect_eq(take(s, "k", &good, &warm), 9);
+    cr_expect_eq(tab_states_look(s).count, 1u);
+}
+
+Test(states, drop_forgets_an_endpoint)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe r = { .value = 1, .bytes = 1 };
+    bool warm;
+    take(s, "ep1/base-2/1", &r, &warm);
+    take(s, "ep2/base-2/1", &r, &warm);
+    tab_states_drop(s, TAB_S("ep1/"));
+    take(s, "ep2/base-2/1", &r, &warm);
+    cr_expect(warm);
+    take(s, "ep1/base-2/1", &r, &warm);
+    cr_expect_not(warm);
+}
