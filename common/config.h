@@ -1,0 +1,61 @@
+/* Configuration is environment variables, read once into one struct from one table of options. The same
+ * rows make --help. For NAME of kind TEXT or SECRET, NAME_FILE may give a file to read it from.
+ *
+ *   typedef struct { TAB_COMMON_CONFIG; const char *kek; } keys_config;
+ *   static const tab_option keys_options[] = {
+ *       TAB_COMMON_OPTIONS(keys_config),
+ *       TAB_OPTION(keys_config, kek, SECRET, "TAB_KEK", "", "keys that seal credentials"),
+ *       TAB_OPTIONS_END };
+ */
+#ifndef TAB_CONFIG_H
+#define TAB_CONFIG_H
+
+#include "common/log.h"
+
+typedef enum {
+    TAB_OPTION_TEXT,   /* const char * */
+    TAB_OPTION_SECRET, /* const char *, masked in --check and in the log */
+    TAB_OPTION_INT,    /* int64_t, >= 0 */
+    TAB_OPTION_REAL,   /* double, >= 0 */
+    TAB_OPTION_BOOL,   /* bool: 0, 1, true, false, yes, no, on, off */
+    TAB_OPTION_LEVEL   /* tab_log_level */
+} tab_option_kind;
+
+typedef struct {
+    const char *name; /* the environment variable */
+    tab_option_kind kind;
+    size_t at; /* offsetof in the configuration struct */
+    const char *otherwise;
+    const char *help;
+} tab_option;
+
+#define TAB_OPTION(type, member, kind, name, otherwise, help)                                      \
+    { name, TAB_OPTION_##kind, offsetof(type, member), otherwise, help }
+#define TAB_OPTIONS_END { NULL, TAB_OPTION_TEXT, 0, NULL, NULL }
+
+/* What every daemon has. */
+#define TAB_COMMON_CONFIG                                                                          \
+    const char *postgres, *redis, *nats;                                                           \
+    int64_t pg_pool, port, drain_s, threads;                                                       \
+    tab_log_level log_level
+#define TAB_COMMON_OPTIONS(type)                                                                   \
+    TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella", \
+               "PostgreSQL, a libpq connection string"),                                           \
+        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8", "connections to PostgreSQL, at most"),  \
+        TAB_OPTION(type, redis, SECRET, "TAB_REDIS", "127.0.0.1:6379",                             \
+                   "Redis: host:port, or unix:/path"),                                             \
+        TAB_OPTION(type, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),  \
+        TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                        \
+                   "port of /livez /readyz /metrics; 0: any free one, named in the log"),          \
+        TAB_OPTION(type, threads, INT, "TAB_THREADS", "4", "worker threads"),                      \
+        TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),  \
+        TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
+
+#define TAB_VERSION "2.0.0"
+
+/* Fills cfg. Gives -1 to go on, else the exit code: after --help, --version and --check (reads the
+ * configuration, prints it with secrets masked) 0; after a bad value 78 with one line on stderr; after an
+ * unknown argument 64. Texts live as long as the process. */
+int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv) TAB_CHECKED;
+
+#endif

@@ -1,0 +1,135 @@
+#include "common/crypto.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+enum { KEYS = 8, KEY_ID = 32, NONCE = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES,
+       TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES, KEY = crypto_aead_xchacha20poly1305_ietf_KEYBYTES };
+
+struct tab_keyring {
+    size_t n;
+    struct {
+        char id[KEY_ID + 1];
+        size_t id_n;
+        uint8_t key[KEY];
+    } at[KEYS];
+};
+
+void tab_sha256(tab_str bytes, uint8_t ret[TAB_SHA256])
+{
+    unsigned n = TAB_SHA256;
+    if (EVP_Digest(bytes.p, bytes.n, ret, &n, EVP_sha256(), NULL) != 1)
+        abort(); /* libcrypto without SHA-256: nothing here may go on */
+}
+
+void tab_sha256_hex(tab_str bytes, char ret[TAB_SHA256_HEX])
+{
+    uint8_t d[TAB_SHA256];
+    tab_sha256(bytes, d);
+    tab_hex(d, sizeof d, ret);
+}
+
+void tab_hmac_sha256(tab_str key, tab_str bytes, uint8_t ret[TAB_SHA256])
+{
+    unsigned n = TAB_SHA256;
+    if (HMAC(EVP_sha256(), key.p, (int)key.n, (const uint8_t *)bytes.p, bytes.n, ret, &n) == NULL)
+        abort();
+}
+
+bool tab_equal_secret(const void *a, const void *b, size_t n)
+{
+    return sodium_memcmp(a, b, n) == 0;
+}
+
+void tab_hex(const uint8_t *bytes, size_t n, char *ret)
+{
+    sodium_bin2hex(ret, 2 * n + 1, bytes, n);
+}
+
+tab_keyring *tab_keyring_new(const char *text)
+{
+    tab_keyring *k = sodium_init() < 0 ? NULL : calloc(1, sizeof *k);
+    if (k == NULL)
+        return NULL;
+    for (const char *p = text; *p != 0;) {
+        const char *colon = strchr(p, ':'), *end = strchr(p, ',');
+        if (end == NULL)
+            end = p + strlen(p);
+        size_t id_n = colon == NULL || colon > end ? 0 : (size_t)(colon - p), got = 0;
+        if (id_n == 0 || id_n > KEY_ID || k->n == KEYS || end - colon - 1 != 2 * KEY ||
+            sodium_hex2bin(k->at[k->n].key, KEY, colon + 1, 2 * KEY, NULL, &got, NULL) != 0 || got != KEY)
+            goto bad;
+        memcpy(k->at[k->n].id, p, id_n);
+        k->at[k->n++].id_n = id_n;
+        p = *end == ',' ? end + 1 : end;
+    }
+    if (k->n > 0)
+        return k;
+bad:
+    tab_keyring_free(k);
+    return NULL;
+}
+
+void tab_keyring_free(tab_keyring *k)
+{
+    if (k != NULL)
+        sodium_memzero(k, sizeof *k);
+    free(k);
+}
+
+tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                    tab_error *err)
+{
+    size_t id_n = k->at[0].id_n, n = 1 + id_n + NONCE + plain.n + TAG;
+    uint8_t *out = tab_arena_alloc(a, n, 1);
+    if (out == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+    out[0] = (uint8_t)id_n;
+    memcpy(out + 1, k->at[0].id, id_n);
+    uint8_t *nonce = out + 1 + id_n;
+    randombytes_buf(nonce, NONCE);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE, NULL, (const uint8_t *)plain.p, plain.n,
+                                               (const uint8_t *)context.p, context.n, NULL, nonce,
+                                               k->at[0].key);
+    *ret = (tab_str){ (const char *)out, n };
+    return TAB_OK;
+}
+
+static const uint8_t *key_of(const tab_keyring *k, tab_str sealed, size_t *ret_head)
+{
+    size_t id_n = sealed.n == 0 ? 0 : (uint8_t)sealed.p[0];
+    if (id_n == 0 || sealed.n < 1 + id_n + NONCE + TAG)
+        return NULL;
+    *ret_head = 1 + id_n;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->at[i].id_n == id_n && memcmp(k->at[i].id, sealed.p + 1, id_n) == 0)
+            return k->at[i].key;
+    return NULL;
+}
+
+tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
+                      tab_error *err)
+{
+    size_t head = 0;
+    const uint8_t *key = key_of(k, sealed, &head);
+    if (key == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "sealed under a key that is not in the keyring");
+    const uint8_t *nonce = (const uint8_t *)sealed.p + head;
+    size_t n = sealed.n - head - NONCE;
+    uint8_t *out = tab_arena_alloc(a, n, 1);
+    if (out == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, NULL, NULL, nonce + NONCE, n,
+                                                   (const uint8_t *)context.p, context.n, nonce, key) != 0)
+        return tab_fail(err, TAB_INTERNAL, NULL, "a sealed value does not open: damaged, or moved");
+    *ret = (tab_str){ (const char *)out, n - TAG };
+    return TAB_OK;
+}
+
+bool tab_keyring_stale(const tab_keyring *k, tab_str sealed)
+{
+    size_t head = 0;
+    return key_of(k, sealed, &head) != k->at[0].key;
+}

@@ -1,0 +1,30 @@
+/* Digests, comparison in constant time, and the sealing of credentials at rest. */
+#ifndef TAB_CRYPTO_H
+#define TAB_CRYPTO_H
+
+#include "common/arena.h"
+
+enum { TAB_SHA256 = 32, TAB_SHA256_HEX = 65 };
+
+void tab_sha256(tab_str bytes, uint8_t ret[TAB_SHA256]);
+void tab_sha256_hex(tab_str bytes, char ret[TAB_SHA256_HEX]); /* lower case, NUL-terminated */
+void tab_hmac_sha256(tab_str key, tab_str bytes, uint8_t ret[TAB_SHA256]);
+bool tab_equal_secret(const void *a, const void *b, size_t n); /* constant time */
+void tab_hex(const uint8_t *bytes, size_t n, char *ret);       /* ret holds 2n + 1 */
+
+/* Sealing (XChaCha20-Poly1305, libsodium). A keyring is read from text: "id:64 hex digits" once or more,
+ * separated by commas. The first key seals; every key opens, so that a key is rotated by putting a new
+ * one in front, sealing again what tab_keyring_stale names, and dropping the old one.
+ * `context` (a table's name and the row's id) is authenticated: a sealed value moved to another row
+ * does not open. Sealed form: 1 byte length of the key id, the id, 24 bytes nonce, ciphertext and tag. */
+typedef struct tab_keyring tab_keyring;
+tab_keyring *tab_keyring_new(const char *text); /* NULL when the text is no keyring */
+void tab_keyring_free(tab_keyring *k);          /* wipes the keys */
+TAB_DEFINE_AUTO(tab_keyring)
+tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                    tab_error *err) TAB_CHECKED;
+tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
+                      tab_error *err) TAB_CHECKED;
+bool tab_keyring_stale(const tab_keyring *k, tab_str sealed); /* sealed by another key than the first */
+
+#endif

@@ -1,0 +1,192 @@
+#include "common/health.h"
+
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/config.h"
+#include "common/log.h"
+#include "common/time.h"
+
+enum { WATCHED = 16, FRESH_MS = 1000 };
+
+struct tab_health {
+    struct event_base *base;
+    struct evhttp *http;
+    pthread_t thread;
+    int port;
+    atomic_bool ready;
+    pthread_mutex_t lock; /* of what is watched */
+    size_t n;
+    struct {
+        const char *name;
+        bool (*alive)(void *);
+        void *arg;
+        bool was;
+        int64_t asked; /* tab_mono_ms */
+    } watched[WATCHED];
+};
+
+static void answer(struct evhttp_request *r, int code, const char *type, struct evbuffer *body)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(r), "Content-Type", type);
+    evhttp_send_reply(r, code, code == 200 ? "OK" : "Service Unavailable", body);
+    evbuffer_free(body);
+}
+
+static void livez(struct evhttp_request *r, void *arg)
+{
+    (void)arg;
+    struct evbuffer *b = evbuffer_new();
+    evbuffer_add_printf(b, "{\"alive\":true}\n");
+    answer(r, 200, "application/json", b);
+}
+
+static void readyz(struct evhttp_request *r, void *arg)
+{
+    tab_health *h = arg;
+    struct evbuffer *b = evbuffer_new(), *servers = evbuffer_new();
+    bool all = atomic_load(&h->ready);
+    evbuffer_add_printf(servers, "%s", "");
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->n; i++) {
+        int64_t now = tab_mono_ms();
+        if (now - h->watched[i].asked >= FRESH_MS) {
+            h->watched[i].was = h->watched[i].alive(h->watched[i].arg);
+            h->watched[i].asked = now;
+        }
+        all = all && h->watched[i].was;
+        evbuffer_add_printf(servers, "%s\"%s\":\"%s\"", i == 0 ? "" : ",", h->watched[i].name,
+                            h->watched[i].was ? "ok" : "away");
+    }
+    pthread_mutex_unlock(&h->lock);
+    evbuffer_add_printf(b, "{\"ready\":%s,\"servers\":{", all ? "true" : "false");
+    evbuffer_add_buffer(b, servers);
+    evbuffer_free(servers);
+    evbuffer_add_printf(b, "}}\n");
+    answer(r, all ? 200 : 503, "application/json", b);
+}
+
+/* Resident memory and open files, from /proc: what process_* of the client libraries give. */
+static void process_metrics(struct evbuffer *b)
+{
+    long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f != NULL) {
+        if (fscanf(f, "%ld %ld", &pages, &resident) == 2)
+            evbuffer_add_printf(b,
+                                "# HELP process_resident_memory_bytes Resident memory\n"
+                                "# TYPE process_resident_memory_bytes gauge\n"
+                                "process_resident_memory_bytes %lld\n",
+                                (long long)resident * sysconf(_SC_PAGESIZE));
+        fclose(f);
+    }
+    clockid_t all = CLOCK_PROCESS_CPUTIME_ID;
+    struct timespec t;
+    if (clock_gettime(all, &t) == 0)
+        evbuffer_add_printf(b,
+                            "# HELP process_cpu_seconds_total Processor time\n"
+                            "# TYPE process_cpu_seconds_total counter\n"
+                            "process_cpu_seconds_total %.3f\n",
+                            (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+}
+
+static void metrics(struct evhttp_request *r, void *arg)
+{
+    (void)arg;
+    struct evbuffer *b = evbuffer_new();
+    tab_metrics_write(b);
+    process_metrics(b);
+    answer(r, 200, "text/plain; version=0.0.4", b);
+}
+
+static void *turn(void *arg)
+{
+    tab_health *h = arg;
+    event_base_loop(h->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    return NULL;
+}
+
+tab_health *tab_health_open(int64_t port)
+{
+    evthread_use_pthreads();
+    tab_health *h = calloc(1, sizeof *h);
+    if (h == NULL || port > 65535)
+        goto bad;
+    pthread_mutex_init(&h->lock, NULL);
+    h->base = event_base_new();
+    h->http = h->base == NULL ? NULL : evhttp_new(h->base);
+    if (h->http == NULL)
+        goto bad;
+    evhttp_set_timeout(h->http, 10);
+    evhttp_set_max_body_size(h->http, 0);
+    evhttp_set_max_headers_size(h->http, 8192);
+    evhttp_set_cb(h->http, "/livez", livez, h);
+    evhttp_set_cb(h->http, "/healthz", livez, h);
+    evhttp_set_cb(h->http, "/readyz", readyz, h);
+    evhttp_set_cb(h->http, "/metrics", metrics, h);
+    const char *at = getenv("TAB_HEALTH_BIND"); /* a pod binds all; a developer's machine loopback */
+    struct evhttp_bound_socket *s =
+        evhttp_bind_socket_with_handle(h->http, at == NULL ? "127.0.0.1" : at, (uint16_t)port);
+    struct sockaddr_in addr = { 0 };
+    socklen_t n = sizeof addr;
+    if (s == NULL || getsockname(evhttp_bound_socket_get_fd(s), (struct sockaddr *)&addr, &n) != 0)
+        goto bad;
+    h->port = ntohs(addr.sin_port);
+    tab_metric_set(tab_gauge("tabella_build_info", "What runs", "version=\"" TAB_VERSION "\""), 1);
+    if (pthread_create(&h->thread, NULL, turn, h) != 0)
+        goto bad;
+    tab_log(TAB_INFO, "health on port %d", h->port);
+    return h;
+bad:
+    tab_log(TAB_ERROR, "cannot listen on health port %lld", (long long)port);
+    if (h != NULL && h->http != NULL)
+        evhttp_free(h->http);
+    if (h != NULL && h->base != NULL)
+        event_base_free(h->base);
+    free(h);
+    return NULL;
+}
+
+void tab_health_free(tab_health *h)
+{
+    if (h == NULL)
+        return;
+    event_base_loopexit(h->base, NULL); /* kept even if the thread has not entered its loop yet */
+    pthread_join(h->thread, NULL);
+    evhttp_free(h->http);
+    event_base_free(h->base);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+int tab_health_port(const tab_health *h)
+{
+    return h->port;
+}
+
+void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&h->lock);
+    if (h->n < WATCHED) {
+        h->watched[h->n].name = name;
+        h->watched[h->n].alive = alive;
+        h->watched[h->n].arg = arg;
+        h->watched[h->n].asked = -FRESH_MS;
+        h->n++;
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+void tab_health_ready(tab_health *h, bool ready)
+{
+    atomic_store(&h->ready, ready);
+}

@@ -1,0 +1,148 @@
+#include "common/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/metrics.h"
+#include "common/time.h"
+
+enum { LINE = 8192, FIELD = 1024 }; /* a longer text is cut, so that a line is one write */
+
+static const char *daemon_name = "tabella";
+static _Atomic int least = TAB_INFO;
+static _Thread_local char at_request[64], at_org[64];
+static const char *const level_names[] = { "debug", "info", "warn", "error" };
+
+void tab_log_open(const char *daemon, tab_log_level level)
+{
+    daemon_name = daemon;
+    tab_log_set_level(level);
+}
+
+void tab_log_set_level(tab_log_level level)
+{
+    atomic_store(&least, (int)level);
+}
+
+bool tab_log_level_of(const char *text, tab_log_level *ret)
+{
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++)
+        if (strcmp(text, level_names[i]) == 0) {
+            *ret = (tab_log_level)i;
+            return true;
+        }
+    return false;
+}
+
+void tab_log_context(const char *request_id, const char *org)
+{
+    snprintf(at_request, sizeof at_request, "%s", request_id == NULL ? "" : request_id);
+    snprintf(at_org, sizeof at_org, "%s", org == NULL ? "" : org);
+}
+
+typedef struct {
+    char at[LINE];
+    size_t n;
+} line;
+
+static void put(line *l, const char *s)
+{
+    size_t n = strlen(s), room = LINE - 8 - l->n;
+    if (n > room)
+        n = room;
+    memcpy(l->at + l->n, s, n);
+    l->n += n;
+}
+
+/* A JSON string; what is not printable ASCII or valid UTF-8 lead and tail is escaped byte by byte. */
+static void put_text(line *l, const char *s)
+{
+    put(l, "\"");
+    for (size_t i = 0; s[i] != 0 && i < FIELD; i++) {
+        unsigned char c = (unsigned char)s[i];
+        char e[8];
+        if (c == '"' || c == '\\')
+            snprintf(e, sizeof e, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            snprintf(e, sizeof e, "\\u%04x", c);
+        else
+            snprintf(e, sizeof e, "%c", c);
+        put(l, e);
+    }
+    put(l, "\"");
+}
+
+static void put_pair(line *l, const char *name, const char *value)
+{
+    put(l, ",");
+    put_text(l, name);
+    put(l, ":");
+    put_text(l, value);
+}
+
+static void start(line *l, tab_log_level level, const char *msg)
+{
+    char ts[TAB_TIME_TEXT];
+    tab_time_text(tab_now_us(), ts);
+    l->n = 0;
+    put(l, "{\"ts\":");
+    put_text(l, ts);
+    put_pair(l, "level", level_names[level]);
+    put_pair(l, "daemon", daemon_name);
+    if (at_request[0] != 0)
+        put_pair(l, "request_id", at_request);
+    if (at_org[0] != 0)
+        put_pair(l, "org", at_org);
+    put_pair(l, "msg", msg);
+}
+
+/* A full log disk must not stop the daemon: the line is dropped and counted. */
+static void finish(line *l)
+{
+    memcpy(l->at + l->n, "}\n", 2);
+    l->n += 2;
+    ssize_t w;
+    do
+        w = write(STDERR_FILENO, l->at, l->n);
+    while (w < 0 && errno == EINTR);
+    if (w != (ssize_t)l->n) {
+        static tab_metric *dropped;
+        if (dropped == NULL)
+            dropped = tab_counter("tabella_log_lines_dropped_total", "Log lines not written", NULL);
+        tab_metric_add(dropped, 1);
+    }
+}
+
+void tab_log(tab_log_level level, const char *fmt, ...)
+{
+    if ((int)level < atomic_load_explicit(&least, memory_order_relaxed))
+        return;
+    char msg[FIELD];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    line l;
+    start(&l, level, msg);
+    finish(&l);
+}
+
+void tab_log_fields(tab_log_level level, const char *msg, ...)
+{
+    if ((int)level < atomic_load_explicit(&least, memory_order_relaxed))
+        return;
+    line l;
+    start(&l, level, msg);
+    va_list ap;
+    va_start(ap, msg);
+    for (const char *name; (name = va_arg(ap, const char *)) != NULL;) {
+        const char *value = va_arg(ap, const char *);
+        put_pair(&l, name, value == NULL ? "" : value);
+    }
+    va_end(ap);
+    finish(&l);
+}

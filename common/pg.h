@@ -1,0 +1,102 @@
+/* PostgreSQL: a pool of connections, transactions bound to one organization, a deadline on each statement.
+ *
+ * Row-level security is forced on every table with an `org` column (the migration runner's function
+ * tab.protect('keys.api_key') does it), and a transaction sees the rows of its organization only:
+ * a statement without its WHERE reads nothing of others. TAB_ORG_ALL sees all: sweepers and relays.
+ *
+ *   TAB_AUTO(tab_tx) *tx = NULL;
+ *   TAB_AUTO(tab_rows) *rows = NULL;
+ *   if ((s = tab_tx_begin(pg, org, deadline, &tx, err)) != TAB_OK ||
+ *       (s = tab_tx_query(tx, &rows, err, "SELECT name FROM keys.api_key WHERE org = $1 AND id = $2",
+ *                         TAB_P(tab_p_text(org), tab_p_str(id)))) != TAB_OK)
+ *       return s;                                    // tx rolls back by itself
+ *   if (tab_rows_count(rows) == 1) use(tab_rows_str(rows, 0, 0));
+ *   return tab_tx_commit(&tx, err);
+ *
+ * Errors: UNAVAILABLE (server away, pool exhausted, read-only, disk full), CANCELLED (deadline), CONFLICT
+ * (unique violation; param = the constraint's name), INTERNAL (the rest, logged without values). */
+#ifndef TAB_PG_H
+#define TAB_PG_H
+
+#include "common/arena.h"
+#include "common/time.h"
+
+#define TAB_ORG_ALL "*"
+
+typedef struct tab_pg tab_pg;
+typedef struct tab_tx tab_tx;     /* one thread at a time */
+typedef struct tab_rows tab_rows; /* valid until freed, also after its transaction */
+
+/* Opening does not wait: connections are made when asked for. */
+tab_pg *tab_pg_open(const char *conninfo, int64_t pool);
+void tab_pg_free(tab_pg *pg);
+TAB_DEFINE_AUTO(tab_pg)
+bool tab_pg_alive(void *pg); /* a round trip on a connection of its own, within a second */
+
+typedef struct {
+    enum { TAB_P_NULL, TAB_P_TEXT, TAB_P_BYTES } kind;
+    tab_str s;      /* TEXT, BYTES: borrowed for the call */
+    char local[32]; /* numbers as text */
+} tab_param;
+tab_param tab_p_null(void);
+tab_param tab_p_text(const char *s); /* NULL: SQL null; no NUL inside, as in all of PostgreSQL's text */
+tab_param tab_p_str(tab_str s);      /* text; p NULL: SQL null. A text with a NUL byte fails VALIDATION */
+tab_param tab_p_bytes(tab_str s);    /* bytea */
+tab_param tab_p_int(int64_t x);
+tab_param tab_p_real(double x);
+tab_param tab_p_bool(bool x);
+tab_param tab_p_time(int64_t us); /* timestamptz from microseconds since 1970 */
+#define TAB_P(...)                                                                                 \
+    (const tab_param[]){ __VA_ARGS__ }, sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
+#define TAB_P_NONE NULL, 0
+
+/* A transaction at READ COMMITTED. The deadline bounds each of its statements. */
+tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret, tab_error *err)
+    TAB_CHECKED;
+tab_status tab_tx_commit(tab_tx **tx, tab_error *err) TAB_CHECKED; /* takes it, whatever comes */
+void tab_tx_free(tab_tx *tx);                                      /* rolls back */
+TAB_DEFINE_AUTO(tab_tx)
+
+/* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */
+tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                        size_t n) TAB_CHECKED;
+/* The same with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the way. */
+tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
+                              const tab_param *p, size_t n) TAB_CHECKED;
+/* A text of several statements without parameters or results: migrations. */
+tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err) TAB_CHECKED;
+const char *tab_tx_sqlstate(const tab_tx *tx); /* of the last failure, "" without one */
+tab_status tab_tx_savepoint(tab_tx *tx, tab_error *err) TAB_CHECKED;
+tab_status tab_tx_rollback_to_savepoint(tab_tx *tx, tab_error *err) TAB_CHECKED;
+
+/* begin, fn, commit; again (5 times at most) after a serialization failure or a deadlock. fn may run more
+ * than once and must not keep what an earlier run did. */
+tab_status tab_pg_transact(tab_pg *pg, const char *org, tab_deadline deadline,
+                           tab_status (*fn)(tab_tx *tx, void *ctx, tab_error *err), void *ctx,
+                           tab_error *err) TAB_CHECKED;
+
+void tab_rows_free(tab_rows *r);
+TAB_DEFINE_AUTO(tab_rows)
+size_t tab_rows_count(const tab_rows *r);
+size_t tab_rows_affected(const tab_rows *r);
+bool tab_rows_null(const tab_rows *r, size_t row, size_t col);
+tab_str tab_rows_str(const tab_rows *r, size_t row, size_t col); /* a null: n = 0 */
+const char *tab_rows_text(const tab_rows *r, size_t row, size_t col); /* NUL-terminated; a null: "" */
+int64_t tab_rows_int(const tab_rows *r, size_t row, size_t col);      /* a null: 0 */
+double tab_rows_real(const tab_rows *r, size_t row, size_t col);
+bool tab_rows_bool(const tab_rows *r, size_t row, size_t col);
+int64_t tab_rows_time(const tab_rows *r, size_t row, size_t col); /* timestamptz to microseconds; null: 0 */
+/* bytea: from text results it is decoded into the arena, from binary ones it is borrowed. */
+tab_str tab_rows_bytes(const tab_rows *r, size_t row, size_t col, tab_arena *a);
+
+/* Migrations: services/NAME/schema/NNNN-*.sql, numbered from 1, forward only, compiled into the program
+ * `migrate`. Under an advisory lock; each in its own transaction together with its row in
+ * NAME.schema_version. The schema NAME, its outbox and its inbox (common/outbox.h) are made first. */
+typedef struct {
+    const char *service;
+    int number;
+    const char *name, *sql;
+} tab_migration;
+tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_error *err) TAB_CHECKED;
+
+#endif

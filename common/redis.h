@@ -1,0 +1,26 @@
+/* Redis for daemons: synchronous commands on a small pool, each with a timeout; any thread may call.
+ *
+ * What is in Redis may be lost at any moment (a cache, a counter). After a failure nobody connects again
+ * before a back-off has passed (0.1 s to 3 s), so that a missing Redis costs callers nothing.
+ * The api daemon's event loop uses hiredis' async form on its own. */
+#ifndef TAB_REDIS_H
+#define TAB_REDIS_H
+
+#include <hiredis/hiredis.h>
+
+#include "common/base.h"
+
+typedef struct tab_redis tab_redis;
+tab_redis *tab_redis_open(const char *address); /* "host:port" or "unix:/path"; does not wait */
+void tab_redis_free(tab_redis *r);
+TAB_DEFINE_AUTO(tab_redis)
+bool tab_redis_alive(void *r);
+
+/* One command in hiredis' format ("SET %s %b"); *ret is freed by the caller with freeReplyObject.
+ * UNAVAILABLE when Redis is away, slow or refuses writes; INTERNAL when it says the command is wrong. */
+tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err,
+                             const char *fmt, ...) TAB_CHECKED;
+tab_status tab_redis_argv(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, int argc,
+                          const char **argv, const size_t *argn) TAB_CHECKED;
+
+#endif

@@ -1,0 +1,40 @@
+#include "common/signals.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+sigset_t tab_signals_hold(void)
+{
+    sigset_t s;
+    sigemptyset(&s);
+    sigaddset(&s, SIGTERM);
+    sigaddset(&s, SIGINT);
+    sigaddset(&s, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &s, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    return s;
+}
+
+int tab_signals_wait(const sigset_t *held)
+{
+    int got = 0;
+    while (sigwait(held, &got) != 0)
+        ;
+    if (got != SIGHUP) {
+        sigset_t stop;
+        sigemptyset(&stop);
+        sigaddset(&stop, SIGTERM);
+        sigaddset(&stop, SIGINT);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGINT, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+    }
+    return got;
+}

@@ -1,0 +1,15 @@
+/* Signals as a thing to wait for: held in every thread, taken by one. */
+#ifndef TAB_SIGNALS_H
+#define TAB_SIGNALS_H
+
+#include <signal.h>
+
+/* Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts later, ignores SIGPIPE, forbids core
+ * dumps (they would hold customers' cells) and raises the limit of open files. */
+sigset_t tab_signals_hold(void);
+
+/* Waits for one of them and gives it back. SIGHUP is for the caller to act on, or to wait again. After the
+ * first SIGTERM or SIGINT the second one ends the process at once. */
+int tab_signals_wait(const sigset_t *held);
+
+#endif
