@@ -1,11 +1,11 @@
 -- Jobs, endpoints and what belongs to them. The endpoint's row and its mutating job's row live here side by
 -- side, so that "job done" and "endpoint moved" are one transaction.
 --
--- Every table is bound to an organization by forced row-level security; a worker that looks for the next
--- job of any organization, and the sweeper, say so with tabella.scope = 'worker' for that one transaction.
+-- Every table is bound to an organization by forced row-level security (common/pg.h); the claim and the
+-- sweeper alone look at all organizations, with TAB_ORG_ALL.
 
 CREATE TABLE jobs.job (
-    org_id        text NOT NULL,
+    org           text NOT NULL,
     job_id        text NOT NULL,
     seq           bigint GENERATED ALWAYS AS IDENTITY,
     kind          text NOT NULL CHECK (kind IN ('run', 'create', 'refresh', 'upgrade', 'generate', 'batch', 'sync')),
@@ -39,13 +39,13 @@ CREATE TABLE jobs.job (
     output_at_api boolean NOT NULL DEFAULT false,
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (org_id, job_id),
+    PRIMARY KEY (org, job_id),
     CHECK (status <> 'running' OR lease_until IS NOT NULL)
 );
-CREATE INDEX job_newest ON jobs.job (org_id, seq DESC);
+CREATE INDEX job_newest ON jobs.job (org, seq DESC);
 CREATE INDEX job_open ON jobs.job (status, ready_at, seq) WHERE status IN ('queued', 'running');
 -- One mutating job an endpoint, decided by the index and by nothing else.
-CREATE UNIQUE INDEX job_mutating ON jobs.job (org_id, endpoint_id)
+CREATE UNIQUE INDEX job_mutating ON jobs.job (org, endpoint_id)
     WHERE endpoint_id <> '' AND status IN ('queued', 'running');
 
 -- queued -> running -> done | failed;  queued | running -> cancelled | expired;  running -> queued (lease lost)
@@ -72,10 +72,10 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('jobs.claim'));
     RETURN QUERY
     WITH running AS (
-        SELECT r.org_id, count(*) AS n, count(*) FILTER (WHERE r.processing = 'batch') AS batch
-        FROM jobs.job r WHERE r.status = 'running' GROUP BY r.org_id
+        SELECT r.org, count(*) AS n, count(*) FILTER (WHERE r.processing = 'batch') AS batch
+        FROM jobs.job r WHERE r.status = 'running' GROUP BY r.org
     ), next AS (
-        SELECT j.org_id, j.job_id FROM jobs.job j LEFT JOIN running USING (org_id)
+        SELECT j.org, j.job_id FROM jobs.job j LEFT JOIN running USING (org)
         WHERE j.status = 'queued' AND j.ready_at <= clock_timestamp()
           AND (j.due_at IS NULL OR j.due_at > clock_timestamp())
           AND (j.processing = 'realtime' OR coalesce(running.batch, 0) < j.batch_cap)
@@ -84,44 +84,33 @@ BEGIN
     )
     UPDATE jobs.job t SET status = 'running', attempt = t.attempt + 1, tries = t.tries + 1,
            lease_until = clock_timestamp() + lease, started_at = clock_timestamp(), progress = 0, phase = 'starting'
-    FROM next WHERE t.org_id = next.org_id AND t.job_id = next.job_id
+    FROM next WHERE t.org = next.org AND t.job_id = next.job_id
     RETURNING t.*;
 END $$;
 
 CREATE TABLE jobs.log (
-    org_id text NOT NULL,
+    org text NOT NULL,
     job_id text NOT NULL,
     n      bigint GENERATED ALWAYS AS IDENTITY,
     at     timestamptz NOT NULL DEFAULT now(),
     line   text NOT NULL,
-    PRIMARY KEY (org_id, job_id, n)
+    PRIMARY KEY (org, job_id, n)
 );
-
--- Rows of a large or batch run, and inline tables of a creation, until the job ends.
-CREATE TABLE jobs.spool (
-    org_id text NOT NULL,
-    job_id text NOT NULL,
-    n      integer NOT NULL,                     -- which table
-    part   integer NOT NULL,
-    data   bytea NOT NULL,
-    PRIMARY KEY (org_id, job_id, n, part)
-);
-ALTER TABLE jobs.spool ALTER COLUMN data SET STORAGE EXTERNAL;
 
 -- Bundles: of a finished run until expires_at; of an endpoint (expires_at null) while it serves that state.
 CREATE TABLE jobs.output (
-    org_id     text NOT NULL,
+    org        text NOT NULL,
     job_id     text NOT NULL,
     part       integer NOT NULL,
     data       bytea NOT NULL,
     expires_at timestamptz,
-    PRIMARY KEY (org_id, job_id, part)
+    PRIMARY KEY (org, job_id, part)
 );
 ALTER TABLE jobs.output ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE INDEX output_expiry ON jobs.output (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE jobs.endpoint (
-    org_id          text NOT NULL,
+    org             text NOT NULL,
     endpoint_id     text NOT NULL,
     seq             bigint GENERATED ALWAYS AS IDENTITY,
     name            text NOT NULL,
@@ -137,26 +126,26 @@ CREATE TABLE jobs.endpoint (
     created_at      timestamptz NOT NULL DEFAULT now(),
     updated_at      timestamptz NOT NULL DEFAULT now(),
     deleted_at      timestamptz,
-    PRIMARY KEY (org_id, endpoint_id)
+    PRIMARY KEY (org, endpoint_id)
 );
-CREATE UNIQUE INDEX endpoint_name ON jobs.endpoint (org_id, name) WHERE deleted_at IS NULL;
-CREATE INDEX endpoint_newest ON jobs.endpoint (org_id, seq DESC) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX endpoint_name ON jobs.endpoint (org, name) WHERE deleted_at IS NULL;
+CREATE INDEX endpoint_newest ON jobs.endpoint (org, seq DESC) WHERE deleted_at IS NULL;
 
 -- Every version of every fragment; the endpoint's body names the current ones.
 CREATE TABLE jobs.prompt (
-    org_id      text NOT NULL,
+    org         text NOT NULL,
     endpoint_id text NOT NULL,
     prompt_id   text NOT NULL,
     version     integer NOT NULL,
     name        text NOT NULL,
     body        text NOT NULL,
     at          timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (org_id, endpoint_id, prompt_id, version)
+    PRIMARY KEY (org, endpoint_id, prompt_id, version)
 );
 
 -- The operation log: never row data.
 CREATE TABLE jobs.endpoint_log (
-    org_id      text NOT NULL,
+    org         text NOT NULL,
     endpoint_id text NOT NULL,
     n           bigint GENERATED ALWAYS AS IDENTITY,
     at          timestamptz NOT NULL DEFAULT now(),
@@ -164,28 +153,24 @@ CREATE TABLE jobs.endpoint_log (
     job_id      text NOT NULL DEFAULT '',
     actor       text NOT NULL DEFAULT '',
     message     text NOT NULL DEFAULT '',
-    PRIMARY KEY (org_id, endpoint_id, n)
+    PRIMARY KEY (org, endpoint_id, n)
 );
 
--- Calls to other services that must happen although the daemon dies first: pins to release.
+-- Calls to data-connector that must happen although the daemon dies first: pins of an endpoint that is gone,
+-- temporary snapshots of a job that has ended.
 CREATE TABLE jobs.chore (
-    org_id   text NOT NULL,
+    org      text NOT NULL,
     n        bigint GENERATED ALWAYS AS IDENTITY,
-    kind     text NOT NULL CHECK (kind IN ('release')),
-    endpoint_id text NOT NULL,
-    dataset  text NOT NULL,
-    snapshot text NOT NULL DEFAULT '',
+    kind     text NOT NULL CHECK (kind IN ('release', 'drop')),
+    owner    text NOT NULL,                      -- endpoint id, job id
     after    timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (org_id, n)
+    PRIMARY KEY (org, n)
 );
 
-DO $$
-DECLARE t text;
-BEGIN
-    FOREACH t IN ARRAY ARRAY['job', 'log', 'spool', 'output', 'endpoint', 'prompt', 'endpoint_log', 'chore'] LOOP
-        EXECUTE format('ALTER TABLE jobs.%I ENABLE ROW LEVEL SECURITY', t);
-        EXECUTE format('ALTER TABLE jobs.%I FORCE ROW LEVEL SECURITY', t);
-        EXECUTE format('CREATE POLICY org ON jobs.%I USING (org_id = current_setting(''tabella.org'', true)
-                        OR current_setting(''tabella.scope'', true) = ''worker'')', t);
-    END LOOP;
-END $$;
+SELECT tab.protect('jobs.job');
+SELECT tab.protect('jobs.log');
+SELECT tab.protect('jobs.output');
+SELECT tab.protect('jobs.endpoint');
+SELECT tab.protect('jobs.prompt');
+SELECT tab.protect('jobs.endpoint_log');
+SELECT tab.protect('jobs.chore');

@@ -2,7 +2,7 @@
 -- deleted by any statement of the service; only the star (prominence) may move.
 
 CREATE TABLE reports.report (
-    org_id       text NOT NULL,
+    org          text NOT NULL,
     report_id    text NOT NULL,
     seq          bigint GENERATED ALWAYS AS IDENTITY,   -- order of minting; the clock does not decide it
     kind         text NOT NULL CHECK (kind IN ('create', 'refresh', 'upgrade', 'run')),
@@ -11,19 +11,19 @@ CREATE TABLE reports.report (
     content      bytea NOT NULL,                        -- the Report message less pinned and content_hash
     content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
     starred      boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (org_id, report_id),
+    PRIMARY KEY (org, report_id),
     CHECK (content_hash = sha256(content))
 );
-CREATE INDEX report_newest ON reports.report (org_id, starred DESC, seq DESC);
-CREATE INDEX report_endpoint ON reports.report (org_id, endpoint_id);
+CREATE INDEX report_newest ON reports.report (org, starred DESC, seq DESC);
+CREATE INDEX report_endpoint ON reports.report (org, endpoint_id);
 
 CREATE FUNCTION reports.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
         RAISE EXCEPTION 'reports are immutable' USING ERRCODE = 'restrict_violation';
     END IF;
-    IF (OLD.org_id, OLD.report_id, OLD.seq, OLD.kind, OLD.endpoint_id, OLD.created_at, OLD.content,
-        OLD.content_hash) IS DISTINCT FROM (NEW.org_id, NEW.report_id, NEW.seq, NEW.kind, NEW.endpoint_id,
+    IF (OLD.org, OLD.report_id, OLD.seq, OLD.kind, OLD.endpoint_id, OLD.created_at, OLD.content,
+        OLD.content_hash) IS DISTINCT FROM (NEW.org, NEW.report_id, NEW.seq, NEW.kind, NEW.endpoint_id,
         NEW.created_at, NEW.content, NEW.content_hash) THEN
         RAISE EXCEPTION 'reports are immutable' USING ERRCODE = 'restrict_violation';
     END IF;
@@ -38,6 +38,4 @@ END $$;
 CREATE TRIGGER immutable_all BEFORE TRUNCATE ON reports.report
     FOR EACH STATEMENT EXECUTE FUNCTION reports.refuse_truncate();
 
-ALTER TABLE reports.report ENABLE ROW LEVEL SECURITY;
-ALTER TABLE reports.report FORCE ROW LEVEL SECURITY;
-CREATE POLICY org ON reports.report USING (org_id = current_setting('tabella.org', true));
+SELECT tab.protect('reports.report');

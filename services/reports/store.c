@@ -1,0 +1,282 @@
+#include "services/reports/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/crypto.h"
+#include "common/ids.h"
+
+enum { ARENA = 64 << 20 };
+
+static tab_str text(const char *s)
+{
+    return tab_str_of(s == NULL ? "" : s);
+}
+
+/* "base-3" -> "b3"; what is not of that form stays itself. */
+static void base_short(const char *base, char *buf, size_t size)
+{
+    snprintf(buf, size, strncmp(base, "base-", 5) == 0 ? "b%s" : "%s",
+             strncmp(base, "base-", 5) == 0 ? base + 5 : base);
+}
+
+static void report_name(const char *subject, const char *base, const char *kind, int64_t at_us, char *buf,
+                        size_t size)
+{
+    char b[40], day[TAB_TIME_TEXT];
+    base_short(base, b, sizeof b);
+    tab_time_text_s(at_us, day);
+    snprintf(buf, size, "%s.%s.%s.%.10s", subject, b, kind, day);
+}
+
+tab_status reports_mint_in(tab_tx *tx, const char *org, const Tabella__Report *given, tab_error *err)
+{
+    if (!tab_id_valid(text(given->id), "r_"))
+        return tab_fail(err, TAB_VALIDATION, "id", "a report's id is r_ and 32 hexadecimal digits");
+    Tabella__Report r = *given; /* a view with what mint decides filled in */
+    TAB_AUTO(tab_rows) *now = NULL;
+    tab_status s = tab_tx_query(tx, &now, err, "SELECT now()", TAB_P_NONE);
+    if (s != TAB_OK)
+        return s;
+    if (r.created_us == 0)
+        r.created_us = tab_rows_time(now, 0, 0);
+    char name[512];
+    if (text(r.name).n == 0) {
+        report_name(r.endpoint, r.base_model, r.kind, r.created_us, name, sizeof name);
+        r.name = name;
+    }
+    r.pinned = false;
+    r.content_hash = (ProtobufCBinaryData){ 0, NULL };
+
+    TAB_AUTO(tab_arena) *a = tab_arena_new(ARENA);
+    size_t n = tabella__report__get_packed_size(&r);
+    uint8_t *bytes = a == NULL ? NULL : tab_arena_alloc(a, n, 1);
+    if (bytes == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__report__pack(&r, bytes);
+    tab_str content = { (const char *)bytes, n };
+    uint8_t hash[TAB_SHA256];
+    tab_sha256(content, hash);
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO reports.report (org, report_id, kind, endpoint_id, created_at, content, "
+                        "content_hash) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+                        TAB_P(tab_p_text(org), tab_p_text(r.id), tab_p_text(r.kind), tab_p_str(text(r.endpoint_id)),
+                              tab_p_time(r.created_us), tab_p_bytes(content),
+                              tab_p_bytes((tab_str){ (const char *)hash, sizeof hash })));
+}
+
+static void set_bytes(ProtobufCBinaryData *to, tab_str s)
+{
+    to->data = s.n == 0 ? NULL : malloc(s.n);
+    to->len = to->data == NULL ? 0 : s.n;
+    if (to->len > 0)
+        memcpy(to->data, s.p, s.n);
+}
+
+/* One row of (content, content_hash, starred) as a message. */
+static tab_status report_of(const tab_rows *rows, size_t row, Tabella__Report **ret, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(ARENA);
+    if (a == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_str content = tab_rows_bytes(rows, row, 0, a), hash = tab_rows_bytes(rows, row, 1, a);
+    uint8_t want[TAB_SHA256];
+    tab_sha256(content, want);
+    if (hash.n != sizeof want || memcmp(hash.p, want, sizeof want) != 0)
+        return tab_fail(err, TAB_INTERNAL, "", "a stored report does not match its hash");
+    Tabella__Report *r = tabella__report__unpack(NULL, content.n, (const uint8_t *)content.p);
+    if (r == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "a stored report cannot be read");
+    r->pinned = tab_rows_bool(rows, row, 2);
+    set_bytes(&r->content_hash, hash);
+    *ret = r;
+    return TAB_OK;
+}
+
+static tab_status read_one(tab_tx *tx, const char *org, const char *id, Tabella__Report **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT content, content_hash, starred FROM reports.report "
+                                "WHERE org = $1 AND report_id = $2",
+                                TAB_P(tab_p_text(org), tab_p_text(id)));
+    if (s != TAB_OK)
+        return s;
+    if (tab_rows_count(rows) == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "id", "no such report");
+    return report_of(rows, 0, ret, err);
+}
+
+/* Reads after a write, and gives the report only when the write is committed. */
+static tab_status read_and_commit(tab_tx **tx, const char *org, const char *id, Tabella__Report **ret,
+                                  tab_error *err)
+{
+    Tabella__Report *r = NULL;
+    tab_status s = read_one(*tx, org, id, &r, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(tx, err);
+    if (s == TAB_OK)
+        *ret = r;
+    else if (r != NULL)
+        tabella__report__free_unpacked(r, NULL);
+    return s;
+}
+
+tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella__Report **ret, tab_error *err)
+{
+    static const char *const kinds[] = { "create", "refresh", "upgrade", "run" };
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= tab_str_eq(text(r->kind), tab_str_of(kinds[i]));
+    if (!known)
+        return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of report");
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = reports_mint_in(tx, at->org, r, err);
+    return s != TAB_OK ? s : read_and_commit(&tx, at->org, r->id, ret, err);
+}
+
+tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret, tab_error *err)
+{
+    if (!tab_id_valid(tab_str_of(id), "r_"))
+        return tab_fail(err, TAB_NOT_FOUND, "id", "no such report");
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
+    return s != TAB_OK ? s : read_and_commit(&tx, at->org, id, ret, err);
+}
+
+tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabella__Report **ret,
+                        tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "UPDATE reports.report SET starred = $3 WHERE org = $1 AND report_id = $2",
+                         TAB_P(tab_p_text(at->org), tab_p_text(id), tab_p_bool(starred)));
+    return s != TAB_OK ? s : read_and_commit(&tx, at->org, id, ret, err);
+}
+
+/* ---- list ----------------------------------------------------------------------------------- */
+
+static char *copy(const char *s)
+{
+    return strdup(s == NULL ? "" : s);
+}
+
+static tab_status summary_of(const tab_rows *rows, size_t row, Tabella__ReportSummary **ret, tab_error *err)
+{
+    Tabella__Report *r = NULL;
+    tab_status s = report_of(rows, row, &r, err);
+    if (s != TAB_OK)
+        return s;
+    Tabella__ReportSummary *y = malloc(sizeof *y);
+    if (y == NULL) {
+        tabella__report__free_unpacked(r, NULL);
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    tabella__report_summary__init(y);
+    y->id = copy(r->id);
+    y->name = copy(r->name);
+    y->kind = copy(r->kind);
+    y->base_model = copy(r->base_model);
+    y->pinned = r->pinned;
+    y->created_us = r->created_us;
+    if (r->held_out != NULL) {
+        y->metric = copy(r->held_out->metric);
+        y->has_score = true;
+        y->score = r->held_out->score;
+    } else if (strcmp(r->kind, "run") != 0) {
+        y->metric = copy("none");
+    }
+    if (r->previous != NULL) {
+        y->has_delta = true;
+        y->delta = r->previous->delta;
+    }
+    tabella__report__free_unpacked(r, NULL);
+    *ret = y;
+    return TAB_OK;
+}
+
+tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest *q,
+                        Tabella__ListReportsReply **ret, tab_error *err)
+{
+    /* A cursor is "1:SEQ" among the starred, "0:SEQ" among the others: the last row shown. */
+    int star = 2;
+    long long seq = INT64_MAX;
+    char after[32] = "";
+    if (q->after.len >= sizeof after)
+        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+    if (q->after.len > 0) {
+        memcpy(after, q->after.data, q->after.len);
+        if (sscanf(after, "%1d:%lld", &star, &seq) != 2)
+            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+    }
+    int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
+
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
+    tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, &rows, err,
+                         "SELECT content, content_hash, starred, seq FROM reports.report WHERE org = $1 "
+                         "AND (starred::int, seq) < ($2::int, $3::bigint) ORDER BY starred DESC, seq DESC LIMIT $4",
+                         TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1)));
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM reports.report WHERE org = $1",
+                         TAB_P(tab_p_text(at->org)));
+    if (s != TAB_OK)
+        return s;
+
+    Tabella__ListReportsReply *y = malloc(sizeof *y);
+    size_t n = tab_rows_count(rows);
+    if (n > (size_t)limit)
+        n = (size_t)limit;
+    Tabella__ReportSummary **list = calloc(n + 1, sizeof *list);
+    if (y == NULL || list == NULL) {
+        free(y);
+        free(list);
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    tabella__list_reports_reply__init(y);
+    y->reports = list;
+    for (size_t i = 0; i < n && s == TAB_OK; i++)
+        if ((s = summary_of(rows, i, &list[i], err)) == TAB_OK)
+            y->n_reports = i + 1;
+    y->total = (uint64_t)tab_rows_int(count, 0, 0);
+    if (n > 0 && tab_rows_count(rows) > n) {
+        char next[32];
+        int m = snprintf(next, sizeof next, "%d:%lld", tab_rows_bool(rows, n - 1, 2),
+                         (long long)tab_rows_int(rows, n - 1, 3));
+        set_bytes(&y->next, (tab_str){ next, (size_t)m });
+    }
+    if (s == TAB_OK)
+        *ret = y;
+    else
+        tabella__list_reports_reply__free_unpacked(y, NULL);
+    return s;
+}
+
+tab_status reports_record_run(tab_tx *tx, const Tabella__WorkDone *e, tab_error *err)
+{
+    const Tabella__InlineRun *run = e->run;
+    char name[256];
+    report_name(run->run_id, e->base_model, "run", e->at_us, name, sizeof name);
+    Tabella__Report r = TABELLA__REPORT__INIT;
+    Tabella__ReportData data = TABELLA__REPORT_DATA__INIT;
+    data.rows = run->rows;
+    r.id = run->report_id;
+    r.name = name;
+    r.kind = (char *)"run";
+    r.base_model = e->base_model;
+    r.created_us = e->at_us;
+    r.target = run->target;
+    r.task = run->task;
+    r.data = &data;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    if (a != NULL && run->n_classes > 0)
+        r.classes = tab_arena_new_of(a, ProtobufCBinaryData, run->n_classes);
+    for (size_t i = 0; r.classes != NULL && i < run->n_classes; i++)
+        r.classes[r.n_classes++] = (ProtobufCBinaryData){ strlen(run->classes[i]), (uint8_t *)run->classes[i] };
+    return reports_mint_in(tx, e->org_id, &r, err);
+}
