@@ -1,0 +1,524 @@
+#include "services/inference/engine/profile/column.h"
+
+#include <math.h>
+
+#include "services/inference/engine/profile/roles.h"
+
+/* ---- distinct trimmed values ---------------------------------------------------------------- */
+
+/* Trimming can make two levels one, as can a number and a text of the same digits. Only then are the
+ * codes rewritten; else the column's own serve. */
+static bool distinct_levels(tab_reading *r)
+{
+    const tab_column *c = r->column;
+    size_t n = c->levels, slots = 16;
+    while (slots < 2 * n)
+        slots *= 2;
+    uint32_t *map = tab_arena_new_of(r->arena, uint32_t, n);
+    uint32_t *table = tab_arena_new_of(r->arena, uint32_t, slots);
+    r->level = tab_arena_new_of(r->arena, tab_str, n);
+    r->count = tab_arena_new_of(r->arena, uint32_t, n);
+    r->foreign = tab_arena_new_of(r->arena, uint8_t, n);
+    if (map == NULL || table == NULL || r->level == NULL || r->count == NULL || r->foreign == NULL)
+        return false;
+    bool changed = false;
+    for (size_t i = 0; i < n; i++)
+        changed |= c->kind[i] != TAB_CELL_TEXT;
+    if (!changed)
+        for (size_t i = 0; i < n && !changed; i++) {
+            tab_str s = tab_level(c, i);
+            changed = tab_trim(s).n != s.n;
+        }
+    for (size_t i = 0; i < n; i++) {
+        tab_str s = tab_trim(tab_level(c, i));
+        size_t k = r->levels;
+        if (changed) {
+            size_t h = tab_hash_bytes(s.p, s.n, 0) & (slots - 1);
+            while (table[h] != 0 && !tab_str_eq(r->level[table[h] - 1], s))
+                h = (h + 1) & (slots - 1);
+            if (table[h] != 0) {
+                map[i] = table[h] - 1;
+                continue;
+            }
+            table[h] = (uint32_t)k + 1;
+        }
+        map[i] = (uint32_t)k;
+        r->level[k] = s;
+        r->foreign[k] = (uint8_t)tab_foreign_mark(s);
+        r->levels++;
+    }
+    if (changed) {
+        uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
+        if (code == NULL)
+            return false;
+        for (size_t i = 0; i < r->rows; i++)
+            code[i] = c->code[i] == TAB_NULL ? TAB_NULL : map[c->code[i]];
+        r->code = code;
+    } else {
+        r->code = c->code;
+    }
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->code[i] == TAB_NULL)
+            r->nulls++;
+        else
+            r->count[r->code[i]]++;
+    for (size_t k = 0; k < r->levels; k++) {
+        r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
+        r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
+    }
+    return true;
+}
+
+/* ---- readings of levels ------------------------------------------------------------------------ */
+
+static bool enough(const tab_reading *r, size_t ok)
+{
+    size_t present = r->rows - r->nulls, all = present - r->strict;
+    if (ok == 0)
+        return false;
+    if ((double)ok >= (1 - TAB_FOREIGN_SHARE) * (double)all)
+        return true;
+    return r->words > 0 && all > r->words && (double)ok >= (1 - TAB_FOREIGN_SHARE) * (double)(all - r->words) &&
+           (double)ok >= 0.5 * (double)all;
+}
+
+static void note_unit(tab_reading *r, tab_str u, tab_str *seen)
+{
+    size_t i = 0;
+    while (i < r->units && !tab_str_eq(seen[i], u))
+        i++;
+    if (i == r->units && r->units < 9)
+        seen[r->units++] = u;
+    r->unit = seen[0];
+}
+
+static void count_number(tab_reading *r, const tab_number *x, size_t cells, tab_str *seen)
+{
+    r->numbers += cells;
+    r->affix[x->affix] += cells;
+    r->grouped += x->grouped ? cells : 0;
+    r->leading_zero += x->leading_zero ? cells : 0;
+    r->exponent += x->exponent ? cells : 0;
+    r->bounded += x->bound ? cells : 0;
+    if (x->decimals > r->decimals)
+        r->decimals = x->decimals;
+    if (x->affix == TAB_AFFIX_UNIT)
+        note_unit(r, x->unit, seen);
+}
+
+/* A column that no sample of its distinct values lets be a number is not read as one in full. */
+enum { PROBE = 64 };
+
+static bool hopeless(const tab_reading *r, bool (*reads)(tab_str))
+{
+    size_t tried = 0, ok = 0, step = r->levels / PROBE + 1;
+    if (r->levels < 4 * PROBE)
+        return false;
+    for (size_t k = 0; k < r->levels; k += step)
+        if (r->foreign[k] == TAB_FOREIGN_NO) {
+            tried++;
+            ok += reads(r->level[k]);
+        }
+    return tried >= PROBE / 2 && ok * 4 < tried;
+}
+
+static bool reads_number(tab_str s)
+{
+    tab_number x;
+    return tab_parse_number(s, '.', &x) || tab_parse_number(s, ',', &x);
+}
+
+static bool reads_date(tab_str s)
+{
+    tab_date d;
+    double x;
+    return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) || tab_parse_duration(s, &x);
+}
+
+static bool read_numbers(tab_reading *r)
+{
+    if (hopeless(r, reads_number))
+        return true;
+    double *num = tab_arena_new_of(r->arena, double, r->levels);
+    if (num == NULL)
+        return false;
+    size_t point = 0, comma = 0, only_point = 0, only_comma = 0;
+    tab_number x;
+    /* One decimal mark for the column: the one under which more cells are numbers. */
+    for (size_t k = 0; k < r->levels; k++) {
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            continue;
+        bool has_comma = memchr(r->level[k].p, ',', r->level[k].n) != NULL;
+        bool has_point = memchr(r->level[k].p, '.', r->level[k].n) != NULL;
+        if (!has_comma && !has_point)
+            continue;
+        if (tab_parse_number(r->level[k], '.', &x)) {
+            point += r->count[k];
+            only_point += x.only_point ? r->count[k] : 0;
+        }
+        if (has_comma || has_point) {
+            if (tab_parse_number(r->level[k], ',', &x)) {
+                comma += r->count[k];
+                only_comma += x.only_comma ? r->count[k] : 0;
+            }
+        }
+    }
+    r->decimal = comma > point || (comma == point && only_comma > only_point) ? ',' : '.';
+    tab_str seen[9];
+    for (size_t k = 0; k < r->levels; k++) {
+        num[k] = (double)NAN;
+        bool kept = r->column->kind[0] == TAB_CELL_NUMBER && r->decimal == ','; /* mixed kinds: both marks */
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            continue;
+        if (tab_parse_number(r->level[k], r->decimal, &x) || (kept && tab_parse_number(r->level[k], '.', &x))) {
+            num[k] = x.value;
+            count_number(r, &x, r->count[k], seen);
+        }
+    }
+    r->num = num;
+    /* Many different words behind the digits are an address or a name, not units. */
+    r->can_number = enough(r, r->numbers) && r->units <= 6;
+    return true;
+}
+
+static bool read_times(tab_reading *r)
+{
+    if (hopeless(r, reads_date))
+        return true;
+    r->time = tab_arena_new_of(r->arena, double, r->levels);
+    if (r->time == NULL)
+        return false;
+    size_t dmy = 0, mdy = 0, dots = 0;
+    tab_date d;
+    double x;
+    for (size_t k = 0; k < r->levels; k++) {
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            continue;
+        if (tab_parse_date(r->level[k], TAB_ORDER_MDY, &d)) {
+            r->dates += r->count[k];
+            dmy += d.only_dmy ? r->count[k] : 0;
+            mdy += d.only_mdy ? r->count[k] : 0;
+            dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
+            r->date_only += d.form == TAB_FORM_DATE ? r->count[k] : 0;
+            r->datetime += d.form == TAB_FORM_DATETIME ? r->count[k] : 0;
+            r->midnight += d.midnight ? r->count[k] : 0;
+            r->period += d.form == TAB_FORM_PERIOD ? r->count[k] : 0;
+            r->compact += d.compact ? r->count[k] : 0;
+        }
+        r->clocks += tab_parse_clock(r->level[k], &x) ? r->count[k] : 0;
+        r->durations += tab_parse_duration(r->level[k], &x) ? r->count[k] : 0;
+    }
+    r->order_known = dmy != mdy;
+    r->order = dmy > mdy || (dmy == mdy && dots > 0) ? TAB_ORDER_DMY : TAB_ORDER_MDY;
+    r->can_date = enough(r, r->dates);
+    r->can_clock = enough(r, r->clocks);
+    r->can_duration = enough(r, r->durations);
+    if (!r->can_date && !r->can_clock && !r->can_duration)
+        return true;
+    for (size_t k = 0; k < r->levels; k++) {
+        r->time[k] = (double)NAN;
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            continue;
+        if (r->can_date) {
+            if (tab_parse_date(r->level[k], r->order, &d))
+                r->time[k] = d.seconds;
+        } else if (r->can_clock && !r->can_duration) {
+            if (tab_parse_clock(r->level[k], &x))
+                r->time[k] = x;
+        } else if (tab_parse_duration(r->level[k], &x) || tab_parse_clock(r->level[k], &x)) {
+            r->time[k] = x;
+        }
+    }
+    return true;
+}
+
+static void read_bools(tab_reading *r)
+{
+    size_t ok = 0;
+    uint64_t pairs = UINT64_MAX;
+    if (r->levels > 8)
+        return;
+    for (size_t k = 0; k < r->levels; k++) {
+        bool yes;
+        uint64_t p = tab_parse_bool(r->level[k], &yes);
+        if (p == 0)
+            continue;
+        pairs &= p;
+        ok += r->count[k];
+    }
+    r->can_bool = ok > 0 && pairs != 0 && ok == r->rows - r->nulls - r->strict - r->words;
+    r->bool_pairs = r->can_bool ? pairs : 0;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+/* -99, -999, -9999 ... stand for "missing" where every other number is far above them: at least 0, or
+ * above minus a tenth of the mark. */
+static void find_sentinel(tab_reading *r, const double *num, const uint32_t *count, size_t n)
+{
+    double low = (double)INFINITY, next = (double)INFINITY;
+    size_t at_low = 0, cells = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = num[i];
+        if (isnan(x))
+            continue;
+        size_t k = count == NULL ? 1 : count[i];
+        cells += k;
+        if (x < low) {
+            next = low;
+            low = x;
+            at_low = k;
+        } else if (x == low) {
+            at_low += k;
+        } else if (x < next) {
+            next = x;
+        }
+    }
+    r->sentinel = (double)NAN;
+    bool mark = low == -99 || low == -999 || low == -9999 || low == -99999 || low == -999.9 || low == -9999.9 ||
+                low == -999.25 || low == -99.9;
+    if (mark && cells > at_low && isfinite(next) && next > low / 10 && (low != -99 || next >= 0)) {
+        r->sentinel = low;
+        r->sentinels = at_low;
+    }
+}
+
+static int decimals_of(double x)
+{
+    static const double ten[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+    if (x == trunc(x))
+        return 0;
+    for (int d = 1; d <= 6; d++) {
+        double y = x * ten[d];
+        if (fabs(y - nearbyint(y)) <= 1e-9 * fmax(1, fabs(y)))
+            return d;
+    }
+    char buf[40];
+    size_t n = tab_number_text(x, buf);
+    const char *point = memchr(buf, '.', n);
+    if (point == NULL)
+        return 7;
+    int d = 0;
+    for (const char *q = point + 1; q < buf + n && *q >= '0' && *q <= '9'; q++)
+        d++;
+    return d;
+}
+
+static uint64_t bits_of(double x)
+{
+    uint64_t b;
+    if (x == 0)
+        x = 0; /* -0 is 0 */
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+/* Distinct numbers by open addressing; with `code` also each row's. The table doubles as they come. */
+static bool number_levels(tab_reading *r, uint32_t *code, double **values)
+{
+    size_t slots = 256, n = 0, cap = 128;
+    uint32_t *table = tab_arena_new_of(r->arena, uint32_t, slots);
+    double *value = tab_arena_new_of(r->arena, double, cap);
+    if (table == NULL || value == NULL)
+        return false;
+    for (size_t i = 0; i < r->rows; i++) {
+        double x = r->column->num[i];
+        if (isnan(x)) {
+            if (code != NULL)
+                code[i] = TAB_NULL;
+            continue;
+        }
+        uint64_t b = bits_of(x);
+        size_t h = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+        while (table[h] != 0 && value[table[h] - 1] != x)
+            h = (h + 1) & (slots - 1);
+        if (table[h] == 0) {
+            if (n == cap) {
+                double *more = tab_arena_new_of(r->arena, double, 2 * cap);
+                uint32_t *wider = tab_arena_new_of(r->arena, uint32_t, 2 * slots);
+                if (more == NULL || wider == NULL)
+                    return false;
+                memcpy(more, value, cap * sizeof *value);
+                value = more;
+                cap *= 2;
+                slots *= 2;
+                for (size_t k = 0; k < n; k++) {
+                    b = bits_of(value[k]);
+                    size_t g = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+                    while (wider[g] != 0)
+                        g = (g + 1) & (slots - 1);
+                    wider[g] = (uint32_t)k + 1;
+                }
+                table = wider;
+                b = bits_of(x);
+                h = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+                while (table[h] != 0)
+                    h = (h + 1) & (slots - 1);
+            }
+            value[n++] = x;
+            table[h] = (uint32_t)n;
+        }
+        if (code != NULL)
+            code[i] = table[h] - 1;
+    }
+    r->levels = n;
+    *values = value;
+    return true;
+}
+
+static bool read_plain_numbers(tab_reading *r)
+{
+    const double *num = r->column->num;
+    double *values;
+    for (size_t i = 0; i < r->rows; i++)
+        r->nulls += isnan(num[i]);
+    if (!number_levels(r, NULL, &values))
+        return false;
+    r->numbers = r->rows - r->nulls;
+    r->affix[TAB_AFFIX_NONE] = r->numbers;
+    for (size_t k = 0; k < r->levels; k++) {
+        int d = decimals_of(values[k]);
+        if (d > r->decimals)
+            r->decimals = d;
+    }
+    r->can_number = r->numbers > 0;
+    r->num = num;
+    r->can_bool = r->levels > 0 && r->levels <= 2;
+    for (size_t k = 0; k < r->levels; k++)
+        r->can_bool = r->can_bool && (values[k] == 0 || values[k] == 1);
+    find_sentinel(r, num, NULL, r->rows);
+    return true;
+}
+
+bool tab_read_levels(tab_reading *r)
+{
+    if (r->column->layout != TAB_NUMBERS || r->code != NULL)
+        return true;
+    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
+    double *values;
+    if (code == NULL || !number_levels(r, code, &values))
+        return false;
+    r->code = code;
+    r->level = tab_arena_new_of(r->arena, tab_str, r->levels);
+    r->count = tab_arena_new_of(r->arena, uint32_t, r->levels);
+    if (r->level == NULL || r->count == NULL)
+        return false;
+    for (size_t k = 0; k < r->levels; k++) {
+        char buf[40];
+        size_t n = tab_number_text(values[k], buf);
+        r->level[k] = tab_arena_copy(r->arena, (tab_str){ buf, n });
+        if (r->level[k].p == NULL)
+            return false;
+    }
+    for (size_t i = 0; i < r->rows; i++)
+        if (code[i] != TAB_NULL)
+            r->count[code[i]]++;
+    return true;
+}
+
+bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret)
+{
+    *ret = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN };
+    if (c->layout == TAB_NUMBERS)
+        return read_plain_numbers(ret);
+    if (!distinct_levels(ret) || !read_numbers(ret))
+        return false;
+    if (ret->can_number)
+        find_sentinel(ret, ret->num, ret->count, ret->levels);
+    read_bools(ret);
+    /* 20190531 reads as a number too; anything else that is a number is no date. */
+    return read_times(ret);
+}
+
+/* ---- the typed view -------------------------------------------------------------------------------- */
+
+static bool view_categories(tab_reading *r, tab_column_profile *p)
+{
+    if (!tab_read_levels(r))
+        return false;
+    p->level = r->level;
+    p->levels = r->levels;
+    if (r->foreign == NULL || r->strict == 0) {
+        p->code = r->code;
+        return true;
+    }
+    /* Marks are no category: their code is null, and the levels close up. */
+    uint32_t *map = tab_arena_new_of(r->arena, uint32_t, r->levels);
+    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
+    tab_str *level = tab_arena_new_of(r->arena, tab_str, r->levels);
+    if (map == NULL || code == NULL || level == NULL)
+        return false;
+    size_t n = 0;
+    for (size_t k = 0; k < r->levels; k++) {
+        map[k] = r->foreign[k] == TAB_FOREIGN_STRICT ? TAB_NULL : (uint32_t)n;
+        if (map[k] != TAB_NULL)
+            level[n++] = r->level[k];
+    }
+    for (size_t i = 0; i < r->rows; i++)
+        code[i] = r->code[i] == TAB_NULL ? TAB_NULL : map[r->code[i]];
+    p->code = code;
+    p->level = level;
+    p->levels = n;
+    return true;
+}
+
+/* What a number means as a point in time: epoch seconds or milliseconds by size, 930 as 09:30, 20190531. */
+static double time_of_number(int role, double x)
+{
+    if (isnan(x))
+        return x;
+    if (role == TAB_ROLE_TIME)
+        return x >= 0 && x < 2400 ? floor(x / 100) * 3600 + fmod(x, 100) * 60 : (double)NAN;
+    if (x >= 18000101 && x <= 21001231 && x == trunc(x)) {
+        int v = (int)x, m = v / 100 % 100, d = v % 100;
+        return m >= 1 && m <= 12 && d >= 1 && d <= 31 ? (double)tab_days_from_civil(v / 10000, m, d) * 86400 : (double)NAN;
+    }
+    if (x >= 180001 && x <= 210012 && x == trunc(x)) { /* 201905 */
+        int v = (int)x, m = v % 100;
+        return m >= 1 && m <= 12 ? (double)tab_days_from_civil(v / 100, m, 1) * 86400 : (double)NAN;
+    }
+    return fabs(x) > 1e11 ? x / 1000 : x;
+}
+
+bool tab_view_column(tab_reading *r, tab_column_profile *p)
+{
+    p->decimals = r->decimals;
+    p->number = NULL;
+    bool timed = p->type == TAB_DATETIME || p->role == TAB_ROLE_DURATION;
+    bool plain = r->column->layout == TAB_NUMBERS;
+    if (p->type == TAB_NUMERIC || p->type == TAB_DATETIME || p->type == TAB_BOOLEAN) {
+        if (plain && p->type != TAB_DATETIME && isnan(r->sentinel)) {
+            p->number = r->column->num;
+        } else {
+            double *out = tab_arena_new_of(r->arena, double, r->rows);
+            if (out == NULL)
+                return false;
+            for (size_t i = 0; i < r->rows; i++) {
+                double x = (double)NAN;
+                if (plain) {
+                    x = r->column->num[i];
+                    if (p->type == TAB_DATETIME)
+                        x = time_of_number(p->role, x);
+                } else if (r->code[i] != TAB_NULL) {
+                    uint32_t k = r->code[i];
+                    bool yes;
+                    if (p->type == TAB_BOOLEAN)
+                        x = tab_parse_bool(r->level[k], &yes) != 0 ? (double)yes : (double)NAN;
+                    else if (timed && (r->can_date || r->can_clock || r->can_duration))
+                        x = r->time[k];
+                    else if (r->num != NULL)
+                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k]) : r->num[k];
+                }
+                out[i] = x == r->sentinel ? (double)NAN : x;
+            }
+            p->number = out;
+        }
+    }
+    if (plain && (p->type == TAB_NUMERIC || p->type == TAB_DATETIME)) {
+        p->code = NULL;
+        p->level = NULL;
+        p->levels = 0;
+        return true;
+    }
+    return view_categories(r, p);
+}

@@ -1,0 +1,53 @@
+/* One column read: its distinct trimmed values with their counts, and every reading of them (number,
+ * date, clock, duration, yes/no) that enough of them allow. The role decides later which reading counts. */
+#ifndef TAB_PROFILE_COLUMN_H
+#define TAB_PROFILE_COLUMN_H
+
+#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/profile.h"
+#include "services/inference/engine/profile/text.h"
+
+/* At most a fifth of the cells that are no null and no mark like "?" may fail a reading. */
+#define TAB_FOREIGN_SHARE 0.2
+
+typedef struct {
+    tab_arena *arena;
+    const tab_column *column;
+    size_t rows, nulls;
+    size_t strict, words; /* cells that are marks ("?", "N/A"); that are words like "unknown" */
+
+    /* Coded columns: distinct trimmed values. For TAB_NUMBERS columns distinct numbers, and their text
+     * and code are made by tab_read_levels when somebody needs them. */
+    size_t levels;
+    const uint32_t *code; /* (rows) or NULL */
+    tab_str *level;       /* (levels) or NULL */
+    uint32_t *count;      /* (levels) cells of each; NULL for TAB_NUMBERS until tab_read_levels */
+    uint8_t *foreign;     /* (levels) tab_foreign; coded only */
+
+    /* Readings. `num` and `time` are by level for coded columns; for TAB_NUMBERS, num is by row. */
+    bool can_number, can_date, can_clock, can_duration, can_bool;
+    const double *num;     /* NaN where a cell is no number */
+    double *time;          /* seconds, by level: date, clock or duration, whichever can_* is set first */
+    double sentinel;       /* a number that stands for "missing" (-999), or NaN */
+    size_t sentinels;      /* cells of it */
+    size_t numbers, dates, clocks, durations;               /* cells that read so */
+    size_t affix[TAB_AFFIXES], grouped, leading_zero, exponent, bounded; /* cells */
+    size_t date_only, datetime, midnight, period, compact;  /* cells */
+    int decimals;
+    char decimal;
+    tab_date_order order;
+    bool order_known; /* an impossible day decided the order */
+    uint64_t bool_pairs;
+    size_t units; /* distinct unit words (at most 9 are counted) */
+    tab_str unit; /* the first of them */
+} tab_reading;
+
+/* Reads `c` of `rows` cells. The arrays live in `a`; false when it is full. */
+bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret) TAB_CHECKED;
+
+/* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
+bool tab_read_levels(tab_reading *r) TAB_CHECKED;
+
+/* Fills the typed view of p (number, code, level, levels, decimals) for p->type and p->role. */
+bool tab_view_column(tab_reading *r, tab_column_profile *p) TAB_CHECKED;
+#endif

@@ -1,0 +1,469 @@
+/* Dates by tokens: the cell becomes at most 24 numbers, words and marks; the first three say which layout
+ * it is, and what is left must be a clock and a zone. */
+#include <math.h>
+
+#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/text.h"
+
+/* Howard Hinnant, "chrono-compatible low-level date algorithms": eras of 400 years. */
+int64_t tab_days_from_civil(int64_t y, int m, int d)
+{
+    y -= m <= 2;
+    int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
+    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+void tab_civil_from_days(int64_t days, int *y, int *m, int *d)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097, doe = days - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+    *d = (int)(doy - (153 * mp + 2) / 5 + 1);
+    *m = (int)(mp < 10 ? mp + 3 : mp - 9);
+    *y = (int)(yoe + era * 400 + (*m <= 2));
+}
+
+static int month_days(int y, int m)
+{
+    static const int n[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    return m == 2 && (y % 4 == 0 && (y % 100 != 0 || y % 400 == 0)) ? 29 : n[m - 1];
+}
+
+static bool valid(int y, int m, int d)
+{
+    return y >= 1 && m >= 1 && m <= 12 && d >= 1 && d <= month_days(y, m);
+}
+
+/* ---- tokens ----------------------------------------------------------------------------------- */
+
+enum { MAX_TOKENS = 24 };
+typedef struct {
+    char kind;    /* 'n' number, 'w' word, else the mark itself; ' ' blanks */
+    int digits;   /* of a number */
+    int64_t value;
+    tab_str text; /* from here to the cell's end */
+    size_t n;     /* bytes of this token */
+} token;
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Ideographs that stand for the mark behind a year, month or day. */
+static size_t ideograph(tab_str s, char *kind)
+{
+    static const struct {
+        const char *bytes;
+        char kind;
+    } marks[] = { { "\xe5\xb9\xb4", '-' }, { "\xe6\x9c\x88", '-' }, { "\xe6\x97\xa5", ' ' },
+                  { "\xeb\x85\x84", '-' }, { "\xec\x9b\x94", '-' }, { "\xec\x9d\xbc", ' ' } };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (s.n >= 3 && memcmp(s.p, marks[i].bytes, 3) == 0) {
+            *kind = marks[i].kind;
+            return 3;
+        }
+    return 0;
+}
+
+static int tokens_of(tab_str s, token *t)
+{
+    int n = 0;
+    while (s.n > 0) {
+        if (n == MAX_TOKENS)
+            return -1;
+        token k = { .text = s, .n = 1 };
+        unsigned char c = (unsigned char)*s.p;
+        size_t mark;
+        if (digit(*s.p)) {
+            k.kind = 'n';
+            while (k.n < s.n && digit(s.p[k.n]))
+                k.n++;
+            if (k.n > 14)
+                return -1;
+            for (size_t i = 0; i < k.n; i++)
+                k.value = k.value * 10 + (s.p[i] - '0');
+            k.digits = (int)k.n;
+        } else if ((mark = ideograph(s, &k.kind)) > 0) {
+            k.n = mark;
+        } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
+            k.kind = 'w';
+            while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
+                                 ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
+                k.n++;
+        } else if (c >= 0x80) {
+            if (s.n >= 2 && c == 0xc2 && (unsigned char)s.p[1] == 0xa0) {
+                k.kind = ' ';
+                k.n = 2;
+            } else if (s.n >= 3 && c == 0xe2 && (unsigned char)s.p[1] == 0x80) { /* dashes, quotes, thin blanks */
+                k.kind = (unsigned char)s.p[2] <= 0x8f || (unsigned char)s.p[2] == 0xaf ? ' ' : '-';
+                k.n = 3;
+            } else {
+                k.kind = 'w';
+                while (k.n < s.n && ((unsigned char)s.p[k.n] >= 0x80 || (s.p[k.n] | 32) >= 'a') &&
+                       ideograph((tab_str){ s.p + k.n, s.n - k.n }, &(char){ 0 }) == 0 &&
+                       !((s.p[k.n] >= '0' && s.p[k.n] <= '9')))
+                    k.n++;
+            }
+        } else {
+            k.kind = *s.p;
+        }
+        s.p += k.n;
+        s.n -= k.n;
+        /* "2020. 5. 3": blanks beside a mark say nothing */
+        if (k.kind == ' ' && n > 0 && memchr("-/.,", t[n - 1].kind, 4) != NULL)
+            continue;
+        if (k.kind == ' ' && (s.n == 0 || n == 0))
+            continue;
+        t[n++] = k;
+    }
+    return n;
+}
+
+static tab_str word_of(const token *t)
+{
+    return (tab_str){ t->text.p, t->n };
+}
+
+static bool is_word(const token *t, const char *const *words, size_t n)
+{
+    char buf[40];
+    if (t->kind != 'w' || t->n > 16)
+        return false;
+    tab_str f = tab_fold(word_of(t), buf, sizeof buf);
+    for (size_t i = 0; i < n; i++)
+        if (tab_str_eq(f, tab_str_of(words[i])))
+            return true;
+    return false;
+}
+#define IS_WORD(t, ...)                                                                            \
+    is_word((t), (const char *const[]){ __VA_ARGS__ },                                             \
+            sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static bool gap(char kind)
+{
+    return kind == '-' || kind == '/' || kind == '.' || kind == ' ' || kind == ',' || kind == '\'';
+}
+
+static int four(const token *t)
+{
+    if (t->kind != 'n')
+        return 0;
+    if (t->digits == 4 && t->value >= 1000 && t->value <= 2999)
+        return (int)t->value;
+    return 0;
+}
+
+static int year_of(const token *t)
+{
+    if (t->kind == 'n' && t->digits == 2)
+        return (int)(t->value < 70 ? 2000 + t->value : 1900 + t->value);
+    return four(t);
+}
+
+static int small(const token *t) /* day or month: one or two digits */
+{
+    return t->kind == 'n' && t->digits <= 2 ? (int)t->value : 0;
+}
+
+/* ---- clock and zone ----------------------------------------------------------------------------- */
+
+/* Everything from token i on must be a clock and an optional zone. */
+static bool clock_rest(const token *t, int i, int n, double *seconds)
+{
+    if (i < n && (t[i].kind == ' ' || t[i].kind == ',' || t[i].kind == ':' || IS_WORD(&t[i], "t")))
+        i++;
+    if (i < n && IS_WORD(&t[i], "at", "um", "a", "klo", "kl"))
+        i++;
+    if (i < n && t[i].kind == ' ')
+        i++;
+    if (i + 2 >= n || t[i].kind != 'n' || t[i].digits > 2 || (t[i + 1].kind != ':' && t[i + 1].kind != '.') ||
+        t[i + 2].kind != 'n' || t[i + 2].digits != 2)
+        return false;
+    double x = (double)t[i].value * 3600 + (double)t[i + 2].value * 60;
+    int64_t hour = t[i].value;
+    if (hour > 24 || t[i + 2].value > 59)
+        return false;
+    i += 3;
+    if (i + 1 < n && (t[i].kind == ':' || t[i].kind == '.') && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
+        if (t[i + 1].value > 60)
+            return false;
+        x += (double)t[i + 1].value;
+        i += 2;
+        if (i + 1 < n && (t[i].kind == '.' || t[i].kind == ',') && t[i + 1].kind == 'n') {
+            x += (double)t[i + 1].value / pow(10, t[i + 1].digits);
+            i += 2;
+        }
+    }
+    if (i < n && t[i].kind == ' ')
+        i++;
+    if (i < n && IS_WORD(&t[i], "am", "pm", "a", "p")) {
+        bool pm = (*t[i].text.p | 32) == 'p';
+        if (hour < 1 || hour > 12)
+            return false;
+        x += pm && hour < 12 ? 43200 : !pm && hour == 12 ? -43200 : 0;
+        i++;
+        if (i < n && t[i].kind == ' ')
+            i++;
+    }
+    if (i < n && IS_WORD(&t[i], "z", "utc", "gmt")) {
+        i++;
+    }
+    if (i + 1 < n && (t[i].kind == '+' || t[i].kind == '-') && t[i + 1].kind == 'n') {
+        double zone;
+        int sign = t[i].kind == '+' ? 1 : -1;
+        if (t[i + 1].digits == 4) {
+            zone = (double)(t[i + 1].value / 100 * 3600 + t[i + 1].value % 100 * 60);
+            i += 2;
+        } else if (t[i + 1].digits == 2) {
+            zone = (double)t[i + 1].value * 3600;
+            i += 2;
+            if (i + 1 < n && t[i].kind == ':' && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
+                zone += (double)t[i + 1].value * 60;
+                i += 2;
+            }
+        } else {
+            return false;
+        }
+        x -= sign * zone;
+    } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
+        for (size_t k = 0; k < t[i].n; k++) /* EST, CEST: a name without a fixed offset is local time */
+            if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
+                return false;
+        i++;
+    }
+    *seconds = x;
+    return i == n;
+}
+
+/* ---- layouts ------------------------------------------------------------------------------------- */
+
+static bool set(tab_date *r, int y, int m, int d)
+{
+    if (!valid(y, m, d))
+        return false;
+    r->year = y;
+    r->seconds = (double)tab_days_from_civil(y, m, d) * 86400.0;
+    return true;
+}
+
+static bool period(tab_date *r, int y, int m)
+{
+    r->form = TAB_FORM_PERIOD;
+    return set(r, y, m, 1);
+}
+
+/* 20190531, 20190531143000, 201905311430 */
+static bool compact(const token *t, int n, tab_date *r)
+{
+    if (n != 1 || t[0].kind != 'n')
+        return false;
+    int64_t v = t[0].value, clock = 0;
+    int digits = t[0].digits;
+    if (digits == 14)
+        clock = v % 1000000, v /= 1000000;
+    else if (digits == 12)
+        clock = v % 10000 * 100, v /= 10000;
+    else if (digits != 8)
+        return false;
+    int y = (int)(v / 10000);
+    if (y < 1800 || y > 2100 || !set(r, y, (int)(v / 100 % 100), (int)(v % 100)))
+        return false;
+    if (clock / 10000 > 23 || clock / 100 % 100 > 59 || clock % 100 > 59)
+        return false;
+    r->compact = true;
+    if (digits > 8) {
+        r->form = TAB_FORM_DATETIME;
+        r->seconds += (double)(clock / 10000 * 3600 + clock / 100 % 100 * 60 + clock % 100);
+        r->midnight = clock == 0;
+    }
+    return true;
+}
+
+/* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
+static bool periods(const token *t, int n, tab_date *r)
+{
+    int y;
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'n') {
+        if (t[2].digits <= 2 && t[2].value >= 1 && t[2].value <= 12 && t[1].kind != ',' &&
+            !(t[1].kind == '.' && t[2].digits == 1)) /* 2019.5 is a number */
+            return period(r, y, (int)t[2].value);
+        if ((t[2].digits == 2 && t[2].value == (y + 1) % 100) || t[2].value == y + 1)
+            return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
+        return false;
+    }
+    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 && small(&t[0]) <= 12)
+        return period(r, y, small(&t[0]));
+    if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
+        int m = tab_month_name(word_of(&t[0]));
+        const token *last = &t[n - 1];
+        bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
+        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
+            return period(r, year_of(last), m);
+        if (IS_WORD(&t[0], "fy") && four(last) > 0)
+            return period(r, four(last), 1);
+    }
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
+        int m = tab_month_name(word_of(&t[2]));
+        return m > 0 && period(r, y, m);
+    }
+    /* letter and number in either place: Q4, H1, W05 */
+    for (int first = 0; first < 2; first++) {
+        const token *l = NULL, *v = NULL, *yr = NULL;
+        if (!first && (n == 3 || n == 4)) { /* 2019 Q 4, 2019 - Q 4 */
+            yr = &t[0], l = &t[n - 2], v = &t[n - 1];
+            if (n == 4 && !gap(t[1].kind))
+                continue;
+        } else if (first && (n == 3 || n == 4)) { /* Q 4 [-] 2019 */
+            l = &t[0], v = &t[1], yr = &t[n - 1];
+            if (n == 4 && !gap(t[2].kind))
+                continue;
+        } else {
+            continue;
+        }
+        y = four(yr);
+        if (y == 0 || l->kind != 'w' || l->n != 1 || v->kind != 'n' || v->digits > 2)
+            continue;
+        char c = (char)(*l->text.p & ~32);
+        if (c == 'Q' && v->digits == 1 && v->value >= 1 && v->value <= 4)
+            return period(r, y, (int)v->value * 3 - 2);
+        if ((c == 'H' || c == 'S') && v->digits == 1 && v->value >= 1 && v->value <= 2)
+            return period(r, y, (int)v->value * 6 - 5);
+        if (c == 'W' && v->value >= 1 && v->value <= 53 && period(r, y, 1)) {
+            /* ISO 8601: week 1 holds January 4 */
+            int64_t jan4 = tab_days_from_civil(y, 1, 4), monday = jan4 - (jan4 + 3) % 7;
+            r->seconds = (double)(monday + (v->value - 1) * 7) * 86400.0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where both numbers may be the day, `order` decides and the impossible day speaks. */
+static bool day_month(tab_date *r, int a, int b, int y, tab_date_order order)
+{
+    bool dmy = valid(y, b, a), mdy = valid(y, a, b);
+    r->numeric = true;
+    r->only_dmy = dmy && !mdy;
+    r->only_mdy = mdy && !dmy;
+    if (!dmy && !mdy)
+        return false;
+    bool use_dmy = order == TAB_ORDER_DMY ? dmy : !mdy;
+    return use_dmy ? set(r, y, b, a) : set(r, y, a, b);
+}
+
+/* The date at the front; returns how many tokens it took, 0 when there is none. */
+static int front(const token *t, int n, tab_date_order order, tab_date *r)
+{
+    if (n < 3)
+        return 0;
+    int y = four(&t[0]), m;
+    if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' && t[1].kind == t[3].kind &&
+        gap(t[1].kind) && t[1].kind != ',') {
+        if (y > 0)
+            return small(&t[2]) > 0 && set(r, y, small(&t[2]), small(&t[4])) ? 5 : 0;
+        y = four(&t[4]);
+        if (y == 0 && t[4].digits == 2 && t[1].kind != ' ')
+            y = year_of(&t[4]);
+        /* 1.5.20 is a version as well as a date: two-digit years need two-digit days or a slash */
+        if (t[4].digits == 2 && t[1].kind == '.' && t[0].digits + t[2].digits < 3)
+            return 0;
+        if (y > 0 && small(&t[0]) > 0 && small(&t[2]) > 0)
+            return day_month(r, small(&t[0]), small(&t[2]), y, order) ? 5 : 0;
+        return 0;
+    }
+    /* 2020 - May - 3 */
+    if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' && (m = tab_month_name(word_of(&t[2]))) > 0 &&
+        gap(t[3].kind) && small(&t[4]) > 0)
+        return set(r, y, m, small(&t[4])) ? 5 : 0;
+    /* 3 [th] [of|de] May [de] 2020, 3-May-20, 03May2020 */
+    if (small(&t[0]) > 0) {
+        int i = 1;
+        if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th", "er"))
+            i++;
+        while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "of", "de", "d", "di")))
+            i++;
+        if (i < n && t[i].kind == 'w' && (m = tab_month_name(word_of(&t[i]))) > 0) {
+            i++;
+            while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "de", "del", "of")))
+                i++;
+            if (i < n && (y = year_of(&t[i])) > 0)
+                return set(r, y, m, small(&t[0])) ? i + 1 : 0;
+        }
+        return 0;
+    }
+    /* May 3[rd][,] 2020 */
+    if (t[0].kind == 'w' && (m = tab_month_name(word_of(&t[0]))) > 0) {
+        int i = 1;
+        while (i < n && gap(t[i].kind))
+            i++;
+        int d = i < n ? small(&t[i]) : 0;
+        if (d == 0)
+            return 0;
+        i++;
+        if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th"))
+            i++;
+        while (i < n && gap(t[i].kind))
+            i++;
+        if (i < n && (y = four(&t[i])) > 0)
+            return set(r, y, m, d) ? i + 1 : 0;
+        /* C's asctime: May  3 12:00:00 2020 */
+        if (i + 6 <= n && t[n - 2].kind == ' ' && (y = four(&t[n - 1])) > 0) {
+            double clock;
+            if (clock_rest(t, i, n - 2, &clock) && set(r, y, m, d)) {
+                r->form = TAB_FORM_DATETIME;
+                r->seconds += clock;
+                return n;
+            }
+        }
+    }
+    return 0;
+}
+
+bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
+{
+    token t[MAX_TOKENS];
+    if (s.n < 5 || s.n > 64)
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < s.n && !any; i++)
+        any = digit(s.p[i]);
+    int n = any ? tokens_of(s, t) : 0;
+    if (n <= 0)
+        return false;
+    tab_date r = { .form = TAB_FORM_DATE };
+    int i = 0;
+    if (compact(t, n, &r)) {
+        *ret = r;
+        return true;
+    }
+    if (t[0].kind == 'w' && n > 3 && tab_weekday_name(word_of(&t[0])) > 0 && tab_month_name(word_of(&t[0])) == 0) {
+        i = 1;
+        while (i < n && gap(t[i].kind))
+            i++;
+    }
+    r = (tab_date){ .form = TAB_FORM_DATE };
+    if (periods(t + i, n - i, &r)) {
+        *ret = r;
+        return true;
+    }
+    r = (tab_date){ .form = TAB_FORM_DATE };
+    int used = front(t + i, n - i, order, &r);
+    if (used == 0)
+        return false;
+    i += used;
+    if (i < n && t[i].kind == '.' && i + 1 == n)
+        i++; /* 2020. 5. 3. */
+    if (i < n) {
+        double clock;
+        if (!clock_rest(t, i, n, &clock))
+            return false;
+        r.form = TAB_FORM_DATETIME;
+        r.midnight = clock == 0.0;
+        r.seconds += clock;
+    }
+    *ret = r;
+    return true;
+}

@@ -1,0 +1,243 @@
+#include <math.h>
+
+#include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/text.h"
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* 1 to max digits; steps past them. */
+static bool eat_int(tab_str *s, int max, int *value, int *digits)
+{
+    int v = 0, n = 0;
+    while (s->n > 0 && digit(*s->p) && n < max) {
+        v = v * 10 + (*s->p - '0');
+        n++;
+        s->p++;
+        s->n--;
+    }
+    *value = v;
+    *digits = n;
+    return n > 0 && (s->n == 0 || !digit(*s->p));
+}
+
+static double eat_fraction(tab_str *s)
+{
+    double x = 0, unit = 0.1;
+    if (s->n > 1 && (*s->p == '.' || *s->p == ',') && digit(s->p[1])) {
+        s->p++;
+        s->n--;
+        for (; s->n > 0 && digit(*s->p); s->p++, s->n--, unit /= 10)
+            x += unit * (*s->p - '0');
+    }
+    return x;
+}
+
+/* h:mm, h:mm:ss, h:mm:ss.fff with h of any size; steps past it. `fields` counts the numbers. */
+static bool eat_colons(tab_str *s, double *seconds, int *hours, int *fields)
+{
+    int h, m, sec = 0, dh, dm, ds;
+    if (!eat_int(s, 6, &h, &dh) || s->n == 0 || *s->p != ':')
+        return false;
+    s->p++, s->n--;
+    if (!eat_int(s, 2, &m, &dm) || dm != 2 || m > 59)
+        return false;
+    *fields = 2;
+    double frac = 0;
+    if (s->n > 0 && *s->p == ':') {
+        s->p++, s->n--;
+        if (!eat_int(s, 2, &sec, &ds) || ds != 2 || sec > 60)
+            return false;
+        *fields = 3;
+        frac = eat_fraction(s);
+    }
+    *hours = h;
+    *seconds = h * 3600.0 + m * 60.0 + sec + frac;
+    return true;
+}
+
+/* ISO 8601: PnDTnHnMnS, PnW, PnYnMnD (a year as 365.25 days, a month as a twelfth of it). */
+static bool iso_duration(tab_str s, double *seconds)
+{
+    double total = 0;
+    bool clock = false, any = false;
+    s.p++, s.n--;
+    while (s.n > 0) {
+        if (*s.p == 'T' && !clock) {
+            clock = true;
+            s.p++, s.n--;
+            continue;
+        }
+        int v, d;
+        if (!eat_int(&s, 8, &v, &d))
+            return false;
+        double x = v + eat_fraction(&s);
+        if (s.n == 0)
+            return false;
+        char u = *s.p;
+        double by = u == 'W' ? 604800 : u == 'D' ? 86400 : u == 'H' ? 3600 : u == 'S' ? 1 : u == 'Y' ? 31557600 :
+                    u == 'M' ? (clock ? 60 : 2629800) : 0;
+        if (by == 0.0)
+            return false;
+        total += x * by;
+        any = true;
+        s.p++, s.n--;
+    }
+    *seconds = total;
+    return any;
+}
+
+static double time_unit(tab_str w)
+{
+    static const struct {
+        const char *word;
+        double seconds;
+    } units[] = {
+        { "ms", 1e-3 },    { "s", 1 },          { "sec", 1 },        { "secs", 1 },       { "second", 1 },
+        { "seconds", 1 },  { "sek", 1 },        { "m", 60 },         { "min", 60 },       { "mins", 60 },
+        { "minute", 60 },  { "minutes", 60 },   { "minuten", 60 },   { "h", 3600 },       { "hr", 3600 },
+        { "hrs", 3600 },   { "hour", 3600 },    { "hours", 3600 },   { "std", 3600 },     { "stunden", 3600 },
+        { "heures", 3600 }, { "horas", 3600 },  { "d", 86400 },      { "day", 86400 },    { "days", 86400 },
+        { "tage", 86400 }, { "jours", 86400 },  { "dias", 86400 },   { "w", 604800 },     { "wk", 604800 },
+        { "week", 604800 }, { "weeks", 604800 }, { "wochen", 604800 }, { "month", 2629800 }, { "months", 2629800 },
+        { "mo", 2629800 }, { "mos", 2629800 },  { "year", 31557600 }, { "years", 31557600 }, { "yr", 31557600 },
+        { "yrs", 31557600 }, { "y", 31557600 },
+    };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (tab_str_eq(w, tab_str_of(units[i].word)))
+            return units[i].seconds;
+    return 0;
+}
+
+bool tab_parse_duration(tab_str s, double *seconds)
+{
+    bool minus = false;
+    if (s.n == 0 || s.n > 40)
+        return false;
+    if (*s.p == '-') {
+        minus = true;
+        s.p++, s.n--;
+    }
+    if (s.n > 2 && *s.p == 'P') {
+        if (!iso_duration(s, seconds))
+            return false;
+    } else {
+        double total = 0;
+        bool any = false;
+        while (s.n > 0) {
+            tab_str was = s;
+            double clock;
+            int hours, fields;
+            if (eat_colons(&s, &clock, &hours, &fields)) {
+                total += clock;
+                any = true;
+                if (s.n > 0)
+                    return false;
+                break;
+            }
+            s = was;
+            int v, d;
+            if (!eat_int(&s, 8, &v, &d))
+                return false;
+            double x = v + eat_fraction(&s);
+            while (s.n > 0 && *s.p == ' ')
+                s.p++, s.n--;
+            char word[12];
+            size_t n = 0;
+            while (s.n > 0 && n < sizeof word && (*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') {
+                word[n++] = (char)(*s.p | 32);
+                s.p++, s.n--;
+            }
+            double by = n < sizeof word ? time_unit((tab_str){ word, n }) : 0;
+            if (by == 0.0)
+                return false;
+            total += x * by;
+            any = true;
+            while (s.n > 0 && (*s.p == ' ' || *s.p == ',' || *s.p == '.'))
+                s.p++, s.n--;
+        }
+        if (!any)
+            return false;
+        *seconds = total;
+    }
+    if (minus)
+        *seconds = -*seconds;
+    return true;
+}
+
+bool tab_parse_clock(tab_str s, double *seconds)
+{
+    if (s.n < 3 || s.n > 24 || !digit(*s.p))
+        return false;
+    double x;
+    int h, fields;
+    tab_str was = s;
+    if (!eat_colons(&s, &x, &h, &fields)) {
+        /* 21h30, 9h */
+        int m = 0, dh, dm;
+        s = was;
+        if (!eat_int(&s, 2, &h, &dh) || s.n == 0 || (*s.p != 'h' && *s.p != 'H'))
+            return false;
+        s.p++, s.n--;
+        if (s.n == 0 || !eat_int(&s, 2, &m, &dm) || dm != 2 || m > 59)
+            return false;
+        x = h * 3600.0 + m * 60.0;
+    }
+    while (s.n > 0 && *s.p == ' ')
+        s.p++, s.n--;
+    if (s.n > 0) {
+        char half[4] = { 0 };
+        size_t n = 0;
+        for (size_t i = 0; i < s.n; i++)
+            if (s.p[i] != '.' && n < 3)
+                half[n++] = (char)(s.p[i] | 32);
+        if (n != 2 || half[1] != 'm' || (half[0] != 'a' && half[0] != 'p') || h < 1 || h > 12)
+            return false;
+        if (half[0] == 'p' && h < 12)
+            x += 43200;
+        else if (half[0] == 'a' && h == 12)
+            x -= 43200;
+    }
+    if (!(x < 86400))
+        return false;
+    *seconds = x;
+    return true;
+}
+
+/* ---- yes and no ------------------------------------------------------------------------------ */
+
+uint64_t tab_parse_bool(tab_str s, bool *ret)
+{
+    static const struct {
+        const char *yes, *no;
+    } pairs[] = {
+        { "true", "false" }, { "yes", "no" },   { "y", "n" },       { "1", "0" },       { "t", "f" },
+        { "si", "no" },      { "s", "n" },      { "oui", "non" },   { "o", "n" },       { "ja", "nein" },
+        { "j", "n" },        { "ja", "nee" },   { "ja", "nej" },    { "ja", "nei" },    { "sim", "nao" },
+        { "da", "ne" },      { "da", "nu" },    { "tak", "nie" },   { "ano", "ne" },    { "kylla", "ei" },
+        { "evet", "hayir" }, { "on", "off" },   { "vrai", "faux" }, { "wahr", "falsch" }, { "vero", "falso" },
+        { "verdadero", "falso" }, { "verdadeiro", "falso" }, { "igen", "nem" }, { "co", "khong" }, { "ya", "tidak" },
+        { "\xd0\xb4\xd0\xb0", "\xd0\xbd\xd0\xb5\xd1\x82" },                         /* ru */
+        { "\xe6\x98\xaf", "\xe5\x90\xa6" },                                         /* zh */
+        { "\xe3\x81\xaf\xe3\x81\x84", "\xe3\x81\x84\xe3\x81\x84\xe3\x81\x88" },     /* ja */
+        { "\xec\x98\x88", "\xec\x95\x84\xeb\x8b\x88\xec\x98\xa4" },                 /* ko */
+        { "\xd9\x86\xd8\xb9\xd9\x85", "\xd9\x84\xd8\xa7" },                         /* ar */
+        { "\xe0\xa4\xb9\xe0\xa4\xbe\xe0\xa4\x81", "\xe0\xa4\xa8\xe0\xa4\xb9\xe0\xa5\x80\xe0\xa4\x82" }, /* hi */
+        { "1.0", "0.0" }, { "x", "-" },
+    };
+    if (s.n == 0 || s.n > 18)
+        return 0;
+    char buf[64];
+    uint64_t mask = 0;
+    tab_str f = tab_fold(s, buf, sizeof buf);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        bool yes = tab_str_eq(f, tab_str_of(pairs[i].yes));
+        if (yes || tab_str_eq(f, tab_str_of(pairs[i].no))) {
+            *ret = yes;
+            mask |= UINT64_C(1) << i;
+        }
+    }
+    return mask;
+}

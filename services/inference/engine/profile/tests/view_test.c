@@ -1,0 +1,92 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "services/inference/engine/profile/roles.h"
+
+/* A table of one column from texts; NULL is a null. */
+static tab_profile *profile_of(tab_arena *a, const char *const *cells, size_t n)
+{
+    tab_builder *b = tab_builder_new(a, TAB_S("x"));
+    for (size_t i = 0; i < n; i++)
+        cells[i] == NULL ? tab_builder_null(b) : tab_builder_text(b, tab_str_of(cells[i]));
+    tab_column *c = tab_arena_new_of(a, tab_column, 1);
+    cr_assert(tab_builder_finish(b, c));
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    *t = (tab_table){ .id = TAB_S("t"), .rows = n, .cols = 1, .col = c };
+    tab_engine *e = tab_arena_new_of(a, tab_engine, 1);
+    e->arena = a;
+    tab_profile *p;
+    cr_assert_eq(tab_profile_table(e, t, &p, NULL), TAB_OK);
+    return p;
+}
+#define PROFILE(a, ...)                                                                            \
+    profile_of((a), (const char *const[]){ __VA_ARGS__ },                                          \
+               sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+Test(view, of_money_has_numbers_and_nan_for_foreign_cells)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "$1,200.50", "?", "$3.25", NULL, " $17.10 ", "N/A", "$9.99", "$120.00");
+    tab_column_profile *c = &p->col[0];
+    cr_assert_eq(c->type, TAB_NUMERIC);
+    static const double want[] = { 1200.5, (double)NAN, 3.25, (double)NAN, 17.1, (double)NAN, 9.99, 120 };
+    for (size_t i = 0; i < 8; i++)
+        cr_expect(c->number[i] == want[i] || (isnan(c->number[i]) && isnan(want[i])), "row %zu: %g", i, c->number[i]);
+    cr_expect_eq(c->present, 7);
+    cr_expect_eq(c->missing, 0.125, "a mark is a value as sent");
+    cr_expect_eq(c->decimals, 2);
+}
+
+Test(view, of_dates_uses_one_order_that_an_impossible_day_decides)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "01/02/2020", "03/04/2020", "31/05/2020", "07/07/2020");
+    cr_assert_eq(p->col[0].type, TAB_DATETIME);
+    cr_expect_eq(p->col[0].number[0], 1580515200.0, "1 February: 31/05 cannot be month first");
+}
+
+Test(view, of_a_decimal_comma)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "1,5", "2,75", "1.250,5", "-3,25", "7,125");
+    cr_assert_eq(p->col[0].type, TAB_NUMERIC);
+    cr_expect_eq(p->col[0].number[2], 1250.5);
+    cr_expect_eq(p->col[0].number[4], 7.125);
+}
+
+Test(view, of_a_missing_code_is_nan)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "12.5", "14.25", "-999", "11.75", "13.5", "12.25");
+    cr_assert_eq(p->col[0].type, TAB_NUMERIC);
+    cr_expect(isnan(p->col[0].number[2]));
+}
+
+Test(view, of_categories_merges_what_trimming_makes_equal)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "red", " red", "blue ", "blue", "?", "red", "blue", "red", NULL);
+    tab_column_profile *c = &p->col[0];
+    cr_assert_eq(c->type, TAB_CATEGORICAL);
+    cr_expect_eq(c->levels, 2);
+    cr_expect(tab_str_eq(c->level[0], TAB_S("red")) && tab_str_eq(c->level[1], TAB_S("blue")));
+    cr_expect(c->code[0] == 0 && c->code[1] == 0 && c->code[2] == 1 && c->code[4] == TAB_NULL &&
+              c->code[8] == TAB_NULL);
+}
+
+Test(view, of_yes_and_no_is_one_and_zero)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, "Yes", "no", "NO", NULL, "yes");
+    cr_assert_eq(p->col[0].type, TAB_BOOLEAN);
+    cr_expect(p->col[0].number[0] == 1 && p->col[0].number[1] == 0 && p->col[0].number[2] == 0 &&
+              isnan(p->col[0].number[3]));
+}
+
+Test(view, of_nothing_is_empty)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_profile *p = PROFILE(a, NULL, NULL, NULL);
+    cr_expect_eq(p->col[0].role, TAB_ROLE_EMPTY);
+    cr_expect_eq(p->col[0].missing, 1.0);
+}
