@@ -1,0 +1,104 @@
+/* Calls between daemons: protobuf over NATS request/reply, one queue group a service.
+ *
+ *   tabella.v1.SERVICE.METHOD               any worker of the service
+ *   tabella.v1.SERVICE.at.WORKER.METHOD     that worker
+ *
+ * A call carries a message and, behind it, tables; so does the answer. Organization, request id, actor and
+ * the time left travel in headers; errors come back as values (status, param, message). What outgrows
+ * RPC_INLINE bytes is pulled by the receiver in chunks, with credit (rpc_stream.c): the holder only answers
+ * "bytes a to b, to this inbox", so that neither side buffers more than a window beyond the data itself.
+ *
+ *        caller                       server
+ *   call -----------> subject ------> queue -> worker thread: fn(self, call, err)
+ *     ^   <- - - pull chunks - - ->    |  full: UNAVAILABLE at once
+ *   answer <-------- inbox <-----------+  deadline passed or caller gone: *call->cancel
+ *
+ * Any thread may call; a blocking call must not be made on the event loop's thread or from a NATS callback. */
+#ifndef TAB_RPC_H
+#define TAB_RPC_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdatomic.h>
+
+#include "common/table.h"
+#include "common/time.h"
+
+typedef struct tab_rpc tab_rpc;
+
+/* Connects in the background and for ever; `service` names this process's queue group and log lines. */
+tab_rpc *tab_rpc_open(const char *nats_url, const char *service);
+void tab_rpc_free(tab_rpc *rpc);
+TAB_DEFINE_AUTO(tab_rpc)
+bool tab_rpc_alive(void *rpc);
+const char *tab_rpc_worker(const tab_rpc *rpc);    /* this process's random name, for addressed calls */
+struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
+
+/* ---- serving -------------------------------------------------------------------------------- */
+
+/* One call while it is worked on. All of it lives in `arena`, which ends with the call. */
+typedef struct {
+    const char *method, *org, *request_id, *actor; /* texts, "" where the caller gave none */
+    tab_deadline deadline;
+    const atomic_bool *cancel; /* true once the deadline has passed or the caller has gone */
+    tab_arena *arena;
+    const void *in; /* the method's request message */
+    const tab_table *const *tables;
+    size_t n_tables;
+    void *out; /* the reply message, initialised; fill it with memory of the arena */
+    const tab_table *const *out_tables;
+    size_t n_out_tables;
+    tab_rpc *rpc; /* to make further calls */
+} tab_call;
+
+typedef struct {
+    const char *name;
+    const ProtobufCMessageDescriptor *in, *out;
+    tab_status (*fn)(void *self, tab_call *call, tab_error *err);
+} tab_rpc_method;
+#define TAB_RPC_METHODS_END { NULL, NULL, NULL, NULL }
+
+/* Serves the methods on `threads` workers (before: 4); a full queue (before: 64 a thread) answers
+ * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). */
+void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most);
+bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_CHECKED;
+
+/* Takes no more calls, works off what came, waits at most so long. True: all was finished. */
+bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);
+
+/* ---- calling -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *service, *method;
+    const char *worker; /* NULL: any */
+    const char *org, *request_id, *actor;
+    tab_deadline deadline;
+    const ProtobufCMessage *in;
+    const tab_table *const *tables; /* borrowed until the answer has come */
+    size_t n_tables;
+    const ProtobufCMessageDescriptor *reply;
+    tab_arena *arena; /* the answer lives here; used by the caller's thread only, but see below */
+} tab_ask;
+
+typedef struct {
+    const void *msg;
+    const tab_table *const *tables;
+    size_t n_tables;
+} tab_answer;
+
+/* Fills an ask's organization, request id, actor and deadline from the call being served. */
+void tab_ask_inherit(tab_ask *ask, const tab_call *call);
+
+/* Errors: what the method said; UNAVAILABLE (nobody serves, NATS away), CANCELLED (deadline). */
+tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
+
+/* For an event loop: `done` runs on the thread that calls tab_rpc_dispatch, exactly once for each started
+ * call, also after tab_rpc_abandon (then with CANCELLED). Watch tab_rpc_fd for reading and dispatch when it
+ * is ready. The arena is touched only inside dispatch. */
+typedef void tab_rpc_done(void *arg, tab_status s, const tab_answer *answer, const tab_error *err);
+typedef uint64_t tab_ticket; /* 0: not started */
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err);
+void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket); /* the client went: the server is told to stop */
+int tab_rpc_fd(const tab_rpc *rpc);
+void tab_rpc_dispatch(tab_rpc *rpc);
+
+#endif
