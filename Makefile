@@ -5,9 +5,11 @@ GEN   = build/gen
 
 SAN_asan = -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_tsan = -fsanitize=thread
+SAN_fuzz = -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 OPT_release = -O2
 OPT_asan = -O1
 OPT_tsan = -O1
+OPT_fuzz = -O1
 WARN   = -Wall -Wextra -Werror -Wshadow -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wdouble-promotion
 CWARN  = -Wstrict-prototypes -Wmissing-prototypes
 HARDEN = $(if $(filter release,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-strong \

@@ -48,8 +48,8 @@ void tab_arena_free(tab_arena *a)
     free(a);
 }
 
-/* A block with room for n bytes. A large request gets a block of its own behind the head, so that the
- * head's free space is not lost. */
+/* A block with room for n bytes. A large request gets a block of its own behind the head, so that
+ * the head's free space is not lost. */
 static block *grow(tab_arena *a, size_t n)
 {
     size_t size = n > a->next_size ? n : a->next_size;
@@ -138,5 +138,16 @@ bool tab_arena_defer(tab_arena *a, void (*fn)(void *), void *arg)
         return false;
     *d = (deferred){ a->at_free, fn, arg };
     a->at_free = d;
+    return true;
+}
+
+bool tab_arena_adopt(tab_arena *a, void *p, size_t n)
+{
+    if (a->full || n > a->limit || a->taken > a->limit - n || !tab_arena_defer(a, free, p)) {
+        a->full = true;
+        free(p);
+        return false;
+    }
+    a->taken += n;
     return true;
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -65,9 +67,9 @@ bool tab_table_equal(const tab_table *a, const tab_table *b)
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* While only representable numbers have come, `num` grows. The first other cell turns all of them into
- * codes. The dictionary is an open-addressing hash of level indices. Scratch is malloc'ed and trimmed
- * into the arena by finish, so that growth leaves no holes in it. */
+/* While only representable numbers have come, `num` grows. The first other cell turns all of them
+ * into codes. The dictionary is an open-addressing hash of level indices. Scratch is malloc'ed and
+ * trimmed into the arena by finish, so that growth leaves no holes in it. */
 struct tab_builder {
     tab_arena *arena;
     tab_str name;
@@ -80,7 +82,10 @@ struct tab_builder {
     uint32_t *end;
     uint8_t *kind;
     size_t levels, level_cap;
-    uint32_t *slot; /* level + 1, 0 empty */
+    struct slot {
+        uint32_t level; /* + 1, 0 empty */
+        uint32_t hash;
+    } * slot;
     size_t slots;
 };
 
@@ -94,7 +99,8 @@ static void scratch_free(void *p)
     free(b->kind);
     free(b->slot);
     b->num = NULL;
-    b->code = b->end = b->slot = NULL;
+    b->code = b->end = NULL;
+    b->slot = NULL;
     b->text = NULL;
     b->kind = NULL;
 }
@@ -125,13 +131,10 @@ static bool resize(tab_builder *b, void *pp, size_t n, size_t size)
     return true;
 }
 
-static bool room_for_row(tab_builder *b)
+static bool more_rows(tab_builder *b, size_t cap)
 {
     if (b->failed)
         return false;
-    if (b->rows < b->cap)
-        return true;
-    size_t cap = b->cap == 0 ? 64 : b->cap * 2;
     if (b->coded ? !resize(b, &b->code, cap, sizeof *b->code)
                  : !resize(b, &b->num, cap, sizeof *b->num))
         return false;
@@ -139,12 +142,63 @@ static bool room_for_row(tab_builder *b)
     return true;
 }
 
-static uint64_t hash_level(tab_str s, uint8_t kind)
+static inline bool room_for_row(tab_builder *b)
 {
-    uint64_t h = 1469598103934665603u ^ kind;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (uint8_t)s.p[i]) * 1099511628211u;
-    return h ^ (h >> 29);
+    if (__builtin_expect(b->rows < b->cap, 1))
+        return !b->failed;
+    return more_rows(b, b->cap == 0 ? 64 : b->cap * 2);
+}
+
+/* The pages past the rows that come are never touched, so a generous hint costs address space only.
+ */
+void tab_builder_reserve(tab_builder *b, size_t rows)
+{
+    if (b != NULL && rows > b->cap)
+        (void)more_rows(b, rows);
+}
+
+/* Multiply and fold (the step of wyhash), 8 bytes at a time, from a secret drawn once a process: a
+ * caller who chooses cells cannot choose collisions. Levels keep the order of appearance, so no
+ * output shows it. */
+static uint64_t secret;
+
+static inline uint64_t fold(uint64_t a, uint64_t b)
+{
+    unsigned __int128 x = (unsigned __int128)a * b;
+    return (uint64_t)x ^ (uint64_t)(x >> 64);
+}
+
+static inline uint64_t load(const char *p, size_t n)
+{
+    uint64_t w = 0;
+    memcpy(&w, p, n);
+    return w;
+}
+
+static inline uint32_t hash_level(tab_str s, uint8_t kind)
+{
+    const uint64_t k = secret;
+    uint64_t h = k ^ s.n ^ ((uint64_t)kind << 56);
+    const char *p = s.p;
+    size_t n = s.n;
+    for (; n > 16; n -= 16, p += 16)
+        h = fold(h ^ load(p, 8), k ^ load(p + 8, 8));
+    /* The rest, 0 to 16 bytes, in two words that may overlap. */
+    uint64_t x = 0, y = 0;
+    if (n >= 8)
+        x = load(p, 8), y = load(p + n - 8, 8);
+    else if (n >= 4)
+        x = load(p, 4), y = load(p + n - 4, 4);
+    else if (n > 0)
+        x = (uint64_t)(uint8_t)p[0] << 16 | (uint64_t)(uint8_t)p[n / 2] << 8 | (uint8_t)p[n - 1];
+    return (uint32_t)fold(fold(h ^ x, 0x9e3779b97f4a7c15u ^ k) ^ y, 0xd6e8feb86659fd93u ^ k);
+}
+
+static void __attribute__((constructor)) draw_secret(void)
+{
+    if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        secret = (uint64_t)time(NULL) * 0x2545f4914f6cdd1du;
+    secret |= 1;
 }
 
 static tab_str level_of(const tab_builder *b, size_t i)
@@ -153,31 +207,35 @@ static tab_str level_of(const tab_builder *b, size_t i)
     return (tab_str){ b->text + from, b->end[i] - from };
 }
 
+/* Twice the slots; an entry's place follows from its own hash, so no level is looked at. */
 static bool rehash(tab_builder *b)
 {
     size_t slots = b->slots == 0 ? 64 : b->slots * 2;
-    free(b->slot);
-    b->slot = calloc(slots, sizeof *b->slot);
-    if (b->slot == NULL)
+    struct slot *slot = calloc(slots, sizeof *slot);
+    if (slot == NULL)
         return fail(b);
+    for (size_t i = 0; i < b->slots; i++)
+        if (b->slot[i].level != 0) {
+            size_t at = b->slot[i].hash & (slots - 1);
+            while (slot[at].level != 0)
+                at = (at + 1) & (slots - 1);
+            slot[at] = b->slot[i];
+        }
+    free(b->slot);
+    b->slot = slot;
     b->slots = slots;
-    for (size_t i = 0; i < b->levels; i++) {
-        size_t at = hash_level(level_of(b, i), b->kind[i]) & (slots - 1);
-        while (b->slot[at] != 0)
-            at = (at + 1) & (slots - 1);
-        b->slot[at] = (uint32_t)i + 1;
-    }
     return true;
 }
 
 static bool code_of(tab_builder *b, tab_str s, uint8_t kind, uint32_t *ret)
 {
-    if (b->levels * 2 >= b->slots && !rehash(b))
+    if (b->levels >= b->slots / 4 * 3 && !rehash(b))
         return false;
-    size_t at = hash_level(s, kind) & (b->slots - 1);
-    for (; b->slot[at] != 0; at = (at + 1) & (b->slots - 1)) {
-        uint32_t i = b->slot[at] - 1;
-        if (b->kind[i] == kind && tab_str_eq(level_of(b, i), s)) {
+    uint32_t h = hash_level(s, kind);
+    size_t at = h & (b->slots - 1);
+    for (; b->slot[at].level != 0; at = (at + 1) & (b->slots - 1)) {
+        uint32_t i = b->slot[at].level - 1;
+        if (b->slot[at].hash == h && b->kind[i] == kind && tab_str_eq(level_of(b, i), s)) {
             *ret = i;
             return true;
         }
@@ -203,7 +261,7 @@ static bool code_of(tab_builder *b, tab_str s, uint8_t kind, uint32_t *ret)
     b->text_n += s.n;
     b->end[b->levels] = (uint32_t)b->text_n;
     b->kind[b->levels] = kind;
-    b->slot[at] = (uint32_t)++b->levels;
+    b->slot[at] = (struct slot){ (uint32_t)++b->levels, h };
     *ret = (uint32_t)b->levels - 1;
     return true;
 }
@@ -284,12 +342,21 @@ size_t tab_builder_rows(const tab_builder *b)
     return b->rows;
 }
 
-static const void *trim(tab_arena *a, const void *p, size_t n, size_t size)
+/* The scratch itself, cut to size, becomes the arena's: no copy, and never two of a column. Small
+ * ones are copied, so that narrow tables do not keep a malloc for each array. */
+static const void *trim(tab_arena *a, void *pp, size_t n, size_t size)
 {
-    void *q = tab_arena_alloc(a, n, size);
-    if (q != NULL && n > 0)
-        memcpy(q, p, n * size);
-    return q;
+    void **p = pp, *q = *p;
+    if (n * size <= 4096) {
+        void *small = tab_arena_alloc(a, n, size);
+        if (small != NULL && n > 0)
+            memcpy(small, q, n * size);
+        return small;
+    }
+    *p = NULL;
+    void *cut = realloc(q, n * size);
+    q = cut != NULL ? cut : q;
+    return tab_arena_adopt(a, q, n * size) ? q : NULL;
 }
 
 bool tab_builder_finish(tab_builder *b, tab_column *ret)
@@ -299,14 +366,16 @@ bool tab_builder_finish(tab_builder *b, tab_column *ret)
     if (!b->failed) {
         tab_arena *a = b->arena;
         tab_column c = { .name = b->name, .layout = b->coded ? TAB_CODED : TAB_NUMBERS };
+        free(b->slot);
+        b->slot = NULL;
         if (b->coded) {
-            c.code = trim(a, b->code, b->rows, sizeof *b->code);
-            c.text = trim(a, b->text, b->text_n, 1);
-            c.end = trim(a, b->end, b->levels, sizeof *b->end);
-            c.kind = trim(a, b->kind, b->levels, 1);
+            c.code = trim(a, &b->code, b->rows, sizeof *b->code);
+            c.text = trim(a, &b->text, b->text_n, 1);
+            c.end = trim(a, &b->end, b->levels, sizeof *b->end);
+            c.kind = trim(a, &b->kind, b->levels, 1);
             c.levels = b->levels;
         } else {
-            c.num = trim(a, b->num, b->rows, sizeof *b->num);
+            c.num = trim(a, &b->num, b->rows, sizeof *b->num);
         }
         b->failed = tab_arena_full(a);
         *ret = c;

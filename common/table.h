@@ -2,14 +2,14 @@
  *
  * A column is laid out in one of two ways:
  *
- *   TAB_NUMBERS  num[rows]   every cell is a JSON number that a double holds exactly as written
- *                            (shortest round trip), or null; null is NaN (NaN is no legal input)
- *   TAB_CODED    code[rows]  index into the column's dictionary of distinct cells, TAB_NULL for null
- *                level i     its bytes are text[end[i-1] .. end[i]) (end[-1] = 0), its kind kind[i]:
- *                            a text, a boolean ("true"/"false") or a number kept by its digits
+ *   TAB_NUMBERS  num[rows]   every cell is a JSON number whose digits a double holds
+ * (tab_number_read: EXACT), or null; null is NaN (NaN is no legal input) TAB_CODED    code[rows]
+ * index into the column's dictionary of distinct cells, TAB_NULL for null level i     its bytes are
+ * text[end[i-1] .. end[i]) (end[-1] = 0), its kind kind[i]: a text, a boolean ("true"/"false") or a
+ * number kept by its digits
  *
- * A mixed column, a column with one number that a double cannot hold, and a column of booleans are coded.
- * Levels are distinct as pairs (kind, bytes), in order of first appearance. Text is UTF-8.
+ * A mixed column, a column with one number that a double cannot hold, and a column of booleans are
+ * coded. Levels are distinct as pairs (kind, bytes), in order of first appearance. Text is UTF-8.
  * Tables are read-only once built; all memory belongs to the arena they were built in. */
 #ifndef TAB_TABLE_H
 #define TAB_TABLE_H
@@ -57,23 +57,38 @@ typedef struct {
 
 tab_cell tab_cell_at(const tab_column *c, size_t row);
 
-/* How a column is addressed: its name, or "c{index}" when the name is empty or repeated in the table.
- * The text lives in the arena (or is the name itself). */
+/* How a column is addressed: its name, or "c{index}" when the name is empty or repeated in the
+ * table. The text lives in the arena (or is the name itself). */
 tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
 
 /* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"); returns its length.
  * buf holds at least 32 bytes. x is finite. */
 size_t tab_number_text(double x, char *buf);
 
+/* Reads a JSON number (RFC 8259) at p; *ret_n is its length, *ret its nearest double.
+ *   EXACT   the double, printed to as many digits (at most 17), has these digits again
+ *   DIGITS  it does not, or the text is an integer beyond 2^53: keep the digits
+ *   RANGE   beyond a double's range
+ *   NONE    no number here; nothing is written */
+typedef enum {
+    TAB_NUMBER_NONE,
+    TAB_NUMBER_EXACT,
+    TAB_NUMBER_DIGITS,
+    TAB_NUMBER_RANGE
+} tab_number_kind;
+tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n, double *ret);
+
 bool tab_table_equal(const tab_table *a, const tab_table *b); /* same ids, names, cells */
 
-/* Builds one column cell by cell in row order; grows as cells come, and turns from numbers to codes by
- * itself. Not thread-safe. After the arena is full every call is harmless and finish returns false. */
+/* Builds one column cell by cell in row order; grows as cells come, and turns from numbers to codes
+ * by itself. Not thread-safe. After the arena is full every call is harmless and finish returns
+ * false. */
 typedef struct tab_builder tab_builder;
 tab_builder *tab_builder_new(tab_arena *a, tab_str name);
+void tab_builder_reserve(tab_builder *b, size_t rows); /* a hint: room for so many rows in all */
 void tab_builder_null(tab_builder *b);
-void tab_builder_number(tab_builder *b, double x);               /* finite */
-void tab_builder_number_text(tab_builder *b, tab_str digits);    /* kept by its digits: coded */
+void tab_builder_number(tab_builder *b, double x);            /* finite */
+void tab_builder_number_text(tab_builder *b, tab_str digits); /* kept by its digits: coded */
 void tab_builder_text(tab_builder *b, tab_str s);
 void tab_builder_bool(tab_builder *b, bool x);
 size_t tab_builder_rows(const tab_builder *b);

@@ -1,0 +1,21 @@
+## make bench       prints the ratios of every bench in tests/bench (each folder's `run`)
+## make fuzz        runs every fuzz target for FUZZ_SECONDS (default 600) from its corpus
+BENCH_PROGRAMS += $(B)/bench/json-bench
+$(B)/bench/json-bench: $(B)/tests/bench/json/json_bench.o $(B)/libcommon.a
+	@mkdir -p $(@D) && $(CXX) $(LDFLAGS) $^ $(LDLIBS) $(if $(wildcard /usr/include/jansson.h),-ljansson) \
+	    $(if $(wildcard /usr/include/yajl/yajl_parse.h),-lyajl) -o $@
+
+.PHONY: bench-programs fuzz-programs
+bench-programs:
+	@$(MAKE) --no-print-directory -s $(BENCH_PROGRAMS)
+bench: build bench-programs
+	@for b in tests/bench/*/run; do echo "== $$b"; $$b || exit 1; done
+
+# Fuzz targets, tests/fuzz/NAME_fuzz.c, are built whole by clang under MODE=fuzz.
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_SECONDS ?= 600
+fuzz-programs: $(FUZZERS)
+$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && clang++ $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+fuzz:
+	@tests/fuzz/run $(FUZZ_SECONDS)
