@@ -1,12 +1,10 @@
 #include "services/reports/store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/crypto.h"
 #include "common/ids.h"
-
-enum { ARENA = 64 << 20 };
+#include "common/proto.h"
 
 static tab_str text(const char *s)
 {
@@ -29,7 +27,8 @@ static void report_name(const char *subject, const char *base, const char *kind,
     snprintf(buf, size, "%s.%s.%s.%.10s", subject, b, kind, day);
 }
 
-tab_status reports_mint_in(tab_tx *tx, const char *org, const Tabella__Report *given, tab_error *err)
+tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *given,
+                           tab_error *err)
 {
     if (!tab_id_valid(text(given->id), "r_"))
         return tab_fail(err, TAB_VALIDATION, "id", "a report's id is r_ and 32 hexadecimal digits");
@@ -48,13 +47,9 @@ tab_status reports_mint_in(tab_tx *tx, const char *org, const Tabella__Report *g
     r.pinned = false;
     r.content_hash = (ProtobufCBinaryData){ 0, NULL };
 
-    TAB_AUTO(tab_arena) *a = tab_arena_new(ARENA);
-    size_t n = tabella__report__get_packed_size(&r);
-    uint8_t *bytes = a == NULL ? NULL : tab_arena_alloc(a, n, 1);
-    if (bytes == NULL)
+    tab_str content = tab_proto_write(a, &r.base);
+    if (content.p == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    tabella__report__pack(&r, bytes);
-    tab_str content = { (const char *)bytes, n };
     uint8_t hash[TAB_SHA256];
     tab_sha256(content, hash);
     return tab_tx_query(tx, NULL, err,
@@ -65,35 +60,25 @@ tab_status reports_mint_in(tab_tx *tx, const char *org, const Tabella__Report *g
                               tab_p_bytes((tab_str){ (const char *)hash, sizeof hash })));
 }
 
-static void set_bytes(ProtobufCBinaryData *to, tab_str s)
-{
-    to->data = s.n == 0 ? NULL : malloc(s.n);
-    to->len = to->data == NULL ? 0 : s.n;
-    if (to->len > 0)
-        memcpy(to->data, s.p, s.n);
-}
-
 /* One row of (content, content_hash, starred) as a message. */
-static tab_status report_of(const tab_rows *rows, size_t row, Tabella__Report **ret, tab_error *err)
+static tab_status report_of(const tab_rows *rows, size_t row, tab_arena *a, Tabella__Report **ret, tab_error *err)
 {
-    TAB_AUTO(tab_arena) *a = tab_arena_new(ARENA);
-    if (a == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_str content = tab_rows_bytes(rows, row, 0, a), hash = tab_rows_bytes(rows, row, 1, a);
     uint8_t want[TAB_SHA256];
     tab_sha256(content, want);
     if (hash.n != sizeof want || memcmp(hash.p, want, sizeof want) != 0)
         return tab_fail(err, TAB_INTERNAL, "", "a stored report does not match its hash");
-    Tabella__Report *r = tabella__report__unpack(NULL, content.n, (const uint8_t *)content.p);
+    Tabella__Report *r = tab_proto_read(a, &tabella__report__descriptor, content);
     if (r == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a stored report cannot be read");
     r->pinned = tab_rows_bool(rows, row, 2);
-    set_bytes(&r->content_hash, hash);
+    r->content_hash = tab_proto_bytes(a, hash);
     *ret = r;
     return TAB_OK;
 }
 
-static tab_status read_one(tab_tx *tx, const char *org, const char *id, Tabella__Report **ret, tab_error *err)
+static tab_status read_one(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__Report **ret,
+                           tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
@@ -104,21 +89,19 @@ static tab_status read_one(tab_tx *tx, const char *org, const char *id, Tabella_
         return s;
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "no such report");
-    return report_of(rows, 0, ret, err);
+    return report_of(rows, 0, a, ret, err);
 }
 
 /* Reads after a write, and gives the report only when the write is committed. */
-static tab_status read_and_commit(tab_tx **tx, const char *org, const char *id, Tabella__Report **ret,
+static tab_status read_and_commit(tab_tx **tx, const reports_at *at, const char *id, Tabella__Report **ret,
                                   tab_error *err)
 {
     Tabella__Report *r = NULL;
-    tab_status s = read_one(*tx, org, id, &r, err);
+    tab_status s = read_one(*tx, at->arena, at->org, id, &r, err);
     if (s == TAB_OK)
         s = tab_tx_commit(tx, err);
     if (s == TAB_OK)
         *ret = r;
-    else if (r != NULL)
-        tabella__report__free_unpacked(r, NULL);
     return s;
 }
 
@@ -133,8 +116,8 @@ tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella_
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
     if (s == TAB_OK)
-        s = reports_mint_in(tx, at->org, r, err);
-    return s != TAB_OK ? s : read_and_commit(&tx, at->org, r->id, ret, err);
+        s = reports_mint_in(tx, at->arena, at->org, r, err);
+    return s != TAB_OK ? s : read_and_commit(&tx, at, r->id, ret, err);
 }
 
 tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret, tab_error *err)
@@ -143,7 +126,7 @@ tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **r
         return tab_fail(err, TAB_NOT_FOUND, "id", "no such report");
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
-    return s != TAB_OK ? s : read_and_commit(&tx, at->org, id, ret, err);
+    return s != TAB_OK ? s : read_and_commit(&tx, at, id, ret, err);
 }
 
 tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabella__Report **ret,
@@ -154,46 +137,39 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "UPDATE reports.report SET starred = $3 WHERE org = $1 AND report_id = $2",
                          TAB_P(tab_p_text(at->org), tab_p_text(id), tab_p_bool(starred)));
-    return s != TAB_OK ? s : read_and_commit(&tx, at->org, id, ret, err);
+    return s != TAB_OK ? s : read_and_commit(&tx, at, id, ret, err);
 }
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-static char *copy(const char *s)
-{
-    return strdup(s == NULL ? "" : s);
-}
-
-static tab_status summary_of(const tab_rows *rows, size_t row, Tabella__ReportSummary **ret, tab_error *err)
+static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a, Tabella__ReportSummary **ret,
+                             tab_error *err)
 {
     Tabella__Report *r = NULL;
-    tab_status s = report_of(rows, row, &r, err);
+    tab_status s = report_of(rows, row, a, &r, err);
+    Tabella__ReportSummary *y = tab_arena_new_of(a, Tabella__ReportSummary, 1);
     if (s != TAB_OK)
         return s;
-    Tabella__ReportSummary *y = malloc(sizeof *y);
-    if (y == NULL) {
-        tabella__report__free_unpacked(r, NULL);
+    if (y == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    }
     tabella__report_summary__init(y);
-    y->id = copy(r->id);
-    y->name = copy(r->name);
-    y->kind = copy(r->kind);
-    y->base_model = copy(r->base_model);
+    y->id = r->id;
+    y->name = r->name;
+    y->kind = r->kind;
+    y->base_model = r->base_model;
     y->pinned = r->pinned;
     y->created_us = r->created_us;
     if (r->held_out != NULL) {
-        y->metric = copy(r->held_out->metric);
+        y->metric = r->held_out->metric;
         y->has_score = true;
         y->score = r->held_out->score;
     } else if (strcmp(r->kind, "run") != 0) {
-        y->metric = copy("none");
+        y->metric = (char *)"none";
     }
     if (r->previous != NULL) {
         y->has_delta = true;
         y->delta = r->previous->delta;
     }
-    tabella__report__free_unpacked(r, NULL);
     *ret = y;
     return TAB_OK;
 }
@@ -228,36 +204,30 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     if (s != TAB_OK)
         return s;
 
-    Tabella__ListReportsReply *y = malloc(sizeof *y);
     size_t n = tab_rows_count(rows);
     if (n > (size_t)limit)
         n = (size_t)limit;
-    Tabella__ReportSummary **list = calloc(n + 1, sizeof *list);
-    if (y == NULL || list == NULL) {
-        free(y);
-        free(list);
+    Tabella__ListReportsReply *y = tab_arena_new_of(at->arena, Tabella__ListReportsReply, 1);
+    Tabella__ReportSummary **list = tab_arena_new_of(at->arena, Tabella__ReportSummary *, n + 1);
+    if (y == NULL || list == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    }
     tabella__list_reports_reply__init(y);
     y->reports = list;
-    for (size_t i = 0; i < n && s == TAB_OK; i++)
-        if ((s = summary_of(rows, i, &list[i], err)) == TAB_OK)
-            y->n_reports = i + 1;
     y->total = (uint64_t)tab_rows_int(count, 0, 0);
+    for (y->n_reports = 0; y->n_reports < n && s == TAB_OK; y->n_reports++)
+        s = summary_of(rows, y->n_reports, at->arena, &list[y->n_reports], err);
     if (n > 0 && tab_rows_count(rows) > n) {
         char next[32];
         int m = snprintf(next, sizeof next, "%d:%lld", tab_rows_bool(rows, n - 1, 2),
                          (long long)tab_rows_int(rows, n - 1, 3));
-        set_bytes(&y->next, (tab_str){ next, (size_t)m });
+        y->next = tab_proto_bytes(at->arena, (tab_str){ next, (size_t)m });
     }
     if (s == TAB_OK)
         *ret = y;
-    else
-        tabella__list_reports_reply__free_unpacked(y, NULL);
     return s;
 }
 
-tab_status reports_record_run(tab_tx *tx, const Tabella__WorkDone *e, tab_error *err)
+tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err)
 {
     const Tabella__InlineRun *run = e->run;
     char name[256];
@@ -273,10 +243,9 @@ tab_status reports_record_run(tab_tx *tx, const Tabella__WorkDone *e, tab_error 
     r.target = run->target;
     r.task = run->task;
     r.data = &data;
-    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
-    if (a != NULL && run->n_classes > 0)
+    if (run->n_classes > 0)
         r.classes = tab_arena_new_of(a, ProtobufCBinaryData, run->n_classes);
     for (size_t i = 0; r.classes != NULL && i < run->n_classes; i++)
         r.classes[r.n_classes++] = (ProtobufCBinaryData){ strlen(run->classes[i]), (uint8_t *)run->classes[i] };
-    return reports_mint_in(tx, e->org_id, &r, err);
+    return reports_mint_in(tx, a, e->org_id, &r, err);
 }

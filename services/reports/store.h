@@ -11,16 +11,16 @@ typedef struct {
     tab_pg *pg;
     const char *org;
     tab_deadline deadline;
+    tab_arena *arena; /* results live here */
 } reports_at;
 
-/* Results are the caller's, freed by the message's __free_unpacked.
- * Mint with an id that is there answers what is stored and changes nothing. VALIDATION: no id, or a kind
+/* Mint with an id that is there answers what is stored and changes nothing. VALIDATION: no id, or a kind
  * that is none. A name that is empty is made: {endpoint}.b{n}.{kind}.{YYYY-MM-DD}. */
 tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella__Report **ret,
                         tab_error *err) TAB_CHECKED;
 /* The same within the caller's transaction, without reading it back. */
-tab_status reports_mint_in(tab_tx *tx, const char *org, const Tabella__Report *r, tab_error *err)
-    TAB_CHECKED;
+tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *r,
+                           tab_error *err) TAB_CHECKED;
 tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret, tab_error *err)
     TAB_CHECKED;
 /* Starred first, then newest first. VALIDATION on "cursor" when `after` is no cursor of this list. */
@@ -30,6 +30,6 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
                         tab_error *err) TAB_CHECKED;
 
 /* The run record of a quick run's event; e->run is there. */
-tab_status reports_record_run(tab_tx *tx, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -1,0 +1,109 @@
+/* The SQL of jobs: rows, leases, ends. A job is a row first; what wakes a worker is only a hint.
+ *
+ *   queued --claim--> running --finish--> done | failed
+ *      ^                 |
+ *      +---- requeue ----+        queued, running --cancel--> cancelled; --window missed--> expired
+ *
+ * The attempt number is the fence: every statement of a worker names it, so that a worker that was frozen past
+ * its lease changes nothing when it thaws. */
+#ifndef TAB_JOBS_STORE_H
+#define TAB_JOBS_STORE_H
+
+#include "common/ids.h"
+#include "common/pg.h"
+#include "proto/events.pb-c.h"
+#include "proto/jobs.pb-c.h"
+
+#define JOBS_LEASE_S 8 /* seconds: a worker renews once a second */
+enum { JOBS_TRIES = 3, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
+
+/* What a call works with. */
+typedef struct {
+    tab_pg *pg;
+    const char *org;
+    tab_deadline deadline;
+} jobs_at;
+
+typedef struct {
+    const char *job_id, *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id, *run_id;
+    const char *key_id, *surface, *request_id; /* NULL: "" */
+    tab_str request;                           /* the message that the worker reads again */
+    uint64_t cells;
+    uint32_t batch_cap;
+    int64_t window_s; /* 0: no completion window */
+} jobs_new;
+
+/* Inserts; a job that is there stays as it is. CONFLICT with param "running_job_id:job_..." when another
+ * mutating job of the endpoint is open. */
+tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error *err) TAB_CHECKED;
+
+/* A claimed job: what a worker holds. Texts live in the arena. */
+typedef struct {
+    tab_arena *arena;
+    char org[64], job_id[TAB_ID];
+    const char *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id, *run_id;
+    const char *key_id, *surface, *request_id;
+    tab_str request, staged;
+    int64_t attempt, tries, age_s;
+} jobs_claimed;
+
+/* *ret is NULL when nothing is ready. */
+tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err) TAB_CHECKED;
+void jobs_claimed_free(jobs_claimed *c);
+TAB_DEFINE_AUTO(jobs_claimed)
+
+/* Renews the lease and stores progress. *ret_held false: the lease is no longer this attempt's. */
+tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase, bool *ret_held,
+                      tab_error *err) TAB_CHECKED;
+/* Back to the queue, ready after delay_ms. `blameless`: the try is not counted (a server was away). */
+tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless, const char *why,
+                        tab_error *err) TAB_CHECKED;
+tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt, ...)
+    TAB_CHECKED __attribute__((format(printf, 5, 6)));
+
+/* Ends a job in the caller's transaction: status, result, its event, its log line, the drop of what it
+ * spooled. CANCELLED: the attempt no longer holds the job (cancelled, expired, or taken over): roll back. */
+typedef struct {
+    const char *status, *error, *report_id; /* report_id NULL: as it is */
+    const Tabella__JobResult *result;       /* NULL: none */
+} jobs_end;
+tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab_error *err) TAB_CHECKED;
+
+/* The rest of every end, whatever made it: JobEnded, and the chore that drops temporary snapshots. */
+tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
+
+/* What the job's usage is: put in the transaction that ends it. */
+tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e, tab_error *err)
+    TAB_CHECKED;
+
+/* ---- reading ---- */
+
+/* Results live in the arena. NOT_FOUND for an unknown id. */
+tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id, Tabella__Job **ret,
+                    tab_error *err) TAB_CHECKED;
+tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListJobsRequest *q,
+                     Tabella__ListJobsReply *y, tab_error *err) TAB_CHECKED;
+
+/* Cancels. CONFLICT for a job that has ended otherwise; *ret_busy: its end is being committed, ask again. */
+tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
+                       tab_error *err) TAB_CHECKED;
+
+/* Bundles, compressed, in parts. keep false: gone after JOBS_OUTPUT_HOURS. */
+tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
+                           bool keep, tab_error *err) TAB_CHECKED;
+/* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
+tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a, tab_str *ret,
+                           tab_error *err) TAB_CHECKED;
+
+/* A quick run that the api answered inline, from its event: its row, done. */
+tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+
+/* ---- the sweeper's turn: leases that ended, windows that were missed, outputs that are old ---- */
+typedef struct {
+    size_t requeued, failed, expired;
+    int64_t queued, running; /* now, over all organizations */
+    double mean_s;           /* of a job that ended lately */
+} jobs_swept;
+tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err) TAB_CHECKED;
+
+#endif

@@ -1,0 +1,335 @@
+#include "services/metering/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/outbox.h"
+#include "common/proto.h"
+
+const char *const metering_op_names[METERING_OP_COUNT] = {
+#define X(e, name, ratio) name,
+    METERING_OPS(X)
+#undef X
+};
+
+bool metering_op_of(const char *name, metering_op *ret)
+{
+    for (int i = 0; i < METERING_OP_COUNT; i++)
+        if (strcmp(metering_op_names[i], name) == 0) {
+            *ret = (metering_op)i;
+            return true;
+        }
+    return false;
+}
+
+int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells)
+{
+    int64_t c = cells > INT64_MAX ? INT64_MAX : (int64_t)cells, m;
+    return __builtin_mul_overflow(c, r->milli[op], &m) ? INT64_MAX : m;
+}
+
+/* ---- counting ------------------------------------------------------------------------------- */
+
+tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e, bool *ret,
+                          tab_error *err)
+{
+    enum { MOST = METERING_OP_COUNT, ROOM = 400 };
+    if (e->event_id[0] == 0)
+        return tab_fail(err, TAB_VALIDATION, "event_id", "an event without an id");
+    if (e->n_usage > MOST)
+        return tab_fail(err, TAB_VALIDATION, "usage", "more lines than there are operations");
+    /* The lines as three arrays in PostgreSQL's text form; numbers and known names need no quoting. */
+    char ops[ROOM] = "{", cells[ROOM] = "{", milli[ROOM] = "{";
+    for (size_t i = 0; i < e->n_usage; i++) {
+        metering_op op;
+        uint64_t n = e->usage[i]->cells;
+        if (!metering_op_of(e->usage[i]->op, &op) || n > INT64_MAX / 1000)
+            return tab_fail(err, TAB_VALIDATION, "usage", "no such operation, or more cells than can be");
+        const char *comma = i == 0 ? "" : ",";
+        size_t a = strlen(ops), b = strlen(cells), c = strlen(milli);
+        snprintf(ops + a, ROOM - a, "%s%s", comma, metering_op_names[op]);
+        snprintf(cells + b, ROOM - b, "%s%" PRIu64, comma, n);
+        snprintf(milli + c, ROOM - c, "%s%" PRId64, comma, metering_milli(r, op, n));
+    }
+    strcat(ops, "}");
+    strcat(cells, "}");
+    strcat(milli, "}");
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT metering.count_event($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7, $8, $9, $10, $11, "
+        "$12)",
+        TAB_P(tab_p_text(e->org_id), tab_p_text(e->event_id), tab_p_time(e->at_us), tab_p_text(ops),
+              tab_p_text(cells), tab_p_text(milli), tab_p_text(e->surface[0] != 0 ? e->surface : "api"),
+              tab_p_text(e->key_id), tab_p_text(e->endpoint_id), tab_p_text(e->endpoint),
+              tab_p_text(e->base_model), tab_p_int(e->tables)));
+    if (s == TAB_OK)
+        *ret = tab_rows_bool(rows, 0, 0);
+    return s;
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+#define WEEK "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
+
+tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
+                                tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    static const char weekly[] =
+        "SELECT now(), " WEEK ", " WEEK " + interval '7 days', coalesce(sum(milli), 0)::bigint FROM metering.total "
+        "WHERE org = $1 AND day >= (" WEEK " AT TIME ZONE 'UTC')::date";
+    static const char forever[] =
+        "SELECT now(), coalesce(min(day)::timestamp, date_trunc('day', now() AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC', "
+        "NULL::timestamptz, coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1";
+    tab_status s = tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org)));
+    if (s == TAB_OK)
+        *ret = (metering_window){ tab_rows_time(rows, 0, 0), tab_rows_time(rows, 0, 1),
+                                  tab_rows_time(rows, 0, 2), tab_rows_int(rows, 0, 3) };
+    return s;
+}
+
+void metering_resets_in(int64_t left_us, char *buf, size_t size)
+{
+    static const struct {
+        int64_t seconds;
+        char unit;
+    } units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
+    int64_t left = left_us <= 0 ? 1 : (left_us + 999999) / 1000000;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (left >= units[i].seconds) {
+            snprintf(buf, size, "%" PRId64 "%c", (left + units[i].seconds - 1) / units[i].seconds, units[i].unit);
+            return;
+        }
+}
+
+/* ---- the usage object ----------------------------------------------------------------------- */
+
+static double equivalents(int64_t milli)
+{
+    return (double)milli / 1000.0;
+}
+
+/* A list of n messages of a type in the arena, each initialised; NULL when it is full. */
+#define LIST(a, n, TYPE, init)                                                                     \
+    __extension__({                                                                                \
+        TYPE **list_ = tab_arena_new_of(a, TYPE *, (n) + 1);                                       \
+        TYPE *all_ = tab_arena_new_of(a, TYPE, (n) + 1);                                           \
+        for (size_t i_ = 0; list_ != NULL && all_ != NULL && i_ < (n); i_++) {                     \
+            init(&all_[i_]);                                                                       \
+            list_[i_] = &all_[i_];                                                                 \
+        }                                                                                          \
+        all_ == NULL ? NULL : list_;                                                               \
+    })
+
+static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char *since, const metering_rates *r,
+                           Tabella__UsageReply *y, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT op, sum(milli)::bigint, sum(cells)::bigint FROM metering.total WHERE org = $1 "
+                                "AND day >= $2::date GROUP BY op",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    if (s != TAB_OK)
+        return s;
+    int64_t total = 0;
+    y->by_op = LIST(a, METERING_OP_COUNT, Tabella__OpCells, tabella__op_cells__init);
+    if (y->by_op == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    y->n_by_op = METERING_OP_COUNT;
+    for (int i = 0; i < METERING_OP_COUNT; i++) { /* every operation, in this order, also those unused */
+        Tabella__OpCells *o = y->by_op[i];
+        o->op = (char *)metering_op_names[i];
+        o->multiplier = equivalents(r->milli[i]);
+        for (size_t k = 0; k < tab_rows_count(rows); k++)
+            if (strcmp(tab_rows_text(rows, k, 0), metering_op_names[i]) == 0) {
+                o->cells = equivalents(tab_rows_int(rows, k, 1));
+                o->raw = (uint64_t)tab_rows_int(rows, k, 2);
+                total += tab_rows_int(rows, k, 1);
+            }
+    }
+    y->total_cells = equivalents(total);
+    return TAB_OK;
+}
+
+static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
+                                tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT s.name, coalesce(sum(t.milli), 0)::bigint FROM (VALUES ('api'), ('ui')) s(name) "
+                                "LEFT JOIN metering.total t ON t.org = $1 AND t.day >= $2::date AND t.surface = s.name "
+                                "GROUP BY s.name ORDER BY s.name",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    if (s != TAB_OK)
+        return s;
+    size_t n = tab_rows_count(rows);
+    y->by_surface = LIST(a, n, Tabella__SurfaceCells, tabella__surface_cells__init);
+    if (y->by_surface == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    y->n_by_surface = n;
+    for (size_t k = 0; k < n; k++) {
+        Tabella__SurfaceCells *c = y->by_surface[k];
+        c->surface = tab_proto_text(a, tab_rows_text(rows, k, 0));
+        c->cells = equivalents(tab_rows_int(rows, k, 1));
+    }
+    return s;
+}
+
+static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
+                                 tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT (array_agg(endpoint ORDER BY day DESC))[1], endpoint_id, sum(milli)::bigint "
+                                "FROM metering.total WHERE org = $1 AND day >= $2::date AND endpoint_id <> '' "
+                                "GROUP BY endpoint_id ORDER BY 3 DESC, 2 LIMIT 10",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    if (s != TAB_OK)
+        return s;
+    size_t n = tab_rows_count(rows);
+    y->top_endpoints = LIST(a, n, Tabella__EndpointCells, tabella__endpoint_cells__init);
+    if (y->top_endpoints == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    y->n_top_endpoints = n;
+    for (size_t k = 0; k < n; k++) {
+        Tabella__EndpointCells *c = y->top_endpoints[k];
+        c->endpoint = tab_proto_text(a, tab_rows_text(rows, k, 0));
+        c->id = tab_proto_text(a, tab_rows_text(rows, k, 1));
+        c->cells = equivalents(tab_rows_int(rows, k, 2));
+    }
+    return s;
+}
+
+static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
+                              tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT day::text, op, milli, tables, model, key_id, endpoint_id, requests, surface FROM metering.total "
+        "WHERE org = $1 AND day >= $2::date ORDER BY day DESC, op, model, key_id, endpoint_id, surface, endpoint "
+        "LIMIT 1000",
+        TAB_P(tab_p_text(org), tab_p_text(since)));
+    if (s != TAB_OK)
+        return s;
+    size_t n = tab_rows_count(rows);
+    y->events = LIST(a, n, Tabella__UsageEvent, tabella__usage_event__init);
+    if (y->events == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    y->n_events = n;
+    for (size_t k = 0; k < n; k++) {
+        Tabella__UsageEvent *e = y->events[k];
+        e->day = tab_proto_text(a, tab_rows_text(rows, k, 0));
+        e->op = tab_proto_text(a, tab_rows_text(rows, k, 1));
+        e->cells = equivalents(tab_rows_int(rows, k, 2));
+        e->tables = (uint64_t)tab_rows_int(rows, k, 3);
+        e->model = tab_proto_text(a, tab_rows_text(rows, k, 4));
+        e->key = tab_proto_text(a, tab_rows_text(rows, k, 5));
+        e->endpoint_id = tab_proto_text(a, tab_rows_text(rows, k, 6));
+        e->requests = (uint64_t)tab_rows_int(rows, k, 7);
+        e->surface = tab_proto_text(a, tab_rows_text(rows, k, 8));
+    }
+    return s;
+}
+
+tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
+                          Tabella__UsageReply *y, tab_error *err)
+{
+    metering_window w;
+    tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
+    if (s != TAB_OK)
+        return s;
+    char start[TAB_TIME_TEXT], end[TAB_TIME_TEXT] = "lifetime", window[2 * TAB_TIME_TEXT + 8];
+    char resets[32] = "never", since[11];
+    tab_time_text_s(w.start_us, start);
+    if (!org->lifetime) {
+        tab_time_text_s(w.end_us, end);
+        metering_resets_in(w.end_us - w.now_us, resets, sizeof resets);
+    }
+    snprintf(window, sizeof window, "%s -> %s", start, end);
+    snprintf(since, sizeof since, "%.10s", start);
+
+    y->org = tab_proto_text(a, org->name[0] != 0 ? org->name : org->org);
+    y->plan = tab_proto_text(a, org->plan);
+    y->window = tab_proto_text(a, window);
+    y->resets_in = tab_proto_text(a, resets);
+    y->days = org->lifetime ? (uint32_t)((w.now_us - w.start_us) / 86400000000 + 1) : 7;
+    y->lifetime = org->lifetime;
+    y->allowance = org->allowance_cells;
+    y->add_usage_enabled = org->add_usage_enabled;
+    y->spend_cap_set = org->spend_cap_set;
+    y->spend_cap_usd = org->spend_cap_usd;
+    if ((s = fill_ops(tx, a, org->org, since, r, y, err)) == TAB_OK &&
+        (s = fill_surfaces(tx, a, org->org, since, y, err)) == TAB_OK &&
+        (s = fill_endpoints(tx, a, org->org, since, y, err)) == TAB_OK)
+        s = fill_events(tx, a, org->org, since, y, err);
+    if (s != TAB_OK)
+        return s;
+    if (org->allowance_cells > 0) {
+        double pct = 100.0 * y->total_cells / (double)org->allowance_cells;
+        y->used_pct = pct > 100.0 ? 100.0 : pct;
+    }
+    return TAB_OK;
+}
+
+/* ---- accounts and alerts -------------------------------------------------------------------- */
+
+tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    tab_str settings = a == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &org->base);
+    if (settings.p == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO metering.account (org, settings) VALUES ($1, $2) ON CONFLICT (org) DO UPDATE "
+                        "SET settings = excluded.settings, at = now() WHERE account.settings <> excluded.settings",
+                        TAB_P(tab_p_text(org->org), tab_p_bytes(settings)));
+}
+
+tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = $1",
+                                TAB_P(tab_p_text(org)));
+    if (s != TAB_OK)
+        return s;
+    *ret = NULL;
+    if (tab_rows_count(rows) == 1)
+        *ret = tab_proto_read(a, &tabella__org__descriptor, tab_rows_bytes(rows, 0, 0, a));
+    return TAB_OK;
+}
+
+tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
+{
+    if (org->allowance_cells == 0)
+        return TAB_OK;
+    metering_window w;
+    tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
+    static const uint32_t percents[] = { 80, 100 };
+    for (size_t i = 0; s == TAB_OK && i < 2; i++) {
+        if ((double)w.used_milli / 10.0 < (double)percents[i] * (double)org->allowance_cells)
+            break;
+        TAB_AUTO(tab_rows) *rows = NULL;
+        char start[TAB_TIME_TEXT] = "1970-01-01T00:00:00Z", id[160];
+        if (!org->lifetime)
+            tab_time_text_s(w.start_us, start);
+        s = tab_tx_query(tx, &rows, err,
+                         "INSERT INTO metering.alert (org, window_start, percent) VALUES ($1, $2::timestamp::date, $3) "
+                         "ON CONFLICT DO NOTHING RETURNING 1",
+                         TAB_P(tab_p_text(org->org), tab_p_text(start), tab_p_int(percents[i])));
+        if (s != TAB_OK || tab_rows_count(rows) == 0)
+            continue;
+        Tabella__UsageAlert alert = TABELLA__USAGE_ALERT__INIT;
+        snprintf(id, sizeof id, "alert/%s/%.10s/%u", org->org, start, percents[i]);
+        alert.event_id = id;
+        alert.org_id = org->org;
+        alert.at_us = w.now_us;
+        alert.percent = percents[i];
+        alert.window = start;
+        alert.used_cells = (uint64_t)(w.used_milli / 1000);
+        alert.allowance = org->allowance_cells;
+        s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base, err);
+    }
+    return s;
+}
