@@ -1,0 +1,187 @@
+#include "common/bundle_json.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* A bundle of two tables put together by hand: six results, three entities, two filled cells. */
+#define B(s)                                     \
+    {                                            \
+        sizeof(s) - 1, (uint8_t *)(uintptr_t)(s) \
+    }
+
+static Tabella__Bundle *example(void)
+{
+    static Tabella__ColumnProfile c0 = TABELLA__COLUMN_PROFILE__INIT,
+                                  c1 = TABELLA__COLUMN_PROFILE__INIT,
+                                  c2 = TABELLA__COLUMN_PROFILE__INIT;
+    c0.name = (ProtobufCBinaryData)B("x");
+    c1.name = (ProtobufCBinaryData)B("x");
+    c1.index = 1;
+    c2.name = (ProtobufCBinaryData)B("y\"");
+    static Tabella__ColumnProfile *ca[] = { &c0, &c1 }, *cb[] = { &c2 };
+    static Tabella__TableUnderstanding ta = TABELLA__TABLE_UNDERSTANDING__INIT,
+                                       tb = TABELLA__TABLE_UNDERSTANDING__INIT;
+    ta.id = (ProtobufCBinaryData)B("a");
+    tb.id = (ProtobufCBinaryData)B("b");
+    ta.n_column_profile = 2, ta.column_profile = ca;
+    tb.n_column_profile = 1, tb.column_profile = cb;
+    static Tabella__TableUnderstanding *tables[] = { &ta, &tb };
+
+    static Tabella__ColumnRef ref = TABELLA__COLUMN_REF__INIT;
+    ref.address = (ProtobufCBinaryData)B("b.y\"");
+    ref.table = 1;
+    static uint32_t codes[] = { 0, 1 }, ends[] = { 2, 4 };
+    static uint8_t kinds[] = { TAB_CELL_NUMBER, TAB_CELL_TEXT };
+    static Tabella__Column classes = TABELLA__COLUMN__INIT;
+    classes.coded = 1;
+    classes.codes = (ProtobufCBinaryData){ 8, (uint8_t *)codes };
+    classes.level_end = (ProtobufCBinaryData){ 8, (uint8_t *)ends };
+    classes.level_kind = (ProtobufCBinaryData){ 2, kinds };
+    classes.level_text = (ProtobufCBinaryData)B("10no");
+    static uint32_t row[] = { 0, 1, 2, 3, 4, 5 }, label[] = { 0, 1, 0, 1, 0, 1 };
+    static double prob[] = { 0.75, 0.25, 1.0 / 3, 2.0 / 3, 0.9, 0.1, 0.2, 0.8, 0.6, 0.4, 0.5, 0.5 };
+    static Tabella__Results results = TABELLA__RESULTS__INIT;
+    results.n_row = results.n_label = 6, results.row = row, results.label = label;
+    results.n_probabilities = 12, results.probabilities = prob;
+    static Tabella__Prediction p = TABELLA__PREDICTION__INIT;
+    p.target = &ref, p.task_type = (char *)(uintptr_t) "classification",
+    p.tier = (char *)(uintptr_t) "in_context";
+    p.classes = &classes, p.results = &results, p.table = 1;
+
+    static double fills[] = { 1.5, 2 };
+    static uint32_t zero[] = { 0, 0 }, fill_row[] = { 3, 4 }, fill_col[] = { 1, 0 };
+    static char *method[] = { (char *)(uintptr_t) "median" };
+    static Tabella__Column fill = TABELLA__COLUMN__INIT;
+    fill.numbers = (ProtobufCBinaryData){ 16, (uint8_t *)fills };
+    static Tabella__Imputation imp = TABELLA__IMPUTATION__INIT;
+    imp.n_table = imp.n_row = imp.n_column = imp.n_method_of = 2;
+    imp.table = zero, imp.row = fill_row, imp.column = fill_col, imp.method_of = zero;
+    imp.n_method = 1, imp.method = method, imp.value = &fill;
+
+    static double values[] = { 7, 8, 9 }, conf[] = { 0.5, 1, 1 };
+    static Tabella__Column rec = TABELLA__COLUMN__INIT;
+    rec.name = (ProtobufCBinaryData)B("attr");
+    rec.numbers = (ProtobufCBinaryData){ 24, (uint8_t *)values };
+    static Tabella__Column *recs[] = { &rec };
+    static Tabella__Table records = TABELLA__TABLE__INIT;
+    records.rows = 3, records.n_columns = 1, records.columns = recs;
+    static Tabella__SharedVariants variant = TABELLA__SHARED_VARIANTS__INIT;
+    variant.attribute = (ProtobufCBinaryData)B("attr");
+    variant.from = &ref, variant.values = &rec;
+    static Tabella__SharedVariants *variants[] = { &variant };
+    static ProtobufCBinaryData ids[] = { B("a"), B("b") };
+    static uint32_t from[] = { 0, 0, 1, UINT32_MAX, UINT32_MAX, 1 };
+    static uint64_t unmatched[] = { 1, 1 };
+    static Tabella__UnifiedRows u = TABELLA__UNIFIED_ROWS__INIT;
+    u.records = &records, u.n_from_tables = 2, u.from_tables = ids, u.n_from_row = 6,
+    u.from_row = from;
+    u.n_confidence = 3, u.confidence = conf, u.n_shared_variants = 1, u.shared_variants = variants;
+    u.n_unmatched = 2, u.unmatched = unmatched, u.matched = 1;
+
+    static Tabella__Bundle b = TABELLA__BUNDLE__INIT;
+    b.n_tables = 2, b.tables = tables, b.prediction = &p, b.imputation = &imp, b.unified_rows = &u;
+    return &b;
+}
+
+static void cursor(void *arg, tab_out *o, tab_paged array, size_t next)
+{
+    (void)arg;
+    char buf[64];
+    snprintf(buf, sizeof buf, "%s@%zu", tab_paged_name(array), next);
+    tab_out_cstr(o, buf);
+}
+
+static void expect_json(tab_out *o, const char *want)
+{
+    tab_out_bytes(o, "", 0);
+    cr_expect_str_eq(o->p, want);
+    tab_out_free(o);
+}
+
+Test(bundle_json, pages_name_the_next_one_and_the_last_none)
+{
+    Tabella__Bundle *b = example();
+    cr_assert(tab_bundle_sound(b));
+    tab_bundle_view view = { .first = { 2, 2, 1, 1 }, .cursor = cursor };
+    tab_out o = { 0 };
+    tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 1, 2, &view);
+    expect_json(
+        &o,
+        "{\"array\":\"prediction.results\",\"items\":["
+        "{\"row\":1,\"label\":\"no\",\"confidence\":0.666667,\"probabilities\":{\"10\":0.333333,"
+        "\"no\":0.666667}},"
+        "{\"row\":2,\"label\":10,\"confidence\":0.9,\"probabilities\":{\"10\":0.9,\"no\":0.1}}],"
+        "\"next_cursor\":\"prediction.results@3\",\"total\":6}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 5, 100, &view);
+    expect_json(&o, "{\"array\":\"prediction.results\",\"items\":["
+                    "{\"row\":5,\"label\":\"no\",\"confidence\":0.5,\"probabilities\":{\"10\":0.5,"
+                    "\"no\":0.5}}],"
+                    "\"next_cursor\":null,\"total\":6}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_FILLED, 0, 9, &view);
+    expect_json(&o,
+                "{\"array\":\"imputation.filled\",\"items\":["
+                "{\"table\":\"a\",\"row\":3,\"column\":\"c1\",\"value\":1.5,\"method\":\"median\"},"
+                "{\"table\":\"a\",\"row\":4,\"column\":\"c0\",\"value\":2,\"method\":\"median\"}],"
+                "\"next_cursor\":null,\"total\":2}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
+    expect_json(
+        &o,
+        "{\"array\":\"unified_rows.rows\",\"items\":["
+        "{\"entity\":0,\"from\":{\"a_row\":0,\"b_row\":0,\"rows\":{\"a\":0,\"b\":0}},"
+        "\"confidence\":0.5,"
+        "\"record\":{\"attr\":7},\"shared_variants\":{\"attr\":{\"b.y\\\"\":7}}},"
+        "{\"entity\":1,\"from\":{\"a_row\":1,\"b_row\":null,\"rows\":{\"a\":1}},\"confidence\":1,"
+        "\"record\":{\"attr\":8},\"shared_variants\":{}}],"
+        "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
+    expect_json(&o,
+                "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
+}
+
+Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__Bundle *b = example();
+    for (int paged = 0; paged < 2; paged++) {
+        tab_bundle_view view = { .first = { 2, 2, 1, 1 }, .cursor = cursor };
+        tab_out o = { 0 };
+        tab_out_open(&o, '{');
+        tab_bundle_json(&o, b, paged ? &view : NULL);
+        tab_out_close(&o, '}');
+        tab_out_bytes(&o, "", 0);
+        const tab_json *j;
+        tab_error err;
+        cr_assert(tab_json_read(a, tab_out_text(&o), 12, &j, &err) == TAB_OK, "%s: %s", err.message,
+                  o.p);
+        static const char *const members[] = { "summary",        "tables",     "cross_table_map",
+                                               "unified_rows",   "imputation", "target_selection",
+                                               "task_selection", "prediction" };
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+            cr_expect_not_null(tab_json_get(j, members[i]), "%s", members[i]);
+        const tab_json *p = tab_json_get(j, "prediction");
+        cr_expect_eq(tab_json_get(p, "results")->count, paged ? 2 : 6);
+        cr_expect(tab_json_get(p, "total")->num == 6);
+        cr_expect(tab_json_get(p, "next_cursor")->kind ==
+                  (paged ? TAB_JSON_STRING : TAB_JSON_NULL));
+        cr_expect(tab_json_get(tab_json_get(j, "unified_rows"), "sample_shown")->num ==
+                  (paged ? 1 : 3));
+        tab_out_free(&o);
+    }
+}
+
+Test(bundle_json, what_is_out_of_bounds_is_not_sound)
+{
+    Tabella__Bundle *b = example();
+    b->prediction->results->label[2] = 2;
+    cr_expect(!tab_bundle_sound(b));
+    b->prediction->results->label[2] = 1;
+    cr_expect(tab_bundle_sound(b));
+    b->imputation->column[0] = 2;
+    cr_expect(!tab_bundle_sound(b));
+    b->imputation->column[0] = 1;
+    b->prediction->results->n_probabilities = 11;
+    cr_expect(!tab_bundle_sound(b));
+    b->prediction->results->n_probabilities = 12;
+    b->prediction->classes->level_end.len = 4;
+    cr_expect(!tab_bundle_sound(b));
+}
