@@ -21,7 +21,7 @@ override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN)
 override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti
 LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
 LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lcrypto \
-           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lm
+           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lutf8proc -lm
 
 # ---- what is where ------------------------------------------------------------------------
 SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))

@@ -1,0 +1,460 @@
+#include "services/inference/engine/align/align.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/align/weights.h"
+
+enum { GRAMS = 512, SHAPES = 128, QUANTILES = 21, SAMPLE = 2000, CHUNKS = 64 };
+
+typedef struct {
+    uint32_t id;
+    float w;
+} weighed;
+
+/* What one column looks like. Vectors have unit length, lists ascend by id. */
+typedef struct {
+    float gram[GRAMS], shape[SHAPES];
+    double quantile[QUANTILES];
+    weighed *key, *tok; /* share of rows a value has; idf-weighed tokens */
+    uint32_t keys, toks;
+    bool numeric;
+    double distinct, missing, length, tokens, digits, spread;
+} column_signature;
+
+struct tab_signature {
+    size_t cols;
+    column_signature *col;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const weighed *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void unit(float *x, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    float scale = sum > 0 ? 1 / sqrtf(sum) : 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] *= scale;
+}
+
+/* "KX-12b" -> "a-9a": runs of letters and digits folded, at most 24 signs. */
+static uint32_t shape_of(tab_str s)
+{
+    char out[24];
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && n < sizeof out; i++) {
+        char c = s.p[i];
+        char k = (c >= '0' && c <= '9') ? '9'
+                 : ((c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80) ? 'a'
+                 : (c >= 'A' && c <= 'Z')                               ? 'A'
+                                                                        : c;
+        if (n == 0 || out[n - 1] != k)
+            out[n++] = k;
+    }
+    return (uint32_t)(tab_hash_bytes(out, n, 3) % SHAPES);
+}
+
+static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
+                        column_signature *s)
+{
+    size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, sampled = 0;
+    double length = 0, tokens = 0, digits = 0, letters = 0, weight = 0;
+    const tab_column *raw = w->profile->column;
+    for (uint32_t i = 0; i < w->values; i += (uint32_t)step) {
+        const tab_value *x = &w->value[i];
+        tab_str text = tab_value_text(v, x);
+        float share = sqrtf((float)x->rows);
+        char padded[66];
+        size_t n = text.n < 64 ? text.n : 64;
+        padded[0] = ' ';
+        memcpy(padded + 1, text.p, n);
+        padded[n + 1] = ' ';
+        for (size_t k = 0; k + 3 <= n + 2; k++)
+            s->gram[tab_hash_bytes(padded + k, 3, 7) % GRAMS] += share;
+        if (raw->layout == TAB_CODED)
+            s->shape[shape_of(tab_level(raw, raw->code[x->first]))] += share;
+        else
+            s->shape[shape_of(text)] += share;
+        for (size_t k = 0; k < text.n; k++) {
+            digits += text.p[k] >= '0' && text.p[k] <= '9';
+            letters++;
+        }
+        length += (double)x->rows * (double)text.n;
+        tokens += (double)x->rows * x->tok_n;
+        weight += x->rows;
+        sampled++;
+    }
+    for (size_t i = 0; i < GRAMS; i++)
+        s->gram[i] = logf(1 + s->gram[i]);
+    unit(s->gram, GRAMS);
+    unit(s->shape, SHAPES);
+    s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
+    s->missing = t->rows > 0 ? 1 - (double)w->present / (double)t->rows : 0;
+    s->length = weight > 0 ? length / weight : 0;
+    s->tokens = weight > 0 ? tokens / weight : 0;
+    s->digits = letters > 0 ? digits / letters : 0;
+
+    s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
+    for (size_t q = 0; s->numeric && q < QUANTILES; q++)
+        s->quantile[q] = w->sorted[(w->sorted_n - 1) * q / (QUANTILES - 1)];
+    s->spread = s->numeric ? s->quantile[QUANTILES - 2] - s->quantile[1] : 0;
+
+    size_t most = 0;
+    for (uint32_t i = 0; i < w->values; i += (uint32_t)step)
+        most += w->value[i].tok_n;
+    s->key = tab_arena_new_of(a, weighed, w->values);
+    s->tok = tab_arena_new_of(a, weighed, most);
+    if (s->key == NULL || s->tok == NULL)
+        return false;
+    for (uint32_t i = 0; i < w->values; i++)
+        s->key[i] = (weighed){ w->value[i].key, (float)w->value[i].rows / (float)w->present };
+    qsort(s->key, w->values, sizeof *s->key, by_id);
+    for (uint32_t i = 0; i < w->values; i++) {
+        if (s->keys > 0 && s->key[s->keys - 1].id == s->key[i].id)
+            s->key[s->keys - 1].w += s->key[i].w;
+        else
+            s->key[s->keys++] = s->key[i];
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; i < w->values; i += (uint32_t)step)
+        for (uint32_t k = 0; k < w->value[i].tok_n; k++)
+            s->tok[n++] = (weighed){ v->tok[w->value[i].tok + k], (float)w->value[i].rows };
+    qsort(s->tok, n, sizeof *s->tok, by_id);
+    for (size_t i = 0; i < n; i++) {
+        if (s->toks > 0 && s->tok[s->toks - 1].id == s->tok[i].id)
+            s->tok[s->toks - 1].w += s->tok[i].w;
+        else
+            s->tok[s->toks++] = s->tok[i];
+    }
+    float sum = 0;
+    for (uint32_t i = 0; i < s->toks; i++) {
+        uint32_t df = v->df[s->tok[i].id];
+        s->tok[i].w = sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
+        sum += s->tok[i].w * s->tok[i].w;
+    }
+    for (uint32_t i = 0; i < s->toks; i++)
+        s->tok[i].w *= sum > 0 ? 1 / sqrtf(sum) : 0;
+    return true;
+}
+
+tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t table, tab_arena *a,
+                              tab_signature **ret, tab_error *err)
+{
+    const tab_table_view *t = &v->table[table];
+    tab_signature *s = tab_arena_new_of(a, tab_signature, 1);
+    if (s == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    s->cols = t->cols;
+    s->col = tab_arena_new_of(a, column_signature, t->cols);
+    for (size_t c = 0; c < t->cols; c++) {
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        if (s->col == NULL || !sign_column(v, t, &t->col[c], a, &s->col[c]))
+            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    *ret = s;
+    return TAB_OK;
+}
+
+/* ---- features of a pair of columns --------------------------------------------------------- */
+
+static float inner(const float *a, const float *b, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static double ratio(double a, double b)
+{
+    double hi = fmax(a, b), lo = fmin(a, b);
+    return hi <= 0 ? 1 : lo / hi;
+}
+
+/* Largest distance between the two distribution functions, read off the quantiles (Kolmogorov). */
+static double quantile_distance(const double *a, const double *b)
+{
+    double worst = 0;
+    for (int side = 0; side < 2; side++, (void)0) {
+        const double *x = side ? b : a, *y = side ? a : b;
+        for (size_t q = 1; q + 1 < QUANTILES; q++) {
+            size_t below = 0, upto = 0;
+            while (below < QUANTILES && y[below] < x[q])
+                below++;
+            upto = below;
+            while (upto < QUANTILES && y[upto] <= x[q])
+                upto++;
+            double mine = (double)q / (QUANTILES - 1);
+            double lo = below == 0 ? 0 : (double)(below - 1) / (QUANTILES - 1);
+            double hi = upto >= QUANTILES ? 1 : (double)upto / (QUANTILES - 1);
+            double gap = mine < lo ? lo - mine : mine > hi ? mine - hi : 0;
+            worst = fmax(worst, gap);
+        }
+    }
+    return worst;
+}
+
+static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                           const column_signature *a, const column_signature *b, float *f)
+{
+    size_t shared = 0;
+    double overlap = 0;
+    for (uint32_t i = 0, j = 0; i < a->keys && j < b->keys;) {
+        uint32_t x = a->key[i].id, y = b->key[j].id;
+        if (x == y) {
+            shared++;
+            overlap += fmin((double)a->key[i].w, (double)b->key[j].w);
+        }
+        i += x <= y;
+        j += y <= x;
+    }
+    double token = 0;
+    for (uint32_t i = 0, j = 0; i < a->toks && j < b->toks;) {
+        uint32_t x = a->tok[i].id, y = b->tok[j].id;
+        if (x == y)
+            token += (double)a->tok[i].w * (double)b->tok[j].w;
+        i += x <= y;
+        j += y <= x;
+    }
+    (void)v;
+    size_t all = a->keys + b->keys - shared, least = a->keys < b->keys ? a->keys : b->keys;
+    bool both = a->numeric && b->numeric;
+    double few = 1 / sqrt(1.0 + (double)least);
+    const tab_column_profile *pa = wa->profile, *pb = wb->profile;
+    float *at = f;
+    *at++ = (float)(all > 0 ? (double)shared / (double)all : 0);
+    *at++ = (float)(least > 0 ? (double)shared / (double)least : 0);
+    *at++ = (float)overlap;
+    *at++ = (float)token;
+    *at++ = inner(a->gram, b->gram, GRAMS);
+    *at++ = inner(a->shape, b->shape, SHAPES);
+    *at++ = (float)(both ? 1 - quantile_distance(a->quantile, b->quantile) : 0);
+    *at++ = both;
+    *at++ = a->numeric != b->numeric;
+    *at++ = (float)ratio(a->distinct, b->distinct);
+    *at++ = (float)ratio(a->length + 1, b->length + 1);
+    *at++ = (float)ratio(a->tokens + 1, b->tokens + 1);
+    *at++ = (float)(1 - fabs(a->digits - b->digits));
+    *at++ = (float)(pa->role == pb->role ? pa->role_confidence * pb->role_confidence : 0);
+    *at++ = pa->type == pb->type;
+    *at++ = (float)few;
+    *at++ = (float)(few * (all > 0 ? (double)shared / (double)all : 0));
+    *at++ = wa->kind == TAB_VIEW_DATE && wb->kind == TAB_VIEW_DATE;
+}
+
+/* ---- agreement on matched rows ------------------------------------------------------------------ */
+
+typedef struct {
+    double x, y;
+    uint32_t rx, ry;
+} point;
+
+static int by_x(const void *a, const void *b)
+{
+    const point *p = a, *q = b;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+static int by_y(const void *a, const void *b)
+{
+    const point *p = a, *q = b;
+    return (p->y > q->y) - (p->y < q->y);
+}
+
+/* Rank correlation (Spearman); units, currencies and rounding do not change it. */
+static double rank_correlation(point *p, size_t n)
+{
+    if (n < 8)
+        return 0;
+    qsort(p, n, sizeof *p, by_x);
+    for (size_t i = 0; i < n;) {
+        size_t j = i;
+        while (j < n && p[j].x == p[i].x)
+            j++;
+        for (size_t k = i; k < j; k++)
+            p[k].rx = (uint32_t)(i + j);
+        i = j;
+    }
+    qsort(p, n, sizeof *p, by_y);
+    for (size_t i = 0; i < n;) {
+        size_t j = i;
+        while (j < n && p[j].y == p[i].y)
+            j++;
+        for (size_t k = i; k < j; k++)
+            p[k].ry = (uint32_t)(i + j);
+        i = j;
+    }
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < n; i++) {
+        mx += p[i].rx;
+        my += p[i].ry;
+    }
+    mx /= (double)n;
+    my /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double dx = p[i].rx - mx, dy = p[i].ry - my;
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+/* How well b's value follows from a's beyond chance: of the pairs whose a value occurs more than once,
+ * the share whose b value is that a value's most frequent one, less the share of b's most frequent
+ * value, over its complement (Goodman and Kruskal's lambda). Both columns have few values. */
+static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32_t nx, uint32_t ny)
+{
+    enum { FEW = 40 };
+    if (nx > FEW || ny > FEW || nx < 2 || ny < 2 || n < 10)
+        return 0;
+    uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, best_col = 0, hit = 0;
+    for (size_t i = 0; i < n; i++) {
+        table[x[i]][y[i]]++;
+        col[y[i]]++;
+    }
+    size_t used = 0;
+    for (uint32_t i = 0; i < nx; i++) {
+        uint32_t best = 0;
+        for (uint32_t j = 0; j < ny; j++) {
+            best = table[i][j] > best ? table[i][j] : best;
+            used += table[i][j] > 0;
+        }
+        hit += best;
+    }
+    for (uint32_t j = 0; j < ny; j++)
+        best_col = col[j] > best_col ? col[j] : best_col;
+    if (best_col >= n)
+        return 0;
+    (void)used;
+    return (double)(hit - best_col) / (double)(n - best_col);
+}
+
+/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. */
+static double likeness(const tab_views *v, const tab_value *x, const tab_value *y)
+{
+    if (x->key == y->key)
+        return 1;
+    uint32_t shared = 0;
+    for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
+        uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
+        shared += p == q;
+        i += p <= q;
+        j += q <= p;
+    }
+    uint32_t all = x->tok_n + y->tok_n - shared;
+    return all == 0 ? 0 : 0.9 * shared / all;
+}
+
+static void row_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                         const tab_row_pairs *rows, point *pt, uint32_t *xs, uint32_t *ys, float *f)
+{
+    size_t n = 0, m = 0, numbers = 0, equal = 0, one_sided = 0, present = 0;
+    double sum = 0, base = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t ca = wa->code[rows->a[i]], cb = wb->code[rows->b[i]];
+        one_sided += (ca == TAB_NULL) != (cb == TAB_NULL);
+        present += ca != TAB_NULL || cb != TAB_NULL;
+        if (ca == TAB_NULL || cb == TAB_NULL)
+            continue;
+        const tab_value *x = &wa->value[ca], *y = &wb->value[cb];
+        sum += likeness(v, x, y);
+        equal += x->key == y->key;
+        xs[n] = ca;
+        ys[n] = cb;
+        n++;
+        if (!isnan(x->number) && !isnan(y->number))
+            pt[numbers++] = (point){ x->number, y->number, 0, 0 };
+        /* chance: the same a row beside the next pair's b row */
+        uint32_t other = wb->code[rows->b[(i + 1 + rows->n / 3) % rows->n]];
+        if (other != TAB_NULL) {
+            base += likeness(v, x, &wb->value[other]);
+            m++;
+        }
+    }
+    if (n < 5)
+        return;
+    double mean = sum / (double)n, chance = m > 0 ? base / (double)m : 0;
+    double trust = (double)n / ((double)n + 10);
+    f[0] = (float)(trust * mean);
+    f[1] = (float)(trust * (mean - chance) / fmax(1 - chance, 0.05));
+    f[2] = (float)(trust * (double)equal / (double)n);
+    f[3] = (float)(trust * fabs(rank_correlation(pt, numbers)));
+    double there = association(xs, ys, n, wa->values, wb->values);
+    double back = association(ys, xs, n, wb->values, wa->values);
+    f[4] = (float)(trust * fmin(there, back));
+    f[5] = (float)(trust * fmax(there, back));
+    f[6] = (float)(present > 0 ? trust * (double)one_sided / (double)present : 0);
+    f[7] = (float)trust;
+}
+
+/* ---- scores --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const tab_engine *e;
+    const tab_views *v;
+    const tab_table_view *a, *b;
+    const tab_signature *sa, *sb;
+    const tab_row_pairs *rows;
+    float *p, *features;
+    atomic_bool failed;
+} scoring;
+
+static double logistic(const float *w, const float *f)
+{
+    double z = (double)w[TAB_ALIGN_FEATURES];
+    for (size_t i = 0; i < TAB_ALIGN_FEATURES; i++)
+        z += (double)w[i] * (double)f[i];
+    return 1 / (1 + exp(-z));
+}
+
+static void score_chunk(void *ctx, size_t chunk)
+{
+    scoring *s = ctx;
+    size_t n = s->rows == NULL ? 0 : s->rows->n;
+    point *pt = malloc((n + 1) * sizeof *pt);
+    uint32_t *xs = malloc((n + 1) * sizeof *xs), *ys = malloc((n + 1) * sizeof *ys);
+    if (pt == NULL || xs == NULL || ys == NULL)
+        s->failed = true;
+    for (size_t i = s->a->cols * chunk / CHUNKS; !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
+        for (size_t j = 0; j < s->b->cols; j++) {
+            if (tab_engine_cancelled(s->e))
+                break;
+            float f[TAB_ALIGN_FEATURES] = { 0 };
+            const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
+            size_t at = i * s->b->cols + j;
+            if (wa->present == 0 || wb->present == 0) {
+                s->p[at] = 0;
+            } else {
+                value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
+                if (n > 0)
+                    row_features(s->v, wa, wb, s->rows, pt, xs, ys, f + TAB_ALIGN_VALUE_FEATURES);
+                bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
+                s->p[at] = (float)logistic(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
+            }
+            if (s->features != NULL)
+                memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
+        }
+    free(pt);
+    free(xs);
+    free(ys);
+}
+
+tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
+                            const tab_signature *sa, const tab_signature *sb,
+                            const tab_row_pairs *rows, float *p, float *features, tab_error *err)
+{
+    scoring s = { e, v, &v->table[ta], &v->table[tb], sa, sb, rows, p, features, false };
+    tab_engine_for(e, CHUNKS, score_chunk, &s);
+    if (s.failed)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
+}

@@ -1,0 +1,145 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/align/view.h"
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "3:18", "1:02:03", "3:18.5": seconds. */
+static bool read_clock(const char *p, size_t n, double *ret)
+{
+    double total = 0, part = 0, scale = 0;
+    int parts = 1;
+    size_t width = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == ':') {
+            if (width == 0 || width > 3 || scale != 0 || parts == 3)
+                return false;
+            total = (total + part) * 60;
+            part = 0;
+            width = 0;
+            parts++;
+        } else if (p[i] == '.' && scale == 0) {
+            scale = 1;
+        } else if (digit(p[i])) {
+            if (scale == 0) {
+                part = part * 10 + (p[i] - '0');
+                width++;
+            } else {
+                scale /= 10;
+                part += scale * (p[i] - '0');
+            }
+        } else {
+            return false;
+        }
+    }
+    *ret = total + part;
+    return parts > 1 && width > 0;
+}
+
+/* "3m 18sec", "1h 2 min": seconds. */
+static bool read_duration(const char *p, size_t n, double *ret)
+{
+    double total = 0;
+    size_t i = 0;
+    bool any = false;
+    while (i < n) {
+        double x = 0;
+        size_t from = i;
+        for (; i < n && digit(p[i]) && i - from < 9; i++)
+            x = x * 10 + (p[i] - '0');
+        if (i == from)
+            return false;
+        while (i < n && p[i] == ' ')
+            i++;
+        size_t unit = i;
+        while (i < n && letter(p[i]))
+            i++;
+        char u = i > unit ? p[unit] : 0;
+        size_t un = i - unit;
+        if ((u == 'h' || u == 'H') && un <= 5)
+            total += x * 3600;
+        else if ((u == 'm' || u == 'M') && un <= 7 && !(un == 2 && (p[unit + 1] == 'm' || p[unit + 1] == 's')))
+            total += x * 60;
+        else if ((u == 's' || u == 'S') && un <= 7)
+            total += x;
+        else
+            return false;
+        any = true;
+        while (i < n && (p[i] == ' ' || p[i] == ',' || p[i] == '.'))
+            i++;
+    }
+    *ret = total;
+    return any;
+}
+
+bool tab_read_number(tab_str s, char decimal, double *ret)
+{
+    const char *p = s.p;
+    size_t n = s.n;
+    while (n > 0 && (*p == ' ' || *p == '\t'))
+        p++, n--;
+    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '%'))
+        n--;
+    bool negative = n > 1 && *p == '-';
+    if (n > 1 && (*p == '-' || *p == '+'))
+        p++, n--;
+    if (n > 1 && *p == '$')
+        p++, n--;
+    else if (n > 2 && (memcmp(p, "\xc2\xa3", 2) == 0 || memcmp(p, "\xc2\xa5", 2) == 0))
+        p += 2, n -= 2;
+    else if (n > 3 && memcmp(p, "\xe2\x82\xac", 3) == 0)
+        p += 3, n -= 3;
+    if (n > 3 && memcmp(p + n - 3, "\xe2\x82\xac", 3) == 0)
+        n -= 3;
+    while (n > 0 && *p == ' ')
+        p++, n--;
+    while (n > 0 && p[n - 1] == ' ')
+        n--;
+    if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
+        return false;
+    if (read_clock(p, n, ret) || read_duration(p, n, ret))
+        return true;
+
+    char buf[48], group = decimal == ',' ? '.' : ',';
+    size_t to = 0, since = 0;
+    bool grouped = false, point = false;
+    for (size_t i = 0; i < n; i++) {
+        if (digit(p[i])) {
+            buf[to++] = p[i];
+            since++;
+        } else if (p[i] == group && !point && since <= 3 && since > 0 && (!grouped || since == 3)) {
+            grouped = true;
+            since = 0;
+        } else if (p[i] == decimal && !point && (!grouped || since == 3)) {
+            point = true;
+            buf[to++] = '.';
+        } else if ((p[i] == 'e' || p[i] == 'E') && i > 0 && i + 1 < n && n - i <= 5) {
+            buf[to++] = 'e';
+            for (i++; i < n; i++) {
+                if (!digit(p[i]) && p[i] != '-' && p[i] != '+')
+                    return false;
+                buf[to++] = p[i];
+            }
+        } else {
+            return false;
+        }
+    }
+    if (grouped && !point && since != 3)
+        return false;
+    buf[to] = 0;
+    char *end;
+    double x = strtod(buf, &end);
+    if (*end != 0 || !isfinite(x))
+        return false;
+    *ret = negative ? -x : x;
+    return true;
+}

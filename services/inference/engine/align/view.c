@@ -1,0 +1,446 @@
+#include "services/inference/engine/align/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/align/text.h"
+
+/* Growing arrays of the whole set of views; one thread builds them. */
+struct tab_view_scratch {
+    tab_arena *arena;
+    uint64_t *slot_hash;
+    uint32_t *slot_id;
+    size_t slots;
+    uint32_t *tok;
+    size_t tok_n, tok_cap, text_n, text_cap, term_cap;
+    char *text;
+    bool failed;
+    uint32_t buffer[1024]; /* tokens of the value at hand */
+    size_t buffered;
+};
+
+static bool reserve(void *array, size_t *cap, size_t need, size_t size)
+{
+    if (need <= *cap)
+        return true;
+    size_t to = *cap == 0 ? 1024 : *cap;
+    while (to < need)
+        to *= 2;
+    void *grown = to > UINT32_MAX ? NULL : realloc(*(void **)array, to * size);
+    if (grown == NULL)
+        return false;
+    *(void **)array = grown;
+    *cap = to;
+    return true;
+}
+
+static uint32_t add_text(tab_views *v, tab_str s)
+{
+    struct tab_view_scratch *o = v->own;
+    if (!reserve(&o->text, &o->text_cap, o->text_n + s.n + 1, 1)) {
+        o->failed = true;
+        return 0;
+    }
+    if (s.n > 0)
+        memcpy(o->text + o->text_n, s.p, s.n);
+    uint32_t at = (uint32_t)o->text_n;
+    o->text_n += s.n;
+    return at;
+}
+
+static bool more_slots(struct tab_view_scratch *o)
+{
+    size_t slots = o->slots == 0 ? 4096 : o->slots * 2;
+    uint64_t *hash = calloc(slots, sizeof *hash);
+    uint32_t *id = malloc(slots * sizeof *id);
+    if (hash == NULL || id == NULL) {
+        free(hash);
+        free(id);
+        return false;
+    }
+    for (size_t i = 0; i < o->slots; i++)
+        if (o->slot_hash[i] != 0) {
+            size_t at = (o->slot_hash[i] >> 8) & (slots - 1);
+            while (hash[at] != 0)
+                at = (at + 1) & (slots - 1);
+            hash[at] = o->slot_hash[i];
+            id[at] = o->slot_id[i];
+        }
+    free(o->slot_hash);
+    free(o->slot_id);
+    o->slot_hash = hash;
+    o->slot_id = id;
+    o->slots = slots;
+    return true;
+}
+
+/* The id of a term; by its 64-bit hash, which stands for it. `at` is its text where already stored. */
+static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
+{
+    struct tab_view_scratch *o = v->own;
+    uint64_t h = tab_hash_bytes(s.p, s.n, 0) | 1;
+    if (2 * (v->terms + 1) > o->slots && !more_slots(o)) {
+        o->failed = true;
+        return 0;
+    }
+    size_t i;
+    for (i = (h >> 8) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
+        if (o->slot_hash[i] == h)
+            return o->slot_id[i];
+    size_t cap = o->term_cap, cap2 = o->term_cap;
+    if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
+        o->failed = true;
+        return 0;
+    }
+    o->term_cap = cap;
+    v->term_at[v->terms] = at != UINT32_MAX ? at : add_text(v, s);
+    v->term_n[v->terms] = (uint32_t)s.n;
+    o->slot_hash[i] = h;
+    o->slot_id[i] = (uint32_t)v->terms;
+    return (uint32_t)v->terms++;
+}
+
+static void collect(void *ctx, tab_str token)
+{
+    tab_views *v = ctx;
+    struct tab_view_scratch *o = v->own;
+    if (o->buffered < sizeof o->buffer / sizeof *o->buffer)
+        o->buffer[o->buffered++] = intern(v, token, UINT32_MAX);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int ascending_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void keep_tokens(tab_views *v, tab_value *x)
+{
+    struct tab_view_scratch *o = v->own;
+    qsort(o->buffer, o->buffered, sizeof *o->buffer, ascending);
+    size_t n = 0;
+    for (size_t i = 0; i < o->buffered; i++)
+        if (i == 0 || o->buffer[i] != o->buffer[i - 1])
+            o->buffer[n++] = o->buffer[i];
+    if (!reserve(&o->tok, &o->tok_cap, o->tok_n + n, sizeof *o->tok)) {
+        o->failed = true;
+        return;
+    }
+    memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
+    x->tok = (uint32_t)o->tok_n;
+    x->tok_n = (uint32_t)n;
+    o->tok_n += n;
+}
+
+static double as_decimal(double x)
+{
+    return x == 0 ? 0 : x; /* no minus zero */
+}
+
+/* Digits of a telephone-like cell: seven or more in two groups or more, and nothing but punctuation.
+ * A country prefix is dropped: of more than ten digits after a '+', or eleven with a leading 1. */
+static size_t phone_digits(tab_str s, char out[24])
+{
+    size_t n = 0, groups = 0;
+    bool in = false, plus = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool d = c >= '0' && c <= '9';
+        if (d && n < 20)
+            out[n++] = c;
+        else if (!d && c != ' ' && c != '-' && c != '/' && c != '(' && c != ')' && c != '+' && c != '.')
+            return 0;
+        plus = plus || c == '+';
+        groups += d && !in;
+        in = d;
+    }
+    if (n < 7 || n > 15 || (groups < 2 && !plus))
+        return 0;
+    if (n > 10 && (plus || out[0] == '1')) {
+        memmove(out, out + n - 10, 10);
+        n = 10;
+    }
+    return n;
+}
+
+/* Days since 1970-01-01 to year, month, day (Howard Hinnant, chrono-compatible date algorithms). */
+static void civil(int64_t days, int64_t *year, unsigned *month, unsigned *day)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    unsigned doe = (unsigned)(days - era * 146097);
+    unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    unsigned mp = (5 * doy + 2) / 153;
+    *day = doy - (153 * mp + 2) / 5 + 1;
+    *month = mp < 10 ? mp + 3 : mp - 9;
+    *year = (int64_t)yoe + era * 400 + (*month <= 2);
+}
+
+static size_t date_text(double seconds, char *out)
+{
+    double days = floor(seconds / 86400.0);
+    if (!(fabs(days) < 4e6))
+        return 0;
+    int64_t y;
+    unsigned m, d;
+    civil((int64_t)days, &y, &m, &d);
+    int64_t rest = (int64_t)(seconds - days * 86400.0);
+    int n = snprintf(out, 48, "%d %u %u", (int)y, m, d);
+    if (rest != 0)
+        n += snprintf(out + n, 48 - (size_t)n, " %d %d %d", (int)(rest / 3600), (int)(rest / 60 % 60),
+                      (int)(rest % 60));
+    return (size_t)n;
+}
+
+/* One distinct value: its normal form is the number's or the date's own where the column is one. */
+static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str raw)
+{
+    struct tab_view_scratch *o = v->own;
+    char buf[TAB_NORMAL_MAX];
+    size_t n = 0;
+    o->buffered = 0;
+    if (kind == TAB_VIEW_DATE && !isnan(x->number)) {
+        n = date_text(x->number, buf);
+    } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
+        n = tab_number_text(as_decimal(x->number), buf);
+    } else {
+        n = phone_digits(raw, buf);
+        if (n == 0) {
+            n = tab_text_normal(raw, buf);
+            tab_text_joined((tab_str){ raw.p, raw.n < 1024 ? raw.n : 1024 }, collect, v);
+        }
+    }
+    x->text = add_text(v, (tab_str){ buf, n });
+    x->text_n = (uint32_t)n;
+    tab_str normal = { buf, n };
+    x->key = intern(v, normal, x->text);
+    if (kind == TAB_VIEW_TEXT || isnan(x->number))
+        tab_text_tokens(normal, collect, v);
+    else if (n > 0)
+        collect(v, normal);
+    keep_tokens(v, x);
+}
+
+typedef struct {
+    double share;
+    char decimal;
+} reading;
+
+static reading read_numbers(const tab_column *c)
+{
+    size_t ok[2] = { 0, 0 }, seen = 0, step = c->levels > 4000 ? c->levels / 4000 : 1;
+    for (size_t i = 0; i < c->levels; i += step) {
+        tab_str s = tab_level(c, i);
+        double x;
+        if (s.n == 0 || c->kind[i] == TAB_CELL_BOOL)
+            continue;
+        seen++;
+        ok[0] += tab_read_number(s, '.', &x);
+        ok[1] += tab_read_number(s, ',', &x);
+    }
+    reading r = { 0, ok[1] > ok[0] ? ',' : '.' };
+    if (seen > 0)
+        r.share = (double)ok[ok[1] > ok[0]] / (double)seen;
+    return r;
+}
+
+/* Digits with leading zeros are names, not numbers: "00512" is not 512 apples. */
+static bool padded(const tab_column *c)
+{
+    size_t zeros = 0, seen = 0;
+    for (size_t i = 0; i < c->levels && i < 2000; i++) {
+        tab_str s = tab_level(c, i);
+        seen++;
+        zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
+    }
+    return zeros * 20 > seen;
+}
+
+static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
+{
+    const tab_column *c = p->column;
+    tab_arena *a = v->own->arena;
+    bool dated = p->type == TAB_DATETIME && p->number != NULL;
+    reading r = read_numbers(c);
+    w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
+    if (measured)
+        w->kind = TAB_VIEW_NUMBER;
+
+    /* levels -> values: levels that are empty in normal form are no value */
+    uint32_t *value_of = tab_arena_new_of(a, uint32_t, c->levels);
+    w->value = tab_arena_new_of(a, tab_value, c->levels);
+    w->code = tab_arena_new_of(a, uint32_t, rows);
+    if (value_of == NULL || w->value == NULL || w->code == NULL)
+        return false;
+    for (size_t i = 0; i < c->levels; i++)
+        value_of[i] = TAB_NULL;
+    for (size_t row = 0; row < rows; row++) {
+        uint32_t code = c->code[row];
+        w->code[row] = TAB_NULL;
+        if (code == TAB_NULL)
+            continue;
+        if (value_of[code] == TAB_NULL) {
+            tab_value *x = &w->value[w->values];
+            tab_str raw = tab_level(c, code);
+            x->number = (double)NAN;
+            x->first = (uint32_t)row;
+            if (dated || measured)
+                x->number = p->number[row];
+            else if (w->kind == TAB_VIEW_NUMBER && !tab_read_number(raw, r.decimal, &x->number))
+                x->number = (double)NAN;
+            fill_value(v, w->kind, x, raw);
+            value_of[code] = x->text_n == 0 ? TAB_NULL - 1 : w->values;
+            if (v->own->failed)
+                return false;
+            w->values += x->text_n > 0;
+        }
+        if (value_of[code] >= TAB_NULL - 1)
+            continue;
+        w->code[row] = value_of[code];
+        w->value[value_of[code]].rows++;
+        w->present++;
+    }
+    return true;
+}
+
+static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
+{
+    tab_arena *a = v->own->arena;
+    size_t slots = 16;
+    while (slots < 2 * rows)
+        slots *= 2;
+    uint32_t *slot = malloc(slots * sizeof *slot);
+    w->code = tab_arena_new_of(a, uint32_t, rows);
+    size_t cap = 0;
+    tab_value *values = NULL;
+    bool ok = slot != NULL && w->code != NULL;
+    bool dated = p->type == TAB_DATETIME && p->number != NULL;
+    w->kind = dated ? TAB_VIEW_DATE : TAB_VIEW_NUMBER;
+    if (ok)
+        memset(slot, 0xff, slots * sizeof *slot);
+    const double *num = dated ? p->number : p->column->num;
+    for (size_t row = 0; ok && row < rows; row++) {
+        double x = as_decimal(num[row]);
+        w->code[row] = TAB_NULL;
+        if (isnan(x))
+            continue;
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        size_t i = tab_hash_mix(bits, 1) & (slots - 1);
+        while (slot[i] != TAB_NULL && values[slot[i]].number != x)
+            i = (i + 1) & (slots - 1);
+        if (slot[i] == TAB_NULL) {
+            if (!reserve(&values, &cap, (size_t)w->values + 1, sizeof *values)) {
+                ok = false;
+                break;
+            }
+            values[w->values] = (tab_value){ .number = x, .first = (uint32_t)row };
+            fill_value(v, w->kind, &values[w->values], (tab_str){ NULL, 0 });
+            slot[i] = w->values++;
+        }
+        w->code[row] = slot[i];
+        values[slot[i]].rows++;
+        w->present++;
+    }
+    free(slot);
+    w->value = ok ? tab_arena_new_of(a, tab_value, w->values) : NULL;
+    if (w->value != NULL && w->values > 0)
+        memcpy(w->value, values, w->values * sizeof *values);
+    free(values);
+    return w->value != NULL && !v->own->failed;
+}
+
+static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
+{
+    enum { SAMPLE = 4096 };
+    if (w->kind == TAB_VIEW_TEXT)
+        return true;
+    w->sorted = tab_arena_new_of(v->own->arena, double, rows < SAMPLE ? rows : SAMPLE);
+    if (w->sorted == NULL)
+        return false;
+    size_t step = (rows + SAMPLE - 1) / SAMPLE;
+    for (size_t row = 0; row < rows; row += step)
+        if (w->code[row] != TAB_NULL && !isnan(w->value[w->code[row]].number))
+            w->sorted[w->sorted_n++] = w->value[w->code[row]].number;
+    qsort(w->sorted, w->sorted_n, sizeof *w->sorted, ascending_double);
+    return true;
+}
+
+tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n,
+                         tab_views **ret, tab_error *err)
+{
+    TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
+    struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
+    if (o == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    v->own = o;
+    o->arena = tab_arena_new(SIZE_MAX / 2);
+    v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
+    if (v->table == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    v->n = n;
+    for (size_t t = 0; t < n; t++) {
+        const tab_profile *p = profiles[t];
+        tab_table_view *tv = &v->table[t];
+        *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
+        tv->col = tab_arena_new_of(o->arena, tab_view, tv->cols);
+        v->total_rows += tv->rows;
+        for (size_t c = 0; tv->col != NULL && c < tv->cols; c++) {
+            tab_view *w = &tv->col[c];
+            w->profile = &p->col[c];
+            if (tab_engine_cancelled(e))
+                return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+            bool ok = p->col[c].column->layout == TAB_NUMBERS
+                          ? column_numbers(v, w->profile, tv->rows, w)
+                          : column_coded(v, w->profile, tv->rows, w);
+            if (!ok || !sort_numbers(v, tv->rows, w))
+                return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        }
+        if (tv->col == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    v->text = o->text;
+    v->tok = o->tok;
+    free(o->slot_hash);
+    free(o->slot_id);
+    o->slot_hash = NULL;
+    o->slot_id = NULL;
+    v->df = tab_arena_new_of(o->arena, uint32_t, v->terms);
+    if (v->df == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t t = 0; t < n; t++)
+        for (size_t c = 0; c < v->table[t].cols; c++)
+            for (uint32_t i = 0; i < v->table[t].col[c].values; i++) {
+                const tab_value *x = &v->table[t].col[c].value[i];
+                for (uint32_t k = 0; k < x->tok_n; k++)
+                    v->df[v->tok[x->tok + k]] += x->rows;
+            }
+    *ret = tab_take(&v);
+    return TAB_OK;
+}
+
+void tab_views_free(tab_views *v)
+{
+    if (v == NULL)
+        return;
+    if (v->own != NULL) {
+        free(v->own->slot_hash);
+        free(v->own->slot_id);
+        free(v->own->tok);
+        free(v->own->text);
+        tab_arena_free(v->own->arena);
+    }
+    free(v->own);
+    free(v->term_at);
+    free(v->term_n);
+    free(v);
+}

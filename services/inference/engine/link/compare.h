@@ -1,0 +1,35 @@
+/* How alike two values of one attribute are: a level from equal to different, by the column's kind. */
+#ifndef TAB_LINK_COMPARE_H
+#define TAB_LINK_COMPARE_H
+
+#include "services/inference/engine/align/view.h"
+
+enum {
+    TAB_MISSING, /* a value is absent on a side: no evidence */
+    TAB_EQUAL,   /* equal normal forms */
+    TAB_LEVELS = 10 /* 2 .. 9: less and less alike */
+};
+
+/* An attribute that two tables share, and how its numbers relate. */
+typedef struct {
+    size_t a, b; /* columns */
+    double confidence;
+    bool numeric;  /* both sides have numbers that may be compared */
+    double scale;  /* b's number = scale * a's where units differ; 1 otherwise */
+    double *sorted; /* (sorted_n) numbers of both sides in a's unit, ascending */
+    size_t sorted_n;
+} tab_attribute;
+
+/* Similarity of two normal forms, 0..1: the better of edit similarity and idf-weighted agreement of
+ * tokens, in which near tokens, initials and abbreviations count in part. */
+double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y);
+
+/* Edit similarity 1 - d / max(n, m) with d the optimal string alignment distance (a swap of neighbours
+ * counts once); 0 where a side is longer than 64 bytes. Myers' bit vectors as extended by Hyyro (2003). */
+double tab_edit_similarity(tab_str x, tab_str y);
+
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y);
+
+/* The similarity that a level stands for, 0..1; what matched_on reports. */
+double tab_level_similarity(uint8_t level);
+#endif

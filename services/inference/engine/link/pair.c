@@ -1,0 +1,261 @@
+/* Two tables: rows that look alike without a schema, columns from values and from those rows, then rows
+ * again by the columns. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/link/link.h"
+
+enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 1500, NUMBERS = 4096 };
+
+tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
+                               tab_link_table **ret, tab_error *err)
+{
+    tab_link_table *t = calloc(v->n, sizeof *t);
+    tab_sparse *s = calloc(v->n, sizeof *s);
+    tab_status st = t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    bool grams = v->total_rows <= 2 * LARGE * (v->n > 2 ? 2 : 1);
+    for (size_t i = 0; st == TAB_OK && i < v->n; i++)
+        st = tab_rows_whole(e, v, i, grams, &s[i], err);
+    if (st == TAB_OK)
+        st = tab_rows_weigh(s, v->n, v->terms, err);
+    for (size_t i = 0; s != NULL && t != NULL && i < v->n; i++) {
+        t[i].whole = s[i];
+        if (st == TAB_OK)
+            st = tab_index_build(&s[i], &t[i].index, err);
+        if (st == TAB_OK)
+            st = tab_signatures_new(e, v, i, a, &t[i].signature, err);
+    }
+    free(s);
+    if (st != TAB_OK)
+        tab_link_tables_free(t, v->n);
+    else
+        *ret = t;
+    return st;
+}
+
+void tab_link_tables_free(tab_link_table *t, size_t n)
+{
+    for (size_t i = 0; t != NULL && i < n; i++) {
+        tab_sparse_free(&t[i].whole);
+        tab_index_free(&t[i].index);
+    }
+    free(t);
+}
+
+/* Queried rows of one side: all, or a sample in ascending order. */
+typedef struct {
+    size_t n;
+    uint32_t *row; /* (n) */
+    tab_near *cross, *own;
+} queried;
+
+static size_t place(const queried *q, uint32_t row)
+{
+    size_t lo = 0, hi = q->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (q->row[mid] < row)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < q->n && q->row[lo] == row ? lo : SIZE_MAX;
+}
+
+static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_table *to, tab_arena *a,
+                            queried *q, tab_error *err)
+{
+    q->cross = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
+    q->own = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    size_t budget = tab_link_budget(q->n);
+    tab_status st = tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, budget, false,
+                                  q->cross, err);
+    if (st == TAB_OK)
+        st = tab_rows_near(e, &from->whole, q->row, q->n, &from->whole, &from->index, budget, true, q->own, err);
+    return st;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void all_rows(queried *q, size_t rows)
+{
+    q->n = rows;
+    for (size_t i = 0; i < rows && q->row != NULL; i++)
+        q->row[i] = (uint32_t)i;
+}
+
+typedef struct {
+    float margin;
+    uint32_t a, b;
+} seed;
+
+static int surest_first(const void *a, const void *b)
+{
+    const seed *x = a, *y = b;
+    if (x->margin != y->margin)
+        return x->margin > y->margin ? -1 : 1;
+    return (x->a > y->a) - (x->a < y->a);
+}
+
+/* Mutually best rows that are nearer to one another than to any row of their own tables, the surest
+ * first; where tables hold duplicates and few such exist, mutually best rows with a clear margin. */
+static tab_row_pairs choose_seeds(const queried *qa, const queried *qb, tab_arena *a)
+{
+    seed *s = tab_arena_new_of(a, seed, qa->n);
+    tab_row_pairs r = { 0, NULL, NULL };
+    for (int relaxed = 0; s != NULL && relaxed < 2 && r.n < 10; relaxed++) {
+        size_t n = 0;
+        for (size_t i = 0; i < qa->n; i++) {
+            const tab_near *x = qa->cross + i * TAB_NEAR;
+            size_t j = x->row == TAB_NULL ? SIZE_MAX : place(qb, x->row);
+            if (j == SIZE_MAX || qb->cross[j * TAB_NEAR].row != qa->row[i])
+                continue;
+            float rival = fmaxf(x[1].score, qb->cross[j * TAB_NEAR + 1].score);
+            if (!relaxed)
+                rival = fmaxf(rival, fmaxf(qa->own[i * TAB_NEAR].score, qb->own[j * TAB_NEAR].score));
+            if (x->score > rival && x->score >= 0.15f)
+                s[n++] = (seed){ x->score - rival + 0.3f * x->score, qa->row[i], x->row };
+        }
+        qsort(s, n, sizeof *s, surest_first);
+        r.n = n < SEEDS_MAX ? n : SEEDS_MAX;
+    }
+    uint32_t *ra = tab_arena_new_of(a, uint32_t, r.n), *rb = tab_arena_new_of(a, uint32_t, r.n);
+    for (size_t i = 0; i < r.n && ra != NULL && rb != NULL; i++) {
+        ra[i] = s[i].a;
+        rb[i] = s[i].b;
+    }
+    r.a = ra;
+    r.b = rb;
+    return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* b = scale * a on nearly all matched rows, when the units differ; else 1. */
+static double unit_scale(const tab_view *x, const tab_view *y, const tab_row_pairs *rows, double *ratio)
+{
+    size_t n = 0, near = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t p = x->code[rows->a[i]], q = y->code[rows->b[i]];
+        if (p == TAB_NULL || q == TAB_NULL)
+            continue;
+        double s = x->value[p].number, t = y->value[q].number;
+        if (s != 0 && t != 0 && isfinite(s) && isfinite(t) && (s > 0) == (t > 0))
+            ratio[n++] = t / s;
+    }
+    if (n < 8)
+        return 1;
+    qsort(ratio, n, sizeof *ratio, by_value);
+    double m = ratio[n / 2];
+    for (size_t i = 0; i < n; i++)
+        near += fabs(ratio[i] - m) <= 0.03 * m;
+    return fabs(m - 1) > 0.02 && near * 10 >= n * 6 ? m : 1;
+}
+
+static tab_status take_attributes(const tab_views *v, tab_linkage *l, float least, const tab_row_pairs *rows,
+                                  tab_arena *a, tab_error *err)
+{
+    const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
+    l->attr = tab_arena_new_of(a, tab_attribute, l->cols_a);
+    double *ratio = tab_arena_new_of(a, double, rows->n);
+    l->attrs = 0;
+    for (size_t i = 0; i < l->cols_a && !tab_arena_full(a); i++) {
+        if (l->match[i] == TAB_NULL || l->column_p[i * l->cols_b + l->match[i]] < least)
+            continue;
+        tab_attribute *t = &l->attr[l->attrs++];
+        *t = (tab_attribute){ .a = i, .b = l->match[i], .scale = 1,
+                              .confidence = (double)l->column_p[i * l->cols_b + l->match[i]] };
+        const tab_view *x = &A->col[t->a], *y = &B->col[t->b];
+        t->numeric = x->sorted_n > 0 && y->sorted_n > 0;
+        if (!t->numeric)
+            continue;
+        t->scale = unit_scale(x, y, rows, ratio);
+        t->sorted = tab_arena_new_of(a, double, x->sorted_n + y->sorted_n);
+        for (size_t k = 0; t->sorted != NULL && k < x->sorted_n; k++)
+            t->sorted[t->sorted_n++] = x->sorted[k];
+        for (size_t k = 0; t->sorted != NULL && k < y->sorted_n; k++)
+            t->sorted[t->sorted_n++] = y->sorted[k] / t->scale;
+        if (t->sorted != NULL)
+            qsort(t->sorted, t->sorted_n, sizeof *t->sorted, by_value);
+    }
+    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+}
+
+static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                        const tab_row_pairs *rows, float *features, tab_error *err)
+{
+    tab_status st = tab_align_scores(e, v, l->ta, l->tb, tables[l->ta].signature, tables[l->tb].signature,
+                                     rows, l->column_p, features, err);
+    if (st == TAB_OK)
+        st = tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
+    return st;
+}
+
+tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables, size_t ta,
+                         size_t tb, tab_arena *a, tab_linkage *l, tab_error *err)
+{
+    const tab_table_view *A = &v->table[ta], *B = &v->table[tb];
+    *l = (tab_linkage){ .ta = ta, .tb = tb, .cols_a = A->cols, .cols_b = B->cols };
+    l->column_p = tab_arena_new_of(a, float, A->cols * B->cols);
+    l->match = tab_arena_new_of(a, uint32_t, A->cols);
+    l->features = tab_arena_new_of(a, float, A->cols * B->cols * TAB_ALIGN_FEATURES);
+    for (size_t i = 0; l->match != NULL && i < A->cols; i++)
+        l->match[i] = TAB_NULL;
+    if (A->rows == 0 || B->rows == 0)
+        return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    queried qa = { 0 }, qb = { 0 };
+    bool large = A->rows > LARGE || B->rows > LARGE;
+    qa.row = tab_arena_new_of(a, uint32_t, A->rows);
+    qb.row = tab_arena_new_of(a, uint32_t, B->rows);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    if (large && A->rows > SAMPLE) {
+        qa.n = SAMPLE;
+        for (size_t i = 0; i < SAMPLE; i++)
+            qa.row[i] = (uint32_t)(A->rows * i / SAMPLE);
+    } else {
+        all_rows(&qa, A->rows);
+    }
+    tab_status st = near_rows(e, &tables[ta], &tables[tb], a, &qa, err);
+    if (st != TAB_OK)
+        return st;
+    if (large) { /* only the rows that the sample found */
+        for (size_t i = 0; i < qa.n; i++)
+            if (qa.cross[i * TAB_NEAR].row != TAB_NULL && qb.n < B->rows)
+                qb.row[qb.n++] = qa.cross[i * TAB_NEAR].row;
+        qsort(qb.row, qb.n, sizeof *qb.row, ascending);
+        size_t n = 0;
+        for (size_t i = 0; i < qb.n; i++)
+            if (i == 0 || qb.row[i] != qb.row[i - 1])
+                qb.row[n++] = qb.row[i];
+        qb.n = n;
+    } else {
+        all_rows(&qb, B->rows);
+    }
+    st = near_rows(e, &tables[tb], &tables[ta], a, &qb, err);
+    if (st != TAB_OK)
+        return st;
+    tab_row_pairs seeds = choose_seeds(&qa, &qb, a);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    st = align(e, v, tables, l, &seeds, l->features, err);
+    if (st == TAB_OK)
+        st = take_attributes(v, l, 0.5f, &seeds, a, err);
+    if (st == TAB_OK)
+        st = tab_block_pairs(e, v, ta, tb, l->attr, l->attrs, large ? NULL : qa.cross,
+                             large ? NULL : qb.cross, a, &l->c, err);
+    if (st == TAB_OK)
+        st = tab_score_pairs(e, v, tables, l, &seeds, a, err);
+    return st;
+}

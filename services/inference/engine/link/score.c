@@ -1,0 +1,205 @@
+/* Weights without labels. Fellegi and Sunter's model with levels of agreement, its m from rows believed
+ * matched and then from its own posterior (EM, rows competing for partners), its u from random pairs and,
+ * for equal values, from how often the value occurs (term-frequency adjustment). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/link/link.h"
+
+enum { CHUNKS = 64, RANDOM_PAIRS = 6000, ROUNDS = 6 };
+
+typedef struct {
+    const tab_engine *e;
+    const tab_views *v;
+    const tab_table_view *a, *b;
+    const tab_attribute *attr;
+    size_t attrs, n;
+    const uint32_t *ra, *rb;
+    uint8_t *level;
+    const tab_sparse *wa, *wb;
+    float *cosine;
+} comparing;
+
+static void compare_chunk(void *ctx, size_t chunk)
+{
+    comparing *c = ctx;
+    for (size_t i = c->n * chunk / CHUNKS; i < c->n * (chunk + 1) / CHUNKS; i++) {
+        if ((i & 1023) == 0 && tab_engine_cancelled(c->e))
+            return;
+        for (size_t k = 0; k < c->attrs; k++) {
+            const tab_view *x = &c->a->col[c->attr[k].a], *y = &c->b->col[c->attr[k].b];
+            uint32_t p = x->code[c->ra[i]], q = y->code[c->rb[i]];
+            c->level[i * c->attrs + k] =
+                p == TAB_NULL || q == TAB_NULL
+                    ? TAB_MISSING
+                    : tab_compare(c->v, &c->attr[k], &x->value[p], &y->value[q]);
+        }
+        if (c->cosine != NULL)
+            c->cosine[i] = tab_sparse_dot(c->wa, c->ra[i], c->wb, c->rb[i]);
+    }
+}
+
+/* How rare the value is on which both sides agree: log of its share of both columns. */
+static double log_share(const tab_attribute *t, const tab_view *x, const tab_view *y, uint32_t p, uint32_t q)
+{
+    (void)t;
+    double n = (double)(x->present + y->present);
+    return log((x->value[p].rows + y->value[q].rows) / n);
+}
+
+/* Probability of the candidate under competition: its odds against no partner and against every other
+ * candidate of its two rows (one_to_one), or against no partner alone. */
+static void compete(const tab_candidates *c, size_t na, size_t nb, const double *s, double log_none,
+                    bool one_to_one, double *sum_a, double *sum_b, float *p)
+{
+    memset(sum_a, 0, na * sizeof *sum_a);
+    memset(sum_b, 0, nb * sizeof *sum_b);
+    for (size_t i = 0; one_to_one && i < c->n; i++) {
+        double w = exp(fmin(s[i] - log_none, 300));
+        sum_a[c->a[i]] += w;
+        sum_b[c->b[i]] += w;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        double w = exp(fmin(s[i] - log_none, 300));
+        double rest = one_to_one ? fmax(sum_a[c->a[i]] - w, 0) + fmax(sum_b[c->b[i]] - w, 0) : 0;
+        p[i] = (float)(w / (1 + w + rest));
+    }
+}
+
+typedef struct {
+    float p;
+    uint32_t i;
+} ranked;
+
+static int likeliest_first(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->p != y->p)
+        return x->p > y->p ? -1 : 1;
+    return (x->i > y->i) - (x->i < y->i);
+}
+
+/* One-to-one: the likeliest candidates whose rows are both free; otherwise every candidate stands. */
+static tab_status choose(tab_candidates *c, size_t na, size_t nb, bool one_to_one, tab_error *err)
+{
+    ranked *r = malloc((c->n + 1) * sizeof *r);
+    bool *used = calloc(na + nb + 1, 1);
+    if (r == NULL || used == NULL) {
+        free(r);
+        free(used);
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    for (size_t i = 0; i < c->n; i++)
+        r[i] = (ranked){ c->p[i], (uint32_t)i };
+    qsort(r, c->n, sizeof *r, likeliest_first);
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t x = c->a[r[i].i], y = c->b[r[i].i];
+        c->kept[r[i].i] = !one_to_one || (!used[x] && !used[na + y]);
+        if (c->kept[r[i].i])
+            used[x] = used[na + y] = true;
+    }
+    free(r);
+    free(used);
+    return TAB_OK;
+}
+
+tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+{
+    tab_candidates *c = &l->c;
+    const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
+    size_t attrs = l->attrs, na = A->rows, nb = B->rows;
+    c->level = tab_arena_new_of(a, uint8_t, c->n * attrs);
+    c->cosine = tab_arena_new_of(a, float, c->n);
+    c->evidence = tab_arena_new_of(a, float, c->n);
+    c->p = tab_arena_new_of(a, float, c->n);
+    c->kept = tab_arena_new_of(a, bool, c->n);
+    l->weight = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    double *u = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    double *m = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    double *s = tab_arena_new_of(a, double, c->n), *rare = tab_arena_new_of(a, double, c->n * attrs);
+    double *sum_a = tab_arena_new_of(a, double, na), *sum_b = tab_arena_new_of(a, double, nb);
+    size_t r = RANDOM_PAIRS;
+    uint32_t *ra = tab_arena_new_of(a, uint32_t, r), *rb = tab_arena_new_of(a, uint32_t, r);
+    uint8_t *random_level = tab_arena_new_of(a, uint8_t, r * attrs);
+    uint8_t *seed_level = tab_arena_new_of(a, uint8_t, seeds->n * attrs);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+
+    comparing job = { e, v, A, B, l->attr, attrs, c->n, c->a, c->b, c->level,
+                      &tables[l->ta].whole, &tables[l->tb].whole, c->cosine };
+    tab_engine_for(e, CHUNKS, compare_chunk, &job);
+    for (size_t i = 0; i < r; i++) {
+        ra[i] = (uint32_t)(tab_hash_mix(i, 11) % na);
+        rb[i] = (uint32_t)(tab_hash_mix(i, 13) % nb);
+    }
+    comparing random = { e, v, A, B, l->attr, attrs, r, ra, rb, random_level, NULL, NULL, NULL };
+    tab_engine_for(e, CHUNKS, compare_chunk, &random);
+    comparing seeded = { e, v, A, B, l->attr, attrs, seeds->n, seeds->a, seeds->b, seed_level, NULL, NULL, NULL };
+    tab_engine_for(e, CHUNKS, compare_chunk, &seeded);
+    if (tab_engine_cancelled(e))
+        return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+
+    static const double prior_m[TAB_LEVELS] = { 0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03 };
+    for (size_t k = 0; k < attrs; k++) {
+        double total = 0, *uk = u + k * TAB_LEVELS, *mk = m + k * TAB_LEVELS, seen = 0;
+        for (size_t i = 0; i < r; i++) {
+            uk[random_level[i * attrs + k]]++;
+            total += random_level[i * attrs + k] != TAB_MISSING;
+        }
+        for (size_t i = 0; i < seeds->n; i++) {
+            mk[seed_level[i * attrs + k]]++;
+            seen += seed_level[i * attrs + k] != TAB_MISSING;
+        }
+        for (size_t q = 1; q < TAB_LEVELS; q++) {
+            uk[q] = (uk[q] + 0.5) / (total + 0.5 * (TAB_LEVELS - 1));
+            mk[q] = (mk[q] + 5 * prior_m[q]) / (seen + 5);
+        }
+    }
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < attrs; k++)
+            if (c->level[i * attrs + k] == TAB_EQUAL) {
+                const tab_view *x = &A->col[l->attr[k].a], *y = &B->col[l->attr[k].b];
+                rare[i * attrs + k] = log_share(&l->attr[k], x, y, x->code[c->a[i]], y->code[c->b[i]]);
+            }
+
+    double least = (double)(na < nb ? na : nb), share = 0.5;
+    l->one_to_one = true;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t k = 0; k < attrs; k++)
+            for (size_t q = 1; q < TAB_LEVELS; q++)
+                l->weight[k * TAB_LEVELS + q] = log(m[k * TAB_LEVELS + q] / u[k * TAB_LEVELS + q]);
+        for (size_t i = 0; i < c->n; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < attrs; k++) {
+                uint8_t q = c->level[i * attrs + k];
+                if (q == TAB_EQUAL)
+                    sum += log(m[k * TAB_LEVELS + 1]) - rare[i * attrs + k];
+                else if (q != TAB_MISSING)
+                    sum += l->weight[k * TAB_LEVELS + q];
+            }
+            s[i] = sum;
+            c->evidence[i] = (float)sum;
+        }
+        double log_none = log((double)na * (double)nb / least * (1 - share) / share);
+        compete(c, na, nb, s, log_none, l->one_to_one, sum_a, sum_b, c->p);
+        double expected = 0;
+        for (size_t i = 0; i < c->n; i++)
+            expected += (double)c->p[i];
+        share = fmin(fmax(expected / least, 0.002), 0.98);
+        for (size_t k = 0; k < attrs; k++) {
+            double count[TAB_LEVELS] = { 0 }, total = 0;
+            for (size_t i = 0; i < c->n; i++)
+                count[c->level[i * attrs + k]] += (double)c->p[i];
+            for (size_t q = 1; q < TAB_LEVELS; q++)
+                total += count[q];
+            for (size_t q = 1; q < TAB_LEVELS; q++)
+                m[k * TAB_LEVELS + q] = (count[q] + 5 * prior_m[q]) / (total + 5);
+        }
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+    }
+    l->share = share;
+    return choose(c, na, nb, l->one_to_one, err);
+}

@@ -1,0 +1,239 @@
+#include "services/inference/engine/unify/unify.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char survivorship[] =
+    "the value that most sources agree on after format normalisation; then the value of the source that "
+    "agrees most often with the others; then the most complete form; then the first table's";
+
+Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows)
+{
+    Tabella__Column *m = tab_arena_new_of(a, Tabella__Column, 1);
+    if (m == NULL)
+        return NULL;
+    tabella__column__init(m);
+    m->name = (ProtobufCBinaryData){ c->name.n, (uint8_t *)(uintptr_t)c->name.p };
+    if (c->layout == TAB_NUMBERS) {
+        m->numbers = (ProtobufCBinaryData){ rows * sizeof(double), (uint8_t *)(uintptr_t)c->num };
+        return m;
+    }
+    size_t text = c->levels == 0 ? 0 : c->end[c->levels - 1];
+    m->coded = 1;
+    m->codes = (ProtobufCBinaryData){ rows * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->code };
+    m->level_text = (ProtobufCBinaryData){ text, (uint8_t *)(uintptr_t)c->text };
+    m->level_end = (ProtobufCBinaryData){ c->levels * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->end };
+    m->level_kind = (ProtobufCBinaryData){ c->levels, (uint8_t *)(uintptr_t)c->kind };
+    return m;
+}
+
+static void put_cell(tab_builder *b, const tab_column *c, size_t row)
+{
+    tab_cell x = tab_cell_at(c, row);
+    switch (x.kind) {
+    case TAB_CELL_NULL:
+        tab_builder_null(b);
+        break;
+    case TAB_CELL_NUMBER:
+        if (x.text.n > 0)
+            tab_builder_number_text(b, x.text);
+        else
+            tab_builder_number(b, x.num);
+        break;
+    case TAB_CELL_TEXT:
+        tab_builder_text(b, x.text);
+        break;
+    case TAB_CELL_BOOL:
+        tab_builder_bool(b, tab_str_eq(x.text, TAB_S("true")));
+        break;
+    }
+}
+
+/* Share of a source's values that another source of the entity confirms; the source's reliability. */
+static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, double *r)
+{
+    for (size_t s = 0; s < v->n; s++) {
+        size_t seen = 0, confirmed = 0;
+        r[s] = 0.5;
+        if (t->col[s] == TAB_NULL)
+            continue;
+        const tab_view *w = &v->table[s].col[t->col[s]];
+        for (size_t i = 0; i < n->n; i++) {
+            uint32_t row = n->row[i * v->n + s];
+            if (row == TAB_NULL || w->code[row] == TAB_NULL)
+                continue;
+            bool any = false, agrees = false;
+            for (size_t o = 0; o < v->n; o++) {
+                uint32_t other = o == s || t->col[o] == TAB_NULL ? TAB_NULL : n->row[i * v->n + o];
+                const tab_view *y = other == TAB_NULL ? NULL : &v->table[o].col[t->col[o]];
+                if (y == NULL || y->code[other] == TAB_NULL)
+                    continue;
+                any = true;
+                agrees = agrees || y->value[y->code[other]].key == w->value[w->code[row]].key;
+            }
+            seen += any;
+            confirmed += agrees;
+        }
+        r[s] = ((double)confirmed + 0.5) / ((double)seen + 1);
+    }
+}
+
+/* The table whose value survives for an entity, or v->n where no source has one. */
+static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const uint32_t *row, const double *r)
+{
+    size_t best = v->n;
+    double best_votes = 0;
+    uint32_t best_length = 0;
+    for (size_t s = 0; s < v->n; s++) {
+        if (t->col[s] == TAB_NULL || row[s] == TAB_NULL)
+            continue;
+        const tab_view *w = &v->table[s].col[t->col[s]];
+        if (w->code[row[s]] == TAB_NULL)
+            continue;
+        const tab_value *x = &w->value[w->code[row[s]]];
+        double votes = 0;
+        for (size_t o = 0; o < v->n; o++) {
+            if (t->col[o] == TAB_NULL || row[o] == TAB_NULL)
+                continue;
+            const tab_view *y = &v->table[o].col[t->col[o]];
+            votes += y->code[row[o]] != TAB_NULL && y->value[y->code[row[o]]].key == x->key;
+        }
+        votes += floor(r[s] * 100) / 101; /* below one vote: reliability breaks ties only */
+        if (best == v->n || votes > best_votes || (votes == best_votes && x->text_n > best_length)) {
+            best = s;
+            best_votes = votes;
+            best_length = x->text_n;
+        }
+    }
+    return best;
+}
+
+static ProtobufCBinaryData bytes_of(tab_str s)
+{
+    return (ProtobufCBinaryData){ s.n, (uint8_t *)(uintptr_t)s.p };
+}
+
+static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
+                     const tab_entities *n, Tabella__UnifiedRows *u)
+{
+    for (size_t s = 0; s < v->n; s++) {
+        if (t->col[s] == TAB_NULL)
+            continue;
+        const tab_table *table = v->table[s].profile->table;
+        const tab_column *c = &table->col[t->col[s]];
+        tab_builder *b = tab_builder_new(e->arena, c->name);
+        for (size_t i = 0; b != NULL && i < n->n; i++) {
+            uint32_t row = n->row[i * v->n + s];
+            if (row == TAB_NULL)
+                tab_builder_null(b);
+            else
+                put_cell(b, c, row);
+        }
+        tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
+        Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
+        Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
+        bool ok = b != NULL && built != NULL && tab_builder_finish(b, built) && m != NULL && ref != NULL;
+        if (!ok)
+            return false;
+        tabella__shared_variants__init(m);
+        tabella__column_ref__init(ref);
+        tab_str address = tab_column_address(e->arena, table, t->col[s]);
+        char *full = tab_arena_printf(e->arena, "%.*s.%.*s", TAB_STR(table->id), TAB_STR(address));
+        if (full == NULL)
+            return false;
+        ref->table = (uint32_t)s;
+        ref->column = t->col[s];
+        ref->address = bytes_of(tab_str_of(full));
+        m->attribute = bytes_of(t->name);
+        m->from = ref;
+        m->values = tab_column_message(e->arena, built, n->n);
+        if (m->values == NULL)
+            return false;
+        u->shared_variants[u->n_shared_variants++] = m;
+    }
+    return true;
+}
+
+static tab_status record_column(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
+                                const tab_entities *n, double *r, Tabella__Column **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    reliability(v, t, n, r);
+    tab_builder *b = tab_builder_new(a, t->name);
+    for (size_t i = 0; b != NULL && i < n->n; i++) {
+        const uint32_t *row = n->row + i * v->n;
+        size_t s = survivor(v, t, row, r);
+        /* a value without letters or digits has no normal form; it still survives as it stands */
+        for (size_t k = 0; s == v->n && k < v->n; k++)
+            if (t->col[k] != TAB_NULL && row[k] != TAB_NULL &&
+                tab_cell_at(&v->table[k].profile->table->col[t->col[k]], row[k]).kind != TAB_CELL_NULL) {
+                s = k;
+                break;
+            }
+        if (s == v->n)
+            tab_builder_null(b);
+        else
+            put_cell(b, &v->table[s].profile->table->col[t->col[s]], row[s]);
+    }
+    tab_column *built = tab_arena_new_of(a, tab_column, 1);
+    if (b == NULL || built == NULL || !tab_builder_finish(b, built) ||
+        (*ret = tab_column_message(a, built, n->n)) == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    return TAB_OK;
+}
+
+tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
+                     size_t attrs, const tab_entities *n, double threshold, Tabella__UnifiedRows **ret,
+                     tab_error *err)
+{
+    tab_arena *a = e->arena;
+    Tabella__UnifiedRows *u = tab_arena_new_of(a, Tabella__UnifiedRows, 1);
+    Tabella__Table *records = tab_arena_new_of(a, Tabella__Table, 1);
+    double *r = tab_arena_new_of(a, double, v->n);
+    size_t sources = 0;
+    for (size_t k = 0; k < attrs; k++)
+        sources += attr[k].sources > 1 ? attr[k].sources : 0;
+    if (u == NULL || records == NULL || r == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    tabella__unified_rows__init(u);
+    tabella__table__init(records);
+    u->records = records;
+    u->shared_variants = tab_arena_new_of(a, Tabella__SharedVariants *, sources);
+    records->rows = n->n;
+    records->columns = tab_arena_new_of(a, Tabella__Column *, attrs);
+    u->from_tables = tab_arena_new_of(a, ProtobufCBinaryData, v->n);
+    u->unmatched = tab_arena_new_of(a, uint64_t, v->n);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    u->n_from_tables = u->n_unmatched = v->n;
+    for (size_t t = 0; t < v->n; t++)
+        u->from_tables[t] = bytes_of(v->table[t].profile->table->id);
+    u->from_row = n->row;
+    u->n_from_row = n->n * v->n;
+    u->confidence = n->confidence;
+    u->n_confidence = n->n;
+    for (size_t i = 0; i < n->n; i++) {
+        size_t have = 0, last = 0;
+        for (size_t t = 0; t < v->n; t++)
+            if (n->row[i * v->n + t] != TAB_NULL) {
+                have++;
+                last = t;
+            }
+        u->matched += have > 1;
+        u->unmatched[last] += have == 1;
+    }
+    u->confidence_threshold = threshold;
+    u->survivorship = (char *)(uintptr_t)survivorship;
+    for (size_t k = 0; k < attrs; k++) {
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        tab_status st = record_column(e, v, &attr[k], n, r, &records->columns[k], err);
+        if (st != TAB_OK)
+            return st;
+        records->n_columns = k + 1;
+        if (attr[k].sources > 1 && !variants(e, v, &attr[k], n, u))
+            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    *ret = u;
+    return TAB_OK;
+}

@@ -1,0 +1,27 @@
+/* One record an entity: rows that are one entity merged, every source's value kept beside it. */
+#ifndef TAB_UNIFY_H
+#define TAB_UNIFY_H
+
+#include "services/inference/engine/align/view.h"
+
+/* Attributes: columns that are one across tables, then each remaining column, in table and column order. */
+typedef struct {
+    tab_str name;
+    uint32_t *col; /* (tables) column index or TAB_NULL */
+    size_t sources;
+} tab_shared_attribute;
+
+/* Entities: row[i * tables + t] is the row of table t, or TAB_NULL. */
+typedef struct {
+    size_t n;
+    uint32_t *row;
+    double *confidence;
+} tab_entities;
+
+tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
+                     size_t attrs, const tab_entities *entities, double threshold,
+                     Tabella__UnifiedRows **ret, tab_error *err) TAB_CHECKED;
+
+/* A built column as the bundle's message; points into the column. */
+Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows);
+#endif

@@ -1,0 +1,369 @@
+/* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
+ *
+ *   bench [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "services/inference/engine/link/clusters.h"
+#include "tests/bench/match/cases.h"
+
+static double cpu(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+typedef struct {
+    double p;
+    bool right;
+} judged;
+
+static int surest_first(const void *a, const void *b)
+{
+    const judged *x = a, *y = b;
+    return (x->p < y->p) - (x->p > y->p);
+}
+
+typedef struct {
+    double precision, recall, f1;
+} prf;
+
+static prf score(double right, double said, double there)
+{
+    prf r = { said > 0 ? right / said : 0, there > 0 ? right / there : 0, 0 };
+    r.f1 = r.precision + r.recall > 0 ? 2 * r.precision * r.recall / (r.precision + r.recall) : 0;
+    return r;
+}
+
+/* Ten bins of equal width; weighted by their size. */
+static double calibration_error(const judged *j, size_t n)
+{
+    double sum[10] = { 0 }, hit[10] = { 0 }, all = 0, e = 0;
+    for (size_t i = 0; i < n; i++) {
+        int b = (int)fmin(9, j[i].p * 10);
+        sum[b] += j[i].p;
+        hit[b] += j[i].right;
+        all++;
+    }
+    for (int b = 0; b < 10; b++)
+        e += fabs(sum[b] - hit[b]);
+    return all > 0 ? e / all : 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(true_pair));
+}
+
+static bool is_true(const true_pair *t, size_t n, size_t ta, size_t tb, size_t a, size_t b)
+{
+    true_pair k = { (uint32_t)ta, (uint32_t)tb, (uint32_t)a, (uint32_t)b };
+    return n > 0 && bsearch(&k, t, n, sizeof k, in_order) != NULL;
+}
+
+typedef struct {
+    prf column, row;
+    double at_gt, mrr, oracle, complete, ece, sure_precision, column_ece, seconds;
+    size_t sure, reported;
+    bool has_rows;
+} outcome;
+
+static FILE *column_file, *pair_file;
+static bool verbose;
+
+/* Share of the true pairs among the |truth| highest scores; ties share their mean rank. */
+static void rank_columns(const match_case *m, const tab_linkage *link, size_t links, outcome *o)
+{
+    size_t n = 0;
+    for (size_t l = 0; l < links; l++)
+        n += link[l].cols_a * link[l].cols_b;
+    judged *j = malloc((n + 1) * sizeof *j);
+    double mrr = 0, sources = 0;
+    n = 0;
+    for (size_t l = 0; l < links; l++)
+        for (size_t i = 0; i < link[l].cols_a; i++) {
+            double best_rank = 0;
+            const float *p = link[l].column_p + i * link[l].cols_b;
+            for (size_t k = 0; k < link[l].cols_b; k++) {
+                bool right = is_true(m->column, m->columns, link[l].ta, link[l].tb, i, k);
+                j[n++] = (judged){ (double)p[k], right };
+                if (!right)
+                    continue;
+                double above = 0, equal = 0;
+                for (size_t q = 0; q < link[l].cols_b; q++) {
+                    above += p[q] > p[k];
+                    equal += p[q] == p[k];
+                }
+                double rank = above + (equal + 1) / 2;
+                if (best_rank == 0 || rank < best_rank)
+                    best_rank = rank;
+            }
+            if (best_rank > 0) {
+                mrr += 1 / best_rank;
+                sources++;
+            }
+        }
+    qsort(j, n, sizeof *j, surest_first);
+    double found = 0, left = (double)m->columns;
+    for (size_t i = 0; i < n && left > 0;) {
+        size_t k = i, hits = 0;
+        for (; k < n && j[k].p == j[i].p; k++)
+            hits += j[k].right;
+        double take = fmin(left, (double)(k - i));
+        found += take * (double)hits / (double)(k - i);
+        left -= take;
+        i = k;
+    }
+    o->at_gt = m->columns > 0 ? found / (double)m->columns : 0;
+    o->mrr = sources > 0 ? mrr / sources : 0;
+    free(j);
+}
+
+static outcome judge(const match_case *m, const tab_linkage *link, size_t links, const tab_clusters *cl)
+{
+    outcome o = { .has_rows = m->has_rows };
+    double right = 0, said = 0;
+    judged *cols = calloc(100000, sizeof *cols);
+    for (size_t l = 0; l < links; l++)
+        for (size_t i = 0; i < link[l].cols_a; i++) {
+            uint32_t k = link[l].match[i];
+            if (k == TAB_NULL || link[l].column_p[i * link[l].cols_b + k] < 0.5f)
+                continue;
+            bool ok = is_true(m->column, m->columns, link[l].ta, link[l].tb, i, k);
+            cols[(size_t)said] = (judged){ (double)link[l].column_p[i * link[l].cols_b + k], ok };
+            said++;
+            right += ok;
+            if (verbose && !ok)
+                printf("    wrong column t%zu.%zu %.*s = t%zu.%u %.*s  %.3f\n", link[l].ta, i,
+                       TAB_STR(m->table[link[l].ta].col[i].name), link[l].tb, k,
+                       TAB_STR(m->table[link[l].tb].col[k].name), (double)link[l].column_p[i * link[l].cols_b + k]);
+        }
+    for (size_t t = 0; verbose && t < m->columns; t++)
+        for (size_t l = 0; l < links; l++)
+            if (link[l].ta == m->column[t].ta && link[l].tb == m->column[t].tb) {
+                float p = link[l].column_p[m->column[t].a * link[l].cols_b + m->column[t].b];
+                if (link[l].match[m->column[t].a] != m->column[t].b || p < 0.5f)
+                    printf("    missed column t%zu %.*s = t%zu %.*s  %.3f\n", link[l].ta,
+                           TAB_STR(m->table[link[l].ta].col[m->column[t].a].name), link[l].tb,
+                           TAB_STR(m->table[link[l].tb].col[m->column[t].b].name), (double)p);
+            }
+    o.column = score(right, said, (double)m->columns);
+    o.column_ece = calibration_error(cols, (size_t)said);
+    free(cols);
+    rank_columns(m, link, links, &o);
+    if (!m->has_rows)
+        return o;
+
+    judged *j = malloc((cl->matches + 1) * sizeof *j);
+    right = 0;
+    double sure_right = 0;
+    for (size_t i = 0; i < cl->matches; i++) {
+        const tab_match *q = &cl->match[i];
+        j[i] = (judged){ (double)q->p, is_true(m->row, m->rows, q->ta, q->tb, q->a, q->b) };
+        right += j[i].right;
+        if (q->p >= 0.9f) {
+            o.sure++;
+            sure_right += j[i].right;
+        }
+    }
+    o.reported = cl->matches;
+    o.row = score(right, (double)cl->matches, (double)m->rows);
+    o.ece = calibration_error(j, cl->matches);
+    o.sure_precision = o.sure > 0 ? sure_right / (double)o.sure : 1;
+    free(j);
+    size_t n = 0, blocked = 0;
+    for (size_t l = 0; l < links; l++)
+        n += link[l].c.n;
+    j = malloc((n + 1) * sizeof *j);
+    n = 0;
+    for (size_t l = 0; l < links; l++) {
+        double best = 0, hits = 0, there = 0;
+        size_t from = n;
+        for (size_t i = 0; i < m->rows; i++)
+            there += m->row[i].ta == link[l].ta && m->row[i].tb == link[l].tb;
+        for (size_t i = 0; i < link[l].c.n; i++) {
+            bool ok = is_true(m->row, m->rows, link[l].ta, link[l].tb, link[l].c.a[i], link[l].c.b[i]);
+            blocked += ok;
+            if (link[l].c.kept[i])
+                j[n++] = (judged){ (double)link[l].c.p[i], ok };
+        }
+        qsort(j + from, n - from, sizeof *j, surest_first);
+        for (size_t i = from; i < n; i++) {
+            hits += j[i].right;
+            if (i + 1 == n || j[i + 1].p != j[i].p)
+                best = fmax(best, score(hits, (double)(i + 1 - from), there).f1);
+        }
+        o.oracle += best / (double)links;
+        if (verbose && links > 1) {
+            double said_here = 0, right_here = 0;
+            for (size_t i = 0; i < cl->matches; i++)
+                if (cl->match[i].link == l) {
+                    said_here++;
+                    right_here += is_true(m->row, m->rows, link[l].ta, link[l].tb, cl->match[i].a, cl->match[i].b);
+                }
+            prf r = score(right_here, said_here, there);
+            printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n", link[l].ta + 1,
+                   link[l].tb + 1, r.precision, r.recall, r.f1, best, link[l].share,
+                   link[l].one_to_one ? "1:1" : "m:n");
+        }
+    }
+    o.complete = m->rows > 0 ? (double)blocked / (double)m->rows : 1;
+    free(j);
+    return o;
+}
+
+static void dump(const match_case *m, const tab_linkage *link, size_t links)
+{
+    for (size_t l = 0; l < links && column_file != NULL; l++)
+        for (size_t i = 0; i < link[l].cols_a; i++)
+            for (size_t k = 0; k < link[l].cols_b; k++) {
+                const float *f = link[l].features + (i * link[l].cols_b + k) * TAB_ALIGN_FEATURES;
+                if (f[4] == 0 && f[5] == 0)
+                    continue; /* a side is empty */
+                fprintf(column_file, "%s %zu_%zu_%zu_%zu %d", m->name, link[l].ta, link[l].tb, i, k,
+                        is_true(m->column, m->columns, link[l].ta, link[l].tb, i, k));
+                for (size_t q = 0; q < TAB_ALIGN_FEATURES; q++)
+                    fprintf(column_file, " %.4g", (double)f[q]);
+                fputc('\n', column_file);
+            }
+}
+
+static bool run(const char *dir, const char *name, outcome *ret)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    match_case m;
+    if (!case_read(a, dir, name, &m))
+        return false;
+    tab_engine e = { .arena = a };
+    tab_error err = { 0 };
+    tab_profile *profile[CASE_TABLES];
+    double from = cpu();
+    for (size_t t = 0; t < m.n; t++)
+        if (tab_profile_table(&e, &m.table[t], &profile[t], &err) != TAB_OK)
+            return false;
+    TAB_AUTO(tab_views) *v = NULL;
+    tab_link_table *tables = NULL;
+    tab_clusters cl;
+    size_t links = m.n * (m.n - 1) / 2, k = 0;
+    tab_linkage *link = calloc(links, sizeof *link);
+    tab_status st = tab_views_new(&e, profile, m.n, &v, &err);
+    if (st == TAB_OK)
+        st = tab_link_tables_new(&e, v, a, &tables, &err);
+    for (size_t i = 0; i < m.n; i++)
+        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++)
+            st = tab_link_pair(&e, v, tables, i, j, a, &link[k++], &err);
+    if (st == TAB_OK)
+        st = tab_clusters_build(v, link, links, 0.5, a, &cl, &err);
+    double seconds = cpu() - from;
+    if (st != TAB_OK) {
+        fprintf(stderr, "%s: %s\n", name, err.message);
+    } else {
+        *ret = judge(&m, link, links, &cl);
+        ret->seconds = seconds;
+        dump(&m, link, links);
+    }
+    tab_link_tables_free(tables, m.n);
+    free(link);
+    return st == TAB_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int main(int argc, char **argv)
+{
+    const char *dir = NULL, *shared = getenv("TAB_SHARED");
+    char where[512], *names[512];
+    size_t n = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--dir") == 0 && i + 1 < argc)
+            dir = argv[++i];
+        else if (strcmp(argv[i], "--columns") == 0 && i + 1 < argc)
+            column_file = fopen(argv[++i], "w");
+        else if (strcmp(argv[i], "--pairs") == 0 && i + 1 < argc)
+            pair_file = fopen(argv[++i], "w");
+        else if (strcmp(argv[i], "--verbose") == 0)
+            verbose = true;
+        else if (n < 512)
+            names[n++] = strdup(argv[i]);
+    }
+    if (dir == NULL) {
+        snprintf(where, sizeof where, "%s/data/match", shared == NULL ? "../shared" : shared);
+        dir = where;
+    }
+    DIR *d = opendir(dir);
+    if (d == NULL) {
+        printf("bench-match: skipped, no %s (set TAB_SHARED)\n", dir);
+        return 0;
+    }
+    bool all = n == 0;
+    for (struct dirent *x; all && (x = readdir(d)) != NULL && n < 512;)
+        if (x->d_name[0] != '.' && strchr(x->d_name, '.') == NULL)
+            names[n++] = strdup(x->d_name);
+    closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    static const char *const groups[] = { "real", "gdc", "union0", "union0fmt", "view30fmt", "join50", "join50fmt", "same100fmt" };
+    enum { GROUPS = 8 };
+    outcome sum[GROUPS] = { 0 };
+    double count[GROUPS] = { 0 }, worst_sure = 1;
+    printf("%-30s cols: P     R     F1    @GT   MRR   ece  | rows: P     R     F1   oracle blocked ece  P>=.9     n  cpu s\n", "case");
+    for (size_t i = 0; i < n; i++) {
+        outcome o = { 0 };
+        if (!run(dir, names[i], &o))
+            continue;
+        size_t g = strncmp(names[i], "gdc-", 4) == 0 ? 1 : 0;
+        const char *recipe = strrchr(names[i], '-');
+        if (strncmp(names[i], "fab-", 4) == 0)
+            for (size_t k = 2; k < GROUPS; k++)
+                if (strcmp(recipe + 1, groups[k]) == 0)
+                    g = k;
+        printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |", names[i], o.column.precision, o.column.recall,
+               o.column.f1, o.at_gt, o.mrr, o.column_ece);
+        if (o.has_rows)
+            printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o.row.precision, o.row.recall, o.row.f1, o.oracle,
+                   o.complete, o.ece, o.sure_precision, o.reported);
+        printf("  %.2f\n", o.seconds);
+        fflush(stdout);
+        count[g]++;
+        outcome *s = &sum[g];
+        s->column.precision += o.column.precision;
+        s->column.recall += o.column.recall;
+        s->column.f1 += o.column.f1;
+        s->at_gt += o.at_gt;
+        s->mrr += o.mrr;
+        s->column_ece += o.column_ece;
+        s->row.precision += o.row.precision;
+        s->row.recall += o.row.recall;
+        s->row.f1 += o.row.f1;
+        s->oracle += o.oracle;
+        s->complete += o.complete;
+        s->ece += o.ece;
+        s->seconds += o.seconds;
+        s->reported += o.reported;
+        if (g == 0 && o.sure > 0)
+            worst_sure = fmin(worst_sure, o.sure_precision);
+    }
+    printf("\nmeans\n");
+    for (size_t g = 0; g < GROUPS; g++)
+        if (count[g] > 0)
+            printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |   %.3f %.3f %.3f  %.3f %.3f %.3f %13zu  %.2f\n", groups[g],
+                   sum[g].column.precision / count[g], sum[g].column.recall / count[g], sum[g].column.f1 / count[g],
+                   sum[g].at_gt / count[g], sum[g].mrr / count[g], sum[g].column_ece / count[g],
+                   sum[g].row.precision / count[g], sum[g].row.recall / count[g], sum[g].row.f1 / count[g],
+                   sum[g].oracle / count[g], sum[g].complete / count[g], sum[g].ece / count[g], sum[g].reported,
+                   sum[g].seconds);
+    double f = 0, fn = 0;
+    for (size_t g = 2; g < GROUPS; g++) {
+        f += sum[g].column.f1;
+        fn += count[g];
+    }
+    printf("fabricated columns F1 %.3f; real cases: lowest precision at confidence >= 0.9: %.3f\n", fn > 0 ? f / fn : 0, worst_sure);
+    return 0;
+}
