@@ -246,19 +246,21 @@ tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone 
 }
 
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
-                       tab_error *err)
+                       int64_t *ret_attempt, tab_error *err)
 {
     *ret_busy = false;
+    *ret_attempt = 0;
     TAB_AUTO(tab_rows) *rows = NULL, *have = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
                                 "UPDATE jobs.job SET status = 'cancelled', lease_until = NULL, request = '', phase = '' "
                                 "WHERE org = $1 AND job_id = $2 AND status IN ('queued', 'running') AND staged IS NULL "
-                                "RETURNING kind, endpoint_id",
+                                "RETURNING kind, endpoint_id, attempt",
                                 TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1) {
         const char *kind = tab_rows_text(rows, 0, 0), *endpoint_id = tab_rows_text(rows, 0, 1);
+        *ret_attempt = tab_rows_int(rows, 0, 2);
         s = jobs_ended(tx, org, job_id, err);
         if (s == TAB_OK && endpoint_id[0] != 0)
             s = tab_tx_query(tx, NULL, err,
@@ -266,8 +268,8 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
                              "VALUES ($1, $2, $3 || '.cancelled', $4, $5, 'job cancelled')",
                              TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(kind), tab_p_text(job_id),
                                    tab_p_text(or_empty(actor))));
-        if (s == TAB_OK && strcmp(kind, "create") == 0)
-            s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'release', $2)",
+        if (s == TAB_OK && endpoint_id[0] != 0)
+            s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
                              TAB_P(tab_p_text(org), tab_p_text(endpoint_id)));
         return s;
     }

@@ -84,9 +84,10 @@ tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_i
 tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListJobsRequest *q,
                      Tabella__ListJobsReply *y, tab_error *err) TAB_CHECKED;
 
-/* Cancels. CONFLICT for a job that has ended otherwise; *ret_busy: its end is being committed, ask again. */
+/* Cancels. CONFLICT for a job that has ended otherwise; *ret_busy: its end is being committed, ask again.
+ * *ret_attempt: the attempt that was at work and is to be told, 0: none. */
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
-                       tab_error *err) TAB_CHECKED;
+                       int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
 /* Bundles, compressed, in parts. keep false: gone after JOBS_OUTPUT_HOURS. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,

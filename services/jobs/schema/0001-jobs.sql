@@ -43,6 +43,8 @@ CREATE TABLE jobs.job (
     CHECK (status <> 'running' OR lease_until IS NOT NULL)
 );
 CREATE INDEX job_newest ON jobs.job (org, seq DESC);
+CREATE INDEX job_due ON jobs.job (due_at) WHERE status IN ('queued', 'running');
+CREATE INDEX job_done ON jobs.job (seq DESC) WHERE status = 'done' AND started_at IS NOT NULL;
 CREATE INDEX job_open ON jobs.job (status, ready_at, seq) WHERE status IN ('queued', 'running');
 -- One mutating job an endpoint, decided by the index and by nothing else.
 CREATE UNIQUE INDEX job_mutating ON jobs.job (org, endpoint_id)
@@ -156,12 +158,12 @@ CREATE TABLE jobs.endpoint_log (
     PRIMARY KEY (org, endpoint_id, n)
 );
 
--- Calls to data-connector that must happen although the daemon dies first: pins of an endpoint that is gone,
--- temporary snapshots of a job that has ended.
+-- Calls to data-connector that must happen although the daemon dies first. pins: its pins are made to be what the
+-- endpoint's row says (none, where there is no such endpoint). drop: temporary snapshots of a job that has ended.
 CREATE TABLE jobs.chore (
     org      text NOT NULL,
     n        bigint GENERATED ALWAYS AS IDENTITY,
-    kind     text NOT NULL CHECK (kind IN ('release', 'drop')),
+    kind     text NOT NULL CHECK (kind IN ('pins', 'drop')),
     owner    text NOT NULL,                      -- endpoint id, job id
     after    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (org, n)
