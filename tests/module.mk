@@ -19,3 +19,10 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && clang++ $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)
+
+# Programs that need real servers: tests/infra/NAME.c, started by scripts in tests/suite.
+INFRA := $(patsubst tests/infra/%.c,%,$(wildcard tests/infra/*.c))
+$(INFRA:%=$(B)/infra/%): $(B)/infra/%: $(B)/tests/infra/%.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+.PHONY: infra-programs
+infra-programs: $(INFRA:%=$(B)/infra/%)

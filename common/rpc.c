@@ -1,0 +1,610 @@
+#include "common/rpc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/ids.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/rpc_internal.h"
+
+/* A call of ours. What NATS' threads and the timer bring makes it `ready`; its owner (the thread that waits,
+ * or the one that dispatches) then takes the next step:
+ *
+ *   asked --answer--> ready --(small)--> read, done
+ *                       |---(streamed)--> pulling --all here--> ready --> read, done
+ *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error */
+struct rpc_pending {
+    tab_rpc *rpc;
+    uint64_t id;
+    rpc_pending *next, *ready_next;
+    tab_ask ask; /* reply, arena, deadline are of use; its texts are the caller's and may be gone */
+    char service[40];
+    tab_rpc_done *done; /* NULL: a thread waits on `wake` */
+    void *arg;
+    pthread_cond_t wake;
+    bool ready, failed, listed;
+    tab_error err;
+    rpc_hold *hold; /* our body, where it is streamed */
+    natsMsg *msg;   /* the answer, or its head */
+    bool pulling, pulled;
+    rpc_pull pull;
+    int64_t packed, heard;
+};
+
+/* ---- the connection ----------------------------------------------------------------------------- */
+
+bool rpc_connected(const tab_rpc *rpc)
+{
+    return rpc->nc != NULL && natsConnection_Status(rpc->nc) == NATS_CONN_STATUS_CONNECTED;
+}
+
+bool tab_rpc_alive(void *arg)
+{
+    tab_rpc *rpc = arg;
+    return rpc_connected(rpc) && natsConnection_FlushTimeout(rpc->nc, 800) == NATS_OK;
+}
+
+const char *tab_rpc_worker(const tab_rpc *rpc)
+{
+    return rpc->worker;
+}
+
+natsConnection *tab_rpc_nats(tab_rpc *rpc)
+{
+    return rpc->nc;
+}
+
+uint64_t rpc_new_id(tab_rpc *rpc)
+{
+    return ++rpc->next_id;
+}
+
+uint64_t rpc_id_of(const char *subject)
+{
+    const char *dot = subject == NULL ? NULL : strrchr(subject, '.');
+    return dot == NULL ? 0 : strtoull(dot + 1, NULL, 16);
+}
+
+const char *rpc_header(natsMsg *m, const char *name)
+{
+    const char *v = NULL;
+    return natsMsgHeader_Get(m, name, &v) == NATS_OK && v != NULL ? v : "";
+}
+
+int64_t rpc_header_int(natsMsg *m, const char *name, int64_t otherwise)
+{
+    const char *v = rpc_header(m, name);
+    char *end;
+    long long x = strtoll(v, &end, 10);
+    return v[0] == 0 || *end != 0 ? otherwise : x;
+}
+
+static void sub_ended(void *arg)
+{
+    tab_rpc *rpc = arg;
+    pthread_mutex_lock(&rpc->lock);
+    rpc->live_subs--;
+    pthread_cond_broadcast(&rpc->changed);
+    pthread_mutex_unlock(&rpc->lock);
+}
+
+bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn)
+{
+    natsSubscription *s = NULL;
+    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
+                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
+    if (st != NATS_OK) {
+        tab_log(TAB_ERROR, "cannot subscribe %s: %s", subject, natsStatus_GetText(st));
+        return false;
+    }
+    natsSubscription_SetPendingLimits(s, -1, -1);
+    pthread_mutex_lock(&rpc->lock);
+    rpc->sub[rpc->n_sub++] = s;
+    rpc->live_subs += natsSubscription_SetOnCompleteCB(s, sub_ended, rpc) == NATS_OK;
+    pthread_mutex_unlock(&rpc->lock);
+    return true;
+}
+
+/* ---- a call's turns ----------------------------------------------------------------------------- */
+
+static void make_ready(tab_rpc *rpc, rpc_pending *p)
+{
+    if (p->ready)
+        return;
+    p->ready = true;
+    if (p->done == NULL) {
+        pthread_cond_signal(&p->wake);
+    } else if (!p->listed) {
+        bool first = rpc->ready == NULL;
+        p->listed = true;
+        p->ready_next = NULL;
+        *rpc->ready_end = p;
+        rpc->ready_end = &p->ready_next;
+        if (first && eventfd_write(rpc->fd, 1) != 0)
+            tab_log(TAB_ERROR, "eventfd");
+    }
+}
+
+static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *why)
+{
+    if (p->failed)
+        return;
+    p->failed = true;
+    tab_fail(&p->err, s, NULL, "%s", why);
+    rpc_pull_stop(rpc, &p->pull);
+    make_ready(rpc, p);
+}
+
+static void pull_ended(void *owner, bool ok)
+{
+    rpc_pending *p = owner;
+    p->pulled = ok;
+    if (ok)
+        make_ready(p->rpc, p);
+    else
+        fail_pending(p->rpc, p, TAB_UNAVAILABLE, "an answer was lost on its way, try again");
+}
+
+static rpc_pending *find(tab_rpc *rpc, uint64_t id)
+{
+    rpc_pending *p = rpc->pending[id % BUCKETS];
+    while (p != NULL && p->id != id)
+        p = p->next;
+    return p;
+}
+
+static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    uint64_t id = rpc_id_of(natsMsg_GetSubject(m));
+    bool nobody = natsMsg_IsNoResponders(m), beat = !nobody && rpc_header(m, H_BEAT)[0] != 0;
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pending *p = find(rpc, id);
+    if (p != NULL && !p->failed && p->msg == NULL) {
+        p->heard = tab_mono_ms();
+        if (nobody) {
+            fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
+        } else if (!beat) {
+            p->msg = m;
+            m = NULL;
+            make_ready(rpc, p);
+        }
+    }
+    pthread_mutex_unlock(&rpc->lock);
+    natsMsg_Destroy(m);
+}
+
+static void cut_off(natsConnection *nc, void *arg)
+{
+    (void)nc;
+    tab_rpc *rpc = arg;
+    if (!rpc->closing)
+        tab_log(TAB_WARN, "NATS is away");
+    pthread_mutex_lock(&rpc->lock);
+    for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
+        for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
+            if (p->msg == NULL)
+                fail_pending(rpc, p, TAB_UNAVAILABLE, "a server is away, try again");
+    pthread_mutex_unlock(&rpc->lock);
+}
+
+static void back_again(natsConnection *nc, void *arg)
+{
+    (void)nc;
+    (void)arg;
+    tab_log(TAB_INFO, "NATS is there");
+}
+
+/* Watches deadlines, silences and streams while there is anything to watch; sleeps without waking else. */
+static void *watch(void *arg)
+{
+    tab_rpc *rpc = arg;
+    pthread_mutex_lock(&rpc->lock);
+    while (!rpc->closing) {
+        int64_t now = tab_mono_ms(), next = now + RPC_TICK_MS;
+        for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
+            for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next) {
+                if (now >= p->ask.deadline)
+                    fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
+                else if (p->ask.deadline < next)
+                    next = p->ask.deadline;
+                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS)
+                    fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
+            }
+        rpc_streams_tick(rpc, now);
+        rpc_serve_tick(rpc, now, &next);
+        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->n_queue + rpc->n_running == 0) {
+            pthread_cond_wait(&rpc->tick, &rpc->lock);
+        } else {
+            struct timespec at = { next / 1000, (next % 1000) * 1000000 };
+            pthread_cond_timedwait(&rpc->tick, &rpc->lock, &at);
+        }
+    }
+    pthread_mutex_unlock(&rpc->lock);
+    return NULL;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------- */
+
+void tab_ask_inherit(tab_ask *ask, const tab_call *call)
+{
+    ask->org = call->org;
+    ask->request_id = call->request_id;
+    ask->actor = call->actor;
+    ask->deadline = call->deadline;
+}
+
+static void set_header(natsMsg *m, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != 0)
+        natsMsgHeader_Set(m, name, value);
+}
+
+static void drop(tab_rpc *rpc, rpc_pending *p)
+{
+    pthread_mutex_lock(&rpc->lock);
+    for (rpc_pending **at = &rpc->pending[p->id % BUCKETS]; *at != NULL; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            rpc->n_pending--;
+            break;
+        }
+    rpc_pull_stop(rpc, &p->pull);
+    pthread_mutex_unlock(&rpc->lock);
+    rpc_hold_release(rpc, p->hold);
+    natsMsg_Destroy(p->msg);
+    pthread_cond_destroy(&p->wake);
+    free(p);
+}
+
+static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_body *body)
+{
+    char subject[256], reply[128], number[32];
+    natsMsg *m = NULL;
+    if (ask->worker == NULL)
+        snprintf(subject, sizeof subject, "tabella.v1.%s.%s", ask->service, ask->method);
+    else
+        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker, ask->method);
+    snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
+    bool small = body->bytes <= RPC_INLINE;
+    char *bytes = small ? malloc(body->bytes + 1) : NULL;
+    if (small && bytes != NULL)
+        rpc_body_copy(body, 0, body->bytes, bytes);
+    if ((small && bytes == NULL) ||
+        natsMsg_Create(&m, subject, reply, bytes, small ? (int)body->bytes : 0) != NATS_OK) {
+        free(bytes);
+        free(body->head);
+        return NULL;
+    }
+    free(bytes);
+    int64_t left = tab_left_ms(ask->deadline, 24 * 3600 * 1000);
+    snprintf(number, sizeof number, "%lld", (long long)left);
+    set_header(m, H_TIME, number);
+    set_header(m, H_ORG, ask->org);
+    set_header(m, H_REQUEST, ask->request_id);
+    set_header(m, H_ACTOR, ask->actor);
+    if (body->packed >= 0) {
+        snprintf(number, sizeof number, "%lld", (long long)body->packed);
+        set_header(m, H_TABLES, number);
+    }
+    if (small) {
+        free(body->head);
+        return m;
+    }
+    p->hold = rpc_hold_new(rpc, body, NULL, TAB_NO_DEADLINE);
+    if (p->hold == NULL) {
+        free(body->head);
+        natsMsg_Destroy(m);
+        return NULL;
+    }
+    rpc_hold_subject(rpc, p->hold, subject);
+    set_header(m, H_STREAM, subject);
+    snprintf(number, sizeof number, "%zu", body->bytes);
+    set_header(m, H_BYTES, number);
+    return m;
+}
+
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+{
+    if (!rpc_connected(rpc)) {
+        tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
+        return NULL;
+    }
+    if (tab_left_ms(ask->deadline, 1) == 0) {
+        tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed");
+        return NULL;
+    }
+    rpc_body body;
+    if (rpc_body_make(ask->arena, ask->in, ask->tables, ask->n_tables, &body, err) != TAB_OK)
+        return NULL;
+    rpc_pending *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        free(body.head);
+        tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return NULL;
+    }
+    p->rpc = rpc;
+    p->ask = *ask;
+    p->done = done;
+    p->arg = arg;
+    p->heard = tab_mono_ms();
+    snprintf(p->service, sizeof p->service, "%s", ask->service);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_mutex_lock(&rpc->lock);
+    p->id = rpc_new_id(rpc);
+    p->next = rpc->pending[p->id % BUCKETS];
+    rpc->pending[p->id % BUCKETS] = p;
+    rpc->n_pending++;
+    pthread_cond_signal(&rpc->tick);
+    pthread_mutex_unlock(&rpc->lock);
+
+    natsMsg *m = compose(rpc, ask, p, &body);
+    natsStatus s = m == NULL ? NATS_NO_MEMORY : natsConnection_PublishMsg(rpc->nc, m);
+    natsMsg_Destroy(m);
+    if (s == NATS_OK)
+        return p;
+    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
+    pthread_mutex_lock(&rpc->lock); /* a cut may have listed it meanwhile: then dispatch ends it */
+    bool listed = p->listed;
+    if (listed)
+        p->done = NULL;
+    pthread_mutex_unlock(&rpc->lock);
+    if (!listed)
+        drop(rpc, p);
+    return NULL;
+}
+
+static bool has_failed(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_error *err)
+{
+    pthread_mutex_lock(&rpc->lock);
+    bool failed = p->failed;
+    pthread_mutex_unlock(&rpc->lock);
+    if (failed) {
+        *err = p->err; /* not written again once failed */
+        *ret = p->err.status;
+    }
+    return failed;
+}
+
+/* The head of the answer has come, or the whole of it: true when the call is over. */
+static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answer, tab_error *err)
+{
+    tab_arena *a = p->ask.arena;
+    tab_str bytes;
+    if (has_failed(rpc, p, ret, err))
+        return true;
+    if (p->pulled) {
+        bytes = (tab_str){ p->pull.buf, p->pull.bytes };
+    } else {
+        int64_t status = rpc_header_int(p->msg, H_STATUS, TAB_OK);
+        if (status != TAB_OK) {
+            status = status < 0 || status >= TAB_STATUS_COUNT ? TAB_INTERNAL : status;
+            *ret = tab_fail(err, (tab_status)status, rpc_header(p->msg, H_PARAM), "%s",
+                            rpc_header(p->msg, H_MESSAGE));
+            return true;
+        }
+        p->packed = rpc_header_int(p->msg, H_TABLES, -1);
+        const char *holder = rpc_header(p->msg, H_STREAM);
+        size_t n = (size_t)natsMsg_GetDataLength(p->msg);
+        if (holder[0] != 0)
+            n = (size_t)rpc_header_int(p->msg, H_BYTES, 0);
+        char *buf = tab_arena_alloc(a, n + 1, 1);
+        if (buf == NULL) {
+            *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+            return true;
+        }
+        if (holder[0] != 0) {
+            snprintf(p->pull.holder, sizeof p->pull.holder, "%s", holder);
+            p->pull.buf = buf;
+            p->pull.bytes = n;
+            p->pull.ended = pull_ended;
+            p->pull.owner = p;
+            pthread_mutex_lock(&rpc->lock);
+            bool go = !p->failed;
+            if (go) {
+                p->ready = false;
+                rpc_pull_start(rpc, &p->pull);
+            }
+            pthread_mutex_unlock(&rpc->lock);
+            return !go && has_failed(rpc, p, ret, err);
+        }
+        memcpy(buf, natsMsg_GetData(p->msg), n);
+        bytes = (tab_str){ buf, n };
+    }
+    *ret = rpc_body_read(a, bytes, p->packed, p->ask.reply, &answer->msg, &answer->tables,
+                         &answer->n_tables, err);
+    if (*ret == TAB_VALIDATION)
+        *ret = tab_fail(err, TAB_INTERNAL, NULL, "an answer is damaged");
+    return true;
+}
+
+tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err)
+{
+    tab_error own = { 0 };
+    tab_answer answer = { NULL, NULL, 0 };
+    tab_status s = TAB_OK;
+    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, &own);
+    if (p == NULL) {
+        if (err != NULL)
+            *err = own;
+        return own.status;
+    }
+    do {
+        pthread_mutex_lock(&rpc->lock);
+        while (!p->ready)
+            pthread_cond_wait(&p->wake, &rpc->lock);
+        pthread_mutex_unlock(&rpc->lock);
+    } while (!step(rpc, p, &s, &answer, &own));
+    drop(rpc, p);
+    if (s == TAB_OK)
+        *ret = answer;
+    else if (err != NULL)
+        *err = own;
+    return s;
+}
+
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+{
+    rpc_pending *p = ask_now(rpc, ask, done, arg, err);
+    return p == NULL ? 0 : p->id;
+}
+
+void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket)
+{
+    char subject[128] = "", reply[128];
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pending *p = find(rpc, ticket);
+    if (p != NULL && !p->failed) {
+        snprintf(subject, sizeof subject, "tabella.v1.%s-gone", p->service);
+        snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
+        fail_pending(rpc, p, TAB_CANCELLED, "the caller has gone");
+    }
+    pthread_mutex_unlock(&rpc->lock);
+    if (subject[0] != 0)
+        natsConnection_PublishString(rpc->nc, subject, reply);
+}
+
+int tab_rpc_fd(const tab_rpc *rpc)
+{
+    return rpc->fd;
+}
+
+void tab_rpc_dispatch(tab_rpc *rpc)
+{
+    eventfd_t n;
+    (void)!eventfd_read(rpc->fd, &n);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pending *list = rpc->ready;
+    rpc->ready = NULL;
+    rpc->ready_end = &rpc->ready;
+    for (rpc_pending *p = list; p != NULL; p = p->ready_next)
+        p->listed = false;
+    pthread_mutex_unlock(&rpc->lock);
+    for (rpc_pending *p = list, *next; p != NULL; p = next) {
+        tab_status s = TAB_OK;
+        tab_answer answer = { NULL, NULL, 0 };
+        tab_error err = { 0 };
+        next = p->ready_next;
+        if (!step(rpc, p, &s, &answer, &err))
+            continue;
+        tab_rpc_done *done = p->done;
+        void *arg = p->arg;
+        drop(rpc, p);
+        if (done != NULL)
+            done(arg, s, s == TAB_OK ? &answer : NULL, s == TAB_OK ? NULL : &err);
+    }
+}
+
+/* ---- open and close ----------------------------------------------------------------------------- */
+
+static bool connect_nats(tab_rpc *rpc, const char *url)
+{
+    natsOptions *o = NULL;
+    natsStatus s = natsOptions_Create(&o);
+    if (s == NATS_OK)
+        s = natsOptions_SetURL(o, url);
+    if (s == NATS_OK) {
+        natsOptions_SetName(o, rpc->service);
+        natsOptions_SetSendAsap(o, true); /* a buffered publish waits a millisecond for its flush */
+        natsOptions_SetMaxReconnect(o, -1);
+        natsOptions_SetReconnectWait(o, 100);
+        natsOptions_SetReconnectJitter(o, 100, 100);
+        natsOptions_SetTimeout(o, 2000);
+        natsOptions_SetPingInterval(o, 5000);
+        natsOptions_SetMaxPingsOut(o, 2);
+        natsOptions_SetWriteDeadline(o, 5000);
+        natsOptions_SetDisconnectedCB(o, cut_off, rpc);
+        natsOptions_SetReconnectedCB(o, back_again, rpc);
+        natsOptions_SetRetryOnFailedConnect(o, true, back_again, rpc);
+        s = natsConnection_Connect(&rpc->nc, o);
+    }
+    natsOptions_Destroy(o);
+    if (s == NATS_OK || s == NATS_NOT_YET_CONNECTED)
+        return true;
+    tab_log(TAB_ERROR, "cannot use NATS: %s", natsStatus_GetText(s));
+    return false;
+}
+
+tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
+{
+    tab_rpc *rpc = calloc(1, sizeof *rpc);
+    if (rpc == NULL)
+        return NULL;
+    pthread_condattr_t mono;
+    pthread_condattr_init(&mono);
+    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+    pthread_cond_init(&rpc->tick, &mono);
+    pthread_condattr_destroy(&mono);
+    pthread_cond_init(&rpc->changed, NULL);
+    pthread_cond_init(&rpc->work, NULL);
+    pthread_mutex_init(&rpc->lock, NULL);
+    snprintf(rpc->service, sizeof rpc->service, "%s", service);
+    tab_id_new(rpc->worker, "");
+    snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s", rpc->worker);
+    rpc->ready_end = &rpc->ready;
+    rpc->queue_end = &rpc->queue;
+    rpc->threads = 4;
+    rpc->queue_most = 256;
+    rpc->arena_most = (size_t)2 << 30;
+    rpc->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    rpc->chunk = malloc(8 + RPC_CHUNK);
+    char subject[128];
+    bool ok = rpc->fd >= 0 && rpc->chunk != NULL && connect_nats(rpc, nats_url);
+    static const struct {
+        char kind;
+        natsMsgHandler fn;
+    } inboxes[] = { { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked } };
+    for (size_t i = 0; i < 3 && ok; i++) {
+        snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
+        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn);
+    }
+    ok = ok && (rpc->timer_runs = pthread_create(&rpc->timer, NULL, watch, rpc) == 0);
+    if (ok)
+        return rpc;
+    tab_rpc_free(rpc);
+    return NULL;
+}
+
+/* Nobody may call any more. Calls still under way end without their `done`. */
+void tab_rpc_free(tab_rpc *rpc)
+{
+    if (rpc == NULL)
+        return;
+    rpc_serve_stop(rpc);
+    pthread_mutex_lock(&rpc->lock);
+    rpc->closing = true;
+    pthread_cond_signal(&rpc->tick);
+    pthread_mutex_unlock(&rpc->lock);
+    if (rpc->timer_runs)
+        pthread_join(rpc->timer, NULL);
+    for (int i = 0; i < rpc->n_sub; i++)
+        natsSubscription_Unsubscribe(rpc->sub[i]);
+    if (rpc->nc != NULL)
+        natsConnection_Close(rpc->nc);
+    pthread_mutex_lock(&rpc->lock);
+    while (rpc->live_subs > 0)
+        pthread_cond_wait(&rpc->changed, &rpc->lock);
+    pthread_mutex_unlock(&rpc->lock);
+    for (int i = 0; i < rpc->n_sub; i++)
+        natsSubscription_Destroy(rpc->sub[i]);
+    for (size_t b = 0; b < BUCKETS; b++) {
+        while (rpc->pending[b] != NULL)
+            drop(rpc, rpc->pending[b]);
+        while (rpc->holds[b] != NULL)
+            rpc_hold_release(rpc, rpc->holds[b]);
+    }
+    natsConnection_Destroy(rpc->nc);
+    if (rpc->fd >= 0)
+        close(rpc->fd);
+    free(rpc->chunk);
+    pthread_cond_destroy(&rpc->tick);
+    pthread_cond_destroy(&rpc->changed);
+    pthread_cond_destroy(&rpc->work);
+    pthread_mutex_destroy(&rpc->lock);
+    free(rpc);
+}

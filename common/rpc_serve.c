@@ -1,0 +1,426 @@
+/* The serving side of common/rpc.h: a bounded queue between NATS' thread and the workers.
+ *
+ *   NATS' thread: job into the queue, or UNAVAILABLE when it is full
+ *   worker:       pulls the body where it is streamed, unpacks, fn, answers
+ *   timer:        cancels what is past its deadline, tells waiting callers each second that work goes on */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/rpc_internal.h"
+
+enum { TIME_BEFORE = 30000 }; /* milliseconds, for a caller that names none */
+
+struct rpc_job {
+    rpc_job *next;
+    natsMsg *msg;
+    tab_deadline deadline;
+    int64_t beat;
+    atomic_bool cancel;
+    bool gone; /* the caller: nobody is answered */
+    rpc_pull pull;
+    int pulled; /* 0 under way, 1 here, -1 lost */
+    tab_rpc *rpc;
+};
+
+void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most)
+{
+    rpc->threads = threads < 1 ? 1 : threads > 256 ? 256 : threads;
+    rpc->queue_most = queue < 1 ? 64 * rpc->threads : queue;
+    rpc->arena_most = arena_most == 0 ? rpc->arena_most : arena_most;
+}
+
+/* ---- answering ---------------------------------------------------------------------------------- */
+
+static void answer(tab_rpc *rpc, const char *to, const char *body, size_t n, tab_status s,
+                   const tab_error *err, int64_t packed, const char *stream, size_t stream_bytes)
+{
+    natsMsg *m = NULL;
+    char number[32];
+    if (to == NULL || natsMsg_Create(&m, to, NULL, body, (int)n) != NATS_OK)
+        return;
+    if (s != TAB_OK) {
+        snprintf(number, sizeof number, "%d", (int)s);
+        natsMsgHeader_Set(m, H_STATUS, number);
+        if (err->param[0] != 0)
+            natsMsgHeader_Set(m, H_PARAM, err->param);
+        natsMsgHeader_Set(m, H_MESSAGE, err->message[0] == 0 ? "an internal error" : err->message);
+    }
+    if (packed >= 0) {
+        snprintf(number, sizeof number, "%lld", (long long)packed);
+        natsMsgHeader_Set(m, H_TABLES, number);
+    }
+    if (stream != NULL) {
+        natsMsgHeader_Set(m, H_STREAM, stream);
+        snprintf(number, sizeof number, "%zu", stream_bytes);
+        natsMsgHeader_Set(m, H_BYTES, number);
+    }
+    natsConnection_PublishMsg(rpc->nc, m);
+    natsMsg_Destroy(m);
+}
+
+/* A header is one line of printable text: what a message quotes from a caller may not be. */
+static void one_line(char *s)
+{
+    for (; *s != 0; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = ' ';
+}
+
+static void refuse(tab_rpc *rpc, natsMsg *m, tab_status s, const char *why)
+{
+    tab_error err;
+    tab_fail(&err, s, NULL, "%s", why);
+    answer(rpc, natsMsg_GetReply(m), NULL, 0, s, &err, -1, NULL, 0);
+}
+
+/* Takes the call's arena when it gives true: the body is then held for its receiver. */
+static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, tab_status *ret)
+{
+    const char *to = natsMsg_GetReply(j->msg);
+    rpc_body body;
+    *ret = rpc_body_make(call->arena, call->out, call->out_tables, call->n_out_tables, &body, err);
+    if (*ret != TAB_OK)
+        return false;
+    if (body.bytes <= RPC_INLINE) {
+        char *bytes = tab_arena_alloc(call->arena, body.bytes + 1, 1);
+        if (bytes == NULL) {
+            *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        } else {
+            rpc_body_copy(&body, 0, body.bytes, bytes);
+            answer(rpc, to, bytes, body.bytes, TAB_OK, NULL, body.packed, NULL, 0);
+        }
+        free(body.head);
+        return false;
+    }
+    rpc_hold *h = rpc_hold_new(rpc, &body, call->arena, call->deadline);
+    if (h == NULL) {
+        free(body.head);
+        *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return false;
+    }
+    char subject[128];
+    rpc_hold_subject(rpc, h, subject);
+    /* h may end at once: its receiver is quick; body is a copy of its sizes */
+    answer(rpc, to, NULL, 0, TAB_OK, NULL, body.packed, subject, body.bytes);
+    return true;
+}
+
+/* ---- working ------------------------------------------------------------------------------------ */
+
+static void pull_ended(void *owner, bool ok)
+{
+    rpc_job *j = owner;
+    j->pulled = ok ? 1 : -1;
+    pthread_cond_broadcast(&j->rpc->changed);
+}
+
+static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, tab_error *err)
+{
+    const char *holder = rpc_header(j->msg, H_STREAM);
+    size_t n = holder[0] == 0 ? (size_t)natsMsg_GetDataLength(j->msg)
+                              : (size_t)rpc_header_int(j->msg, H_BYTES, 0);
+    char *buf = n > rpc->arena_most ? NULL : tab_arena_alloc(a, n + 1, 1);
+    if (buf == NULL)
+        return tab_fail(err, TAB_VALIDATION, "body", "the request is too large");
+    *ret = (tab_str){ buf, n };
+    if (holder[0] == 0) {
+        memcpy(buf, natsMsg_GetData(j->msg), n);
+        return TAB_OK;
+    }
+    j->pull = (rpc_pull){ .buf = buf, .bytes = n, .ended = pull_ended, .owner = j };
+    snprintf(j->pull.holder, sizeof j->pull.holder, "%s", holder);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pull_start(rpc, &j->pull);
+    while (j->pulled == 0 && !atomic_load(&j->cancel))
+        pthread_cond_wait(&rpc->changed, &rpc->lock);
+    rpc_pull_stop(rpc, &j->pull);
+    int pulled = j->pulled;
+    pthread_mutex_unlock(&rpc->lock);
+    return pulled == 1 ? TAB_OK
+           : pulled == 0 ? tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed")
+                         : tab_fail(err, TAB_UNAVAILABLE, NULL, "a request was lost on its way, try again");
+}
+
+static const tab_rpc_method *method_of(const tab_rpc *rpc, const char *subject)
+{
+    const char *dot = strrchr(subject, '.');
+    const tab_rpc_method *m = rpc->methods;
+    while (m->name != NULL && strcmp(m->name, dot == NULL ? subject : dot + 1) != 0)
+        m++;
+    return m->name == NULL ? NULL : m;
+}
+
+struct rpc_method_metrics {
+    tab_metric *ok, *seconds;
+};
+
+static tab_metric *counter(const char *method, tab_status s)
+{
+    char labels[128];
+    snprintf(labels, sizeof labels, "method=\"%s\",status=\"%s\"", method, tab_status_name(s));
+    return tab_counter("tabella_rpc_requests_total", "Calls served", labels);
+}
+
+static void count(tab_rpc *rpc, const tab_rpc_method *m, tab_status s, int64_t from_us)
+{
+    rpc_method_metrics *x = &rpc->metrics[m - rpc->methods];
+    tab_metric_add(s == TAB_OK ? x->ok : counter(m->name, s), 1);
+    tab_metric_observe(x->seconds, (double)(tab_now_us() - from_us) * 1e-6);
+}
+
+static bool prepare_metrics(tab_rpc *rpc)
+{
+    size_t n = 0;
+    while (rpc->methods[n].name != NULL)
+        n++;
+    rpc->metrics = calloc(n + 1, sizeof *rpc->metrics);
+    for (size_t i = 0; i < n && rpc->metrics != NULL; i++) {
+        char labels[128];
+        snprintf(labels, sizeof labels, "method=\"%s\"", rpc->methods[i].name);
+        rpc->metrics[i].ok = counter(rpc->methods[i].name, TAB_OK);
+        rpc->metrics[i].seconds =
+            tab_histogram("tabella_rpc_duration_seconds", "Duration of calls served", labels);
+    }
+    return rpc->metrics != NULL;
+}
+
+static void work_off(tab_rpc *rpc, rpc_job *j)
+{
+    int64_t from = tab_now_us();
+    const tab_rpc_method *m = method_of(rpc, natsMsg_GetSubject(j->msg));
+    if (m == NULL) {
+        refuse(rpc, j->msg, TAB_INTERNAL, "no such method");
+        return;
+    }
+    tab_error err = { 0 };
+    tab_status s;
+    tab_arena *a = tab_arena_new(rpc->arena_most);
+    tab_call call = { .method = m->name,
+                      .org = rpc_header(j->msg, H_ORG),
+                      .request_id = rpc_header(j->msg, H_REQUEST),
+                      .actor = rpc_header(j->msg, H_ACTOR),
+                      .deadline = j->deadline,
+                      .cancel = &j->cancel,
+                      .arena = a,
+                      .rpc = rpc };
+    tab_log_context(call.request_id, call.org);
+    tab_str bytes;
+    if (a == NULL || (call.out = tab_arena_alloc(a, 1, m->out->sizeof_message)) == NULL)
+        s = tab_fail(&err, TAB_INTERNAL, NULL, "out of memory");
+    else if (tab_left_ms(j->deadline, 1) == 0)
+        s = tab_fail(&err, TAB_CANCELLED, NULL, "the deadline has passed");
+    else if ((s = fetch(rpc, j, a, &bytes, &err)) == TAB_OK) {
+        m->out->message_init(call.out);
+        s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, -1), m->in, &call.in, &call.tables,
+                          &call.n_tables, &err);
+        if (s == TAB_OK)
+            s = m->fn(rpc->self, &call, &err);
+    }
+    bool held = s == TAB_OK && answer_ok(rpc, j, &call, &err, &s);
+    if (s != TAB_OK) {
+        one_line(err.param);
+        one_line(err.message);
+        answer(rpc, natsMsg_GetReply(j->msg), NULL, 0, s, &err, -1, NULL, 0);
+    }
+    count(rpc, m, s, from);
+    tab_log_context(NULL, NULL);
+    if (!held)
+        tab_arena_free(a);
+}
+
+static void unlist(tab_rpc *rpc, rpc_job *j)
+{
+    for (rpc_job **at = &rpc->running; *at != NULL; at = &(*at)->next)
+        if (*at == j) {
+            *at = j->next;
+            break;
+        }
+    rpc->n_running--;
+    pthread_cond_broadcast(&rpc->changed);
+}
+
+static void *worker(void *arg)
+{
+    tab_rpc *rpc = arg;
+    pthread_mutex_lock(&rpc->lock);
+    for (;;) {
+        while (rpc->queue == NULL && !rpc->closing)
+            pthread_cond_wait(&rpc->work, &rpc->lock);
+        if (rpc->closing)
+            break;
+        rpc_job *j = rpc->queue;
+        rpc->queue = j->next;
+        if (rpc->queue == NULL)
+            rpc->queue_end = &rpc->queue;
+        rpc->n_queue--;
+        rpc->n_running++;
+        j->next = rpc->running;
+        rpc->running = j;
+        pthread_mutex_unlock(&rpc->lock);
+        work_off(rpc, j);
+        pthread_mutex_lock(&rpc->lock);
+        unlist(rpc, j);
+        natsMsg_Destroy(j->msg);
+        free(j);
+    }
+    pthread_mutex_unlock(&rpc->lock);
+    return NULL;
+}
+
+/* ---- what comes in ------------------------------------------------------------------------------ */
+
+static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    rpc_job *j = calloc(1, sizeof *j);
+    if (j != NULL) {
+        j->rpc = rpc;
+        j->msg = m;
+        j->beat = tab_mono_ms();
+        int64_t time = rpc_header_int(m, H_TIME, TIME_BEFORE);
+        j->deadline = tab_in_ms(time < 0 ? 0 : time);
+        pthread_mutex_lock(&rpc->lock);
+        if (rpc->n_queue < rpc->queue_most) {
+            *rpc->queue_end = j;
+            rpc->queue_end = &j->next;
+            rpc->n_queue++;
+            pthread_cond_signal(&rpc->work);
+            pthread_cond_signal(&rpc->tick);
+            m = NULL;
+        }
+        pthread_mutex_unlock(&rpc->lock);
+        if (m == NULL)
+            return;
+    }
+    refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
+    natsMsg_Destroy(m);
+    free(j);
+}
+
+/* A caller went away: its reply's subject is the message. */
+static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    const char *who = natsMsg_GetData(m);
+    size_t n = (size_t)natsMsg_GetDataLength(m);
+    pthread_mutex_lock(&rpc->lock);
+    for (int i = 0; i < 2; i++)
+        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next) {
+            const char *reply = natsMsg_GetReply(j->msg);
+            if (reply != NULL && strlen(reply) == n && memcmp(reply, who, n) == 0) {
+                atomic_store(&j->cancel, true);
+                j->gone = true;
+            }
+        }
+    pthread_cond_broadcast(&rpc->changed);
+    pthread_mutex_unlock(&rpc->lock);
+    natsMsg_Destroy(m);
+}
+
+static void beat(tab_rpc *rpc, rpc_job *j, int64_t now)
+{
+    natsMsg *m = NULL;
+    const char *to = natsMsg_GetReply(j->msg);
+    j->beat = now;
+    if (to == NULL || j->gone || natsMsg_Create(&m, to, NULL, NULL, 0) != NATS_OK)
+        return;
+    natsMsgHeader_Set(m, H_BEAT, "1");
+    natsConnection_PublishMsg(rpc->nc, m);
+    natsMsg_Destroy(m);
+}
+
+void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next)
+{
+    for (int i = 0; i < 2; i++)
+        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next) {
+            if (now >= j->deadline && !atomic_load(&j->cancel)) {
+                atomic_store(&j->cancel, true);
+                pthread_cond_broadcast(&rpc->changed);
+            } else if (j->deadline > now && j->deadline < *next) {
+                *next = j->deadline;
+            }
+            if (now - j->beat >= RPC_BEAT_MS && rpc_connected(rpc))
+                beat(rpc, j, now);
+        }
+}
+
+/* ---- start and stop ----------------------------------------------------------------------------- */
+
+bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
+{
+    rpc->methods = methods;
+    rpc->self = self;
+    rpc->workers = calloc((size_t)rpc->threads, sizeof *rpc->workers);
+    if (rpc->workers == NULL || !prepare_metrics(rpc))
+        return false;
+    for (int64_t i = 0; i < rpc->threads; i++, rpc->n_workers++)
+        if (pthread_create(&rpc->workers[i], NULL, worker, rpc) != 0)
+            return false;
+    char all[128], here[160], gone[128];
+    snprintf(all, sizeof all, "tabella.v1.%s.*", rpc->service);
+    snprintf(here, sizeof here, "tabella.v1.%s.at.%s.*", rpc->service, rpc->worker);
+    snprintf(gone, sizeof gone, "tabella.v1.%s-gone", rpc->service);
+    return rpc_subscribe(rpc, gone, NULL, caller_gone) && rpc_subscribe(rpc, here, NULL, asked) &&
+           rpc_subscribe(rpc, all, rpc->service, asked);
+}
+
+/* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
+ * delivers it first. */
+bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
+{
+    tab_deadline until = tab_in_ms(seconds * 1000);
+    for (int i = 3; i < rpc->n_sub; i++)
+        natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
+    pthread_mutex_lock(&rpc->lock);
+    int inboxes = 3; /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
+    while (rpc->live_subs > inboxes || rpc->n_queue > 0 || rpc->n_running > 0 || rpc->n_holds > 0) {
+        if (tab_left_ms(until, 1) == 0)
+            break;
+        struct timespec at;
+        clock_gettime(CLOCK_REALTIME, &at);
+        at.tv_nsec += 100000000;
+        if (at.tv_nsec >= 1000000000) {
+            at.tv_nsec -= 1000000000;
+            at.tv_sec++;
+        }
+        pthread_cond_timedwait(&rpc->changed, &rpc->lock, &at);
+    }
+    bool all = rpc->n_queue == 0 && rpc->n_running == 0;
+    for (rpc_job *j = rpc->running; j != NULL; j = j->next)
+        atomic_store(&j->cancel, true);
+    pthread_mutex_unlock(&rpc->lock);
+    if (rpc->nc != NULL)
+        natsConnection_FlushTimeout(rpc->nc, 1000);
+    return all;
+}
+
+void rpc_serve_stop(tab_rpc *rpc)
+{
+    pthread_mutex_lock(&rpc->lock);
+    rpc->closing = true;
+    for (rpc_job *j = rpc->running; j != NULL; j = j->next)
+        atomic_store(&j->cancel, true);
+    pthread_cond_broadcast(&rpc->work);
+    pthread_cond_broadcast(&rpc->changed);
+    pthread_mutex_unlock(&rpc->lock);
+    for (int64_t i = 0; i < rpc->n_workers; i++)
+        pthread_join(rpc->workers[i], NULL);
+    free(rpc->workers);
+    free(rpc->metrics);
+    rpc->metrics = NULL;
+    rpc->workers = NULL;
+    rpc->n_workers = 0;
+    for (rpc_job *j = rpc->queue, *next; j != NULL; j = next) {
+        next = j->next;
+        natsMsg_Destroy(j->msg);
+        free(j);
+    }
+    rpc->queue = NULL;
+    rpc->queue_end = &rpc->queue;
+}

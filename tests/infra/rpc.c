@@ -1,0 +1,377 @@
+/* The RPC, the stream and the outbox against real servers: TAB_NATS, TAB_POSTGRES and TAB_REDIS name them.
+ * Run by tests/suite/common, which starts them. One line a check, then "N passed, N failed". */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/ids.h"
+#include "common/log.h"
+#include "common/rpc.h"
+#include "common/signals.h"
+#include "proto/events.pb-c.h"
+#include "tests/infra/check.h"
+
+int passed, failed;
+
+/* ---- methods ------------------------------------------------------------------------------------ */
+
+static atomic_int saw_cancel, running;
+
+static tab_status echo(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    (void)err;
+    const Tabella__UsageLine *in = call->in;
+    Tabella__UsageLine *out = call->out;
+    out->op = tab_arena_printf(call->arena, "%s %s %s", in->op, call->org, call->request_id);
+    out->cells = in->cells + 1;
+    call->out_tables = call->tables;
+    call->n_out_tables = call->n_tables;
+    return TAB_OK;
+}
+
+static tab_status refuse(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    (void)call;
+    return tab_fail(err, TAB_CONFLICT, "name", "the name\nis taken");
+}
+
+static tab_status slow(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    const Tabella__UsageLine *in = call->in;
+    atomic_fetch_add(&running, 1);
+    for (uint64_t i = 0; i < in->cells / 10 && !atomic_load(call->cancel); i++)
+        poll(NULL, 0, 10);
+    atomic_fetch_sub(&running, 1);
+    if (!atomic_load(call->cancel))
+        return TAB_OK;
+    atomic_fetch_add(&saw_cancel, 1);
+    return tab_fail(err, TAB_CANCELLED, NULL, "stopped");
+}
+
+static tab_status big(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    (void)err;
+    const Tabella__UsageLine *in = call->in;
+    Tabella__UsageLine *out = call->out;
+    out->op = tab_arena_alloc(call->arena, in->cells + 1, 1);
+    if (out->op == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+    for (size_t i = 0; i < in->cells; i++)
+        out->op[i] = (char)('a' + i % 23);
+    return TAB_OK;
+}
+
+#define LINE &tabella__usage_line__descriptor
+static const tab_rpc_method methods[] = { { "Echo", LINE, LINE, echo },
+                                          { "Refuse", LINE, LINE, refuse },
+                                          { "Slow", LINE, LINE, slow },
+                                          { "Big", LINE, LINE, big },
+                                          TAB_RPC_METHODS_END };
+
+static tab_ask ask_of(tab_arena *a, const char *method, Tabella__UsageLine *in, int64_t ms)
+{
+    return (tab_ask){ .service = "test",
+                      .method = method,
+                      .org = "org_a",
+                      .request_id = "req_b",
+                      .deadline = tab_in_ms(ms),
+                      .in = &in->base,
+                      .reply = LINE,
+                      .arena = a };
+}
+
+static long rss_mb(void)
+{
+    long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL || fscanf(f, "%ld %ld", &pages, &resident) != 2)
+        resident = 0;
+    if (f != NULL)
+        fclose(f);
+    return resident * sysconf(_SC_PAGESIZE) / 1048576;
+}
+
+static const tab_table *numbers(tab_arena *a, size_t rows, size_t cols)
+{
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *c = tab_arena_new_of(a, tab_column, cols);
+    for (size_t k = 0; k < cols; k++) {
+        double *x = tab_arena_new_of(a, double, rows);
+        for (size_t r = 0; r < rows; r++)
+            x[r] = (double)(r * (k + 1));
+        c[k] = (tab_column){ .name = tab_str_of(tab_arena_printf(a, "c%zu", k)), .num = x };
+    }
+    *t = (tab_table){ TAB_S("numbers"), rows, cols, c };
+    return t;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------- */
+
+static void values_and_errors(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans = { 0 };
+    tab_error err = { 0 };
+    char hello[] = "hello";
+    in.op = hello;
+    in.cells = 41;
+    tab_ask q = ask_of(a, "Echo", &in, 2000);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+    const Tabella__UsageLine *out = ans.msg;
+    CHECK(out != NULL && out->cells == 42 && strcmp(out->op, "hello org_a req_b") == 0);
+    q = ask_of(a, "Refuse", &in, 2000);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_CONFLICT);
+    CHECK(strcmp(err.param, "name") == 0 && strcmp(err.message, "the name is taken") == 0);
+    q = ask_of(a, "Nothing", &in, 2000);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_INTERNAL);
+    q = ask_of(a, "Echo", &in, 2000);
+    q.service = "nobody";
+    int64_t from = tab_mono_ms();
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
+    CHECK(tab_mono_ms() - from < 500); /* nobody there is known at once */
+}
+
+static void deadline_stops_both_sides(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    tab_error err;
+    in.cells = 20000;
+    tab_ask q = ask_of(a, "Slow", &in, 300);
+    int64_t from = tab_mono_ms();
+    int before = atomic_load(&saw_cancel);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_CANCELLED);
+    CHECK(tab_mono_ms() - from < 1500);
+    for (int i = 0; i < 200 && atomic_load(&saw_cancel) == before; i++)
+        poll(NULL, 0, 10);
+    CHECK(atomic_load(&saw_cancel) == before + 1);
+}
+
+/* Longer than the silence after which a server is given up: its beats keep the call alive. */
+static void long_calls_are_kept_alive(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    tab_error err = { 0 };
+    in.cells = 6500;
+    tab_ask q = ask_of(a, "Slow", &in, 20000);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+}
+
+static void large_bodies_are_streamed(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)400 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans = { 0 };
+    tab_error err = { 0 };
+    in.cells = (uint64_t)20 << 20;
+    tab_ask q = ask_of(a, "Big", &in, 30000);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+    const Tabella__UsageLine *out = ans.msg;
+    CHECK(out != NULL && strlen(out->op) == in.cells);
+    bool same = out != NULL;
+    for (size_t i = 0; same && i < in.cells; i++)
+        same = out->op[i] == (char)('a' + i % 23);
+    CHECK(same);
+    static const size_t sizes[] = { 0, 1, 32767, 32768, 32769, 300000 };
+    for (size_t i = 0; i < 6; i++) { /* around the size that fits one message */
+        const tab_table *t = numbers(a, sizes[i], 1), *two[] = { t, t };
+        in.cells = 1;
+
+        q = ask_of(a, "Echo", &in, 20000);
+        q.tables = two;
+        q.n_tables = 2;
+        CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+        CHECK(ans.n_tables == 2 && tab_table_equal(ans.tables[0], t) && tab_table_equal(ans.tables[1], t));
+    }
+}
+
+typedef struct {
+    atomic_int done;
+    tab_status s;
+    size_t n_tables;
+    bool equal;
+    const tab_table *sent;
+} async_result;
+
+static void async_done(void *arg, tab_status s, const tab_answer *ans, const tab_error *err)
+{
+    (void)err;
+    async_result *r = arg;
+    r->s = s;
+    r->n_tables = ans == NULL ? 0 : ans->n_tables;
+    r->equal = ans != NULL && ans->n_tables == 1 && tab_table_equal(ans->tables[0], r->sent);
+    atomic_fetch_add(&r->done, 1);
+}
+
+static void turn_loop(tab_rpc *c, atomic_int *done, int want, int64_t ms)
+{
+    tab_deadline d = tab_in_ms(ms);
+    while (atomic_load(done) < want && tab_left_ms(d, 1) > 0) {
+        struct pollfd p = { tab_rpc_fd(c), POLLIN, 0 };
+        if (poll(&p, 1, 100) > 0)
+            tab_rpc_dispatch(c);
+    }
+}
+
+static void an_event_loop_calls_without_waiting(tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)400 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_error err = { 0 };
+    enum { N = 20 };
+    async_result r[N] = { 0 };
+    for (size_t i = 0; i < N; i++) { /* every fifth is streamed */
+        r[i].sent = numbers(a, i % 5 == 0 ? 200000 : 10, 1);
+        tab_ask q = ask_of(a, "Echo", &in, 20000);
+        q.tables = &r[i].sent;
+        q.n_tables = 1;
+        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
+    }
+    for (size_t i = 0; i < N; i++) {
+        turn_loop(c, &r[i].done, 1, 10000);
+        CHECK(atomic_load(&r[i].done) == 1 && r[i].s == TAB_OK && r[i].equal);
+    }
+    async_result gone = { 0 };
+    in.cells = 60000;
+    int before = atomic_load(&saw_cancel);
+    tab_ask q = ask_of(a, "Slow", &in, 60000);
+    tab_ticket t = tab_rpc_start(c, &q, async_done, &gone, &err);
+    for (int i = 0; i < 200 && atomic_load(&running) == 0; i++)
+        poll(NULL, 0, 10);
+    tab_rpc_abandon(c, t);
+    turn_loop(c, &gone.done, 1, 2000);
+    CHECK(atomic_load(&gone.done) == 1 && gone.s == TAB_CANCELLED);
+    for (int i = 0; i < 100 && atomic_load(&saw_cancel) == before; i++)
+        poll(NULL, 0, 10);
+    CHECK(atomic_load(&saw_cancel) == before + 1); /* the server stopped, too */
+}
+
+static void a_worker_is_addressed(tab_rpc *c, tab_rpc *server)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    tab_error err;
+    tab_ask q = ask_of(a, "Echo", &in, 2000);
+    q.worker = tab_rpc_worker(server);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+    q.worker = "somebodyelse";
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
+}
+
+static void a_full_queue_says_so(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "tiny");
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_error err = { 0 };
+    tab_rpc_limits(s, 1, 2, 0);
+    CHECK(tab_rpc_serve(s, methods, NULL));
+    poll(NULL, 0, 200);
+    enum { N = 8 };
+    async_result r[N] = { 0 };
+    in.cells = 400;
+    int busy = 0, ok = 0;
+    for (size_t i = 0; i < N; i++) {
+        tab_ask q = ask_of(a, "Slow", &in, 10000);
+        q.service = "tiny";
+        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
+        poll(NULL, 0, 5);
+    }
+    for (size_t i = 0; i < N; i++) {
+        turn_loop(c, &r[i].done, 1, 10000);
+        busy += r[i].s == TAB_UNAVAILABLE;
+        ok += r[i].s == TAB_OK;
+    }
+    CHECK(ok == 3 && busy == N - 3); /* one worked on, two waiting */
+    CHECK(tab_rpc_drain(s, 5));
+}
+
+static void *drain_caller(void *arg)
+{
+    tab_rpc *c = arg;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    tab_error err;
+    in.cells = 500;
+    tab_ask q = ask_of(a, "Slow", &in, 10000);
+    q.service = "leaving";
+    return tab_rpc_call(c, &q, &ans, &err) == TAB_OK ? arg : NULL;
+}
+
+static void a_draining_service_finishes_its_work(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "leaving");
+    CHECK(tab_rpc_serve(s, methods, NULL));
+    poll(NULL, 0, 200);
+    pthread_t t;
+    void *ok = NULL;
+    pthread_create(&t, NULL, drain_caller, c);
+    for (int i = 0; i < 200 && atomic_load(&running) == 0; i++)
+        poll(NULL, 0, 10);
+    CHECK(tab_rpc_drain(s, 5));
+    pthread_join(t, &ok);
+    CHECK(ok != NULL);
+}
+
+/* 64 MiB of table there and back. Beyond the tables themselves neither side may grow by more than some
+ * windows. Both sides are this process: sent once, received by the server (answered from that very
+ * memory), received by the caller: three copies in all. */
+static void a_64_mib_table_goes_both_ways_in_bounded_memory(tab_rpc *c)
+{
+    enum { MB = 64 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)600 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans = { 0 };
+    tab_error err = { 0 };
+    const tab_table *t = numbers(a, (size_t)MB * 1048576 / 8 / 20, 20);
+    long before = rss_mb();
+    int64_t from = tab_mono_ms();
+    tab_ask q = ask_of(a, "Echo", &in, 60000);
+    q.tables = &t;
+    q.n_tables = 1;
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    long grown = u.ru_maxrss / 1024 - before;
+    printf("# 64 MiB there and back in %lld ms; memory grew by %ld MiB\n",
+           (long long)(tab_mono_ms() - from), grown);
+    CHECK(ans.n_tables == 1 && tab_table_equal(ans.tables[0], t));
+    if (getenv("TAB_ASAN") == NULL)
+        CHECK(grown < 2 * MB + 40);
+}
+
+int main(void)
+{
+    const char *nats = getenv("TAB_NATS");
+    tab_log_open("infra-test", TAB_WARN);
+    tab_signals_hold();
+    TAB_AUTO(tab_rpc) *server = tab_rpc_open(nats, "test"), *client = tab_rpc_open(nats, "caller");
+    CHECK(server != NULL && client != NULL && tab_rpc_serve(server, methods, NULL));
+    for (int i = 0; i < 300 && !(tab_rpc_alive(server) && tab_rpc_alive(client)); i++)
+        poll(NULL, 0, 10);
+    a_64_mib_table_goes_both_ways_in_bounded_memory(client); /* first: the peak is measured */
+    values_and_errors(client);
+    deadline_stops_both_sides(client);
+    large_bodies_are_streamed(client);
+    an_event_loop_calls_without_waiting(client);
+    a_worker_is_addressed(client, server);
+    a_full_queue_says_so(nats, client);
+    a_draining_service_finishes_its_work(nats, client);
+    long_calls_are_kept_alive(client);
+    CHECK(tab_rpc_drain(server, 5));
+    printf("rpc: %d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
