@@ -26,3 +26,11 @@ $(INFRA:%=$(B)/infra/%): $(B)/infra/%: $(B)/tests/infra/%.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: infra-programs
 infra-programs: $(INFRA:%=$(B)/infra/%)
+# ---- prediction beside its peers: `make bench-predict`, ARGS="--only mpg --verbose" ------------
+BENCH_PROGRAMS += $(B)/bench/predict-answers
+$(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+## bench-predict   prediction, anomaly scoring and imputation beside the peers of BASELINES.md
+.PHONY: bench-predict
+bench-predict: $(B)/bench/predict-answers
+	@tests/bench/predict/run --answers $< $(ARGS)

@@ -1,0 +1,114 @@
+/* The whole pass, in order:
+ *
+ *   tables ─> profile ─> sector
+ *                ├────> cross-table map and unified rows      (two or more tables)
+ *                ├────> target and task ─> fit ─> results
+ *                └────> imputation (the target's missing cells take the prediction) */
+#include <stdlib.h>
+
+#include "services/inference/engine/impute/impute.h"
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/fitted.h"
+#include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/profile/roles.h"
+
+static tab_status out_of_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
+{
+    Tabella__ColumnProfile *m = tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
+    if (m == NULL)
+        return NULL;
+    tab_str name = tab_arena_copy(a, c->column->name);
+    m->name = (ProtobufCBinaryData){ .len = name.n, .data = (uint8_t *)tab_text(name.p) };
+    m->index = (uint32_t)c->index;
+    m->role = tab_text(tab_role_names[c->role]);
+    m->role_confidence = c->role_confidence;
+    m->type = tab_text(tab_type_name(c->type));
+    m->type_confidence = c->type_confidence;
+    m->missing_pct = c->missing;
+    m->pii = c->pii;
+    m->pii_confidence = c->pii_confidence;
+    return m;
+}
+
+static Tabella__TableUnderstanding *understanding(tab_arena *a, const tab_profile *p)
+{
+    Tabella__TableUnderstanding *m =
+        tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
+    if (m == NULL)
+        return NULL;
+    tab_str id = tab_arena_copy(a, p->table->id);
+    m->id = (ProtobufCBinaryData){ .len = id.n, .data = (uint8_t *)tab_text(id.p) };
+    m->rows = p->table->rows;
+    m->cols = (uint32_t)p->table->cols;
+    m->n_column_profile = p->table->cols;
+    m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, p->table->cols + 1);
+    for (size_t c = 0; m->column_profile != NULL && c < p->table->cols; c++)
+        m->column_profile[c] = column_profile(a, &p->col[c]);
+    return m;
+}
+
+static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
+                          const tab_run_options *o, Tabella__Prediction **ret, tab_error *err)
+{
+    tab_fit_options fit = { .base = o->base, .task = s->task, .target = s->column, .table = (uint32_t)s->table };
+    TAB_AUTO(tab_fitted) *f = NULL;
+    tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
+    return st != TAB_OK ? st : tab_fitted_results(e, f, o->explain, ret, err);
+}
+
+tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, size_t n,
+                          const tab_run_options *o, Tabella__Bundle **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    const tab_base *base = NULL;
+    tab_status st = tab_base_find(o->base, &base, err);
+    if (st != TAB_OK)
+        return st;
+    Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
+    tab_profile **p = tab_arena_new_of(a, tab_profile *, n + 1);
+    if (b == NULL || p == NULL)
+        return out_of_memory(err);
+    b->base_model = tab_text(base->name);
+    b->n_tables = n;
+    b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, n + 1);
+    if (b->tables == NULL)
+        return out_of_memory(err);
+    for (size_t t = 0; t < n; t++) {
+        tab_engine_progress(e, "profile", (double)t / (double)n);
+        st = tab_profile_table(e, tables[t], &p[t], err);
+        if (st != TAB_OK)
+            return st;
+        b->tables[t] = understanding(a, p[t]);
+        if (b->tables[t] == NULL || tab_arena_full(a))
+            return out_of_memory(err);
+        b->records_total += tables[t]->rows;
+    }
+
+    tab_selection s;
+    tab_engine_progress(e, "select", 0);
+    st = tab_select(e, p, n, o, &s, err);
+    if (st != TAB_OK)
+        return st;
+    b->target_selection = s.target;
+    b->task_selection = s.how;
+    if (!s.none) {
+        st = predict(e, p, &s, o, &b->prediction, err);
+        if (st != TAB_OK)
+            return st;
+    }
+    tab_impute_target target = { s.table, s.column, s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
+    tab_engine_progress(e, "impute", 0);
+    st = tab_impute(e, p, n, &target, &b->imputation, err);
+    if (st != TAB_OK)
+        return st;
+    if (tab_arena_full(a))
+        return out_of_memory(err);
+    tab_engine_progress(e, "done", 1);
+    *ret = b;
+    return TAB_OK;
+}

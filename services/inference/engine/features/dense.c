@@ -1,0 +1,165 @@
+/* The dense form of encoded rows (encode.h). One feature gives
+ *
+ *   spline   number  [ z, missing?, (z - q1)+, (z - q2)+, ... ]   z = (x - mean) / sd limited to +-4
+ *            code    [ level 0, level 1, ..., other ]             1 where it is that level
+ *   metric   number  [ z or normal score, missing? ]
+ *            code    [ level 0, ..., other ] / sqrt(2)            so that two levels stand at distance 1
+ *
+ * A missing number reads as 0 (the mean) beside its flag. The normal score of x is the standard normal
+ * quantile of its place among the knots, straight lines between (van der Waerden scores). */
+#include <math.h>
+
+#include "services/inference/engine/features/encode.h"
+
+enum { MAX_HINGES = 6, MAX_ONEHOT = 30 };
+
+static size_t width_of(const tab_feature *f, tab_dense_kind kind, size_t hinges, size_t onehot)
+{
+    if (f->kind == TAB_FEATURE_CODE) {
+        size_t n = f->levels < onehot ? f->levels : onehot;
+        return n + (f->levels > onehot) + f->has_missing;
+    }
+    size_t own = f->bins > 2 ? f->bins - 2 : 0;
+    return 1 + f->has_missing + (kind == TAB_DENSE_SPLINE ? (own < hinges ? own : hinges) : 0);
+}
+
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit)
+{
+    tab_dense *s = tab_arena_new_of(a, tab_dense, 1);
+    if (s == NULL)
+        return NULL;
+    s->kind = kind;
+    s->hinges = MAX_HINGES;
+    s->onehot = MAX_ONEHOT;
+    for (;;) { /* fewer hinges, then fewer levels, until the width fits or nothing is left to spare */
+        s->width = 0;
+        for (size_t i = 0; i < enc->n; i++)
+            s->width += width_of(&enc->f[i], kind, s->hinges, s->onehot);
+        if (s->width <= width_limit || (s->hinges == 0 && s->onehot <= 2))
+            break;
+        if (s->hinges > 0 && kind == TAB_DENSE_SPLINE)
+            s->hinges--;
+        else
+            s->hinges = 0, s->onehot /= 2;
+    }
+    s->feature = tab_arena_new_of(a, uint32_t, s->width + 1);
+    if (s->feature == NULL)
+        return NULL;
+    for (size_t i = 0, k = 0; i < enc->n; i++)
+        for (size_t w = width_of(&enc->f[i], kind, s->hinges, s->onehot); w > 0; w--)
+            s->feature[k++] = (uint32_t)i;
+    return s;
+}
+
+/* Standard normal quantiles at (i + 1/2) / TAB_KNOTS, by Acklam's rational form, error below 1e-9 of it. */
+static double normal_quantile(double p)
+{
+    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
+                                1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00 };
+    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                                6.680131188771972e+01, -1.328068155288572e+01 };
+    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                                -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00 };
+    static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                                3.754408661907416e+00 };
+    if (p > 0.5)
+        return -normal_quantile(1 - p);
+    if (p < 0.02425) {
+        double q = sqrt(-2 * log(p));
+        return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+               ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+    }
+    double q = p - 0.5, r = q * q;
+    return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+           (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+}
+
+static float normal_score(const tab_feature *f, const float *score, float x)
+{
+    const float *k = f->knot;
+    if (x <= k[0] || x >= k[TAB_KNOTS - 1]) { /* beyond the outer knots: slowly outward */
+        bool low = x <= k[0];
+        float edge = low ? k[0] : k[TAB_KNOTS - 1];
+        float unit = k[TAB_KNOTS - 1] - k[0];
+        float over = unit > 0 ? fabsf(x - edge) / unit : 0;
+        float s = score[TAB_KNOTS - 1] + logf(1 + over);
+        return low ? -s : s;
+    }
+    size_t lo = 0, hi = TAB_KNOTS - 1; /* the run of knots equal to x takes the middle of its scores */
+    while (hi - lo > 1) {
+        size_t mid = (lo + hi) / 2;
+        if (k[mid] <= x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    if (k[lo] == x) {
+        size_t first = lo;
+        while (first > 0 && k[first - 1] == x)
+            first--;
+        if (first < lo)
+            return (score[first] + score[lo]) / 2;
+    }
+    return score[lo] + (score[hi] - score[lo]) * (x - k[lo]) / (k[hi] - k[lo]);
+}
+
+void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                    size_t n, float *out)
+{
+    float score[TAB_KNOTS];
+    for (size_t i = 0; i < TAB_KNOTS; i++)
+        score[i] = (float)normal_quantile(((double)i + 0.5) / TAB_KNOTS);
+    memset(out, 0, n * s->width * sizeof *out);
+    size_t at = 0;
+    for (size_t i = 0; i < enc->n; i++) {
+        const tab_feature *f = &enc->f[i];
+        size_t w = width_of(f, s->kind, s->hinges, s->onehot);
+        if (f->kind == TAB_FEATURE_CODE) {
+            size_t named = f->levels < s->onehot ? f->levels : s->onehot;
+            float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
+            for (size_t r = 0; r < n; r++) {
+                uint32_t c = d->code[i][row[r]];
+                float *o = out + r * s->width + at;
+                if (c == TAB_NULL) {
+                    if (f->has_missing)
+                        o[w - 1] = one;
+                } else if (c < named) {
+                    o[c] = one;
+                } else if (f->levels > s->onehot) {
+                    o[named] = one;
+                }
+            }
+            at += w;
+            continue;
+        }
+        size_t hinges = w - 1 - f->has_missing;
+        float q[MAX_HINGES];
+        for (size_t h = 0; h < hinges; h++) {
+            float k = f->bins - 2 <= hinges
+                          ? f->edge[h] /* few values: a hinge between each */
+                          : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
+            q[h] = (k - f->mean) / f->sd;
+        }
+        for (size_t r = 0; r < n; r++) {
+            float x = d->x[i][row[r]];
+            float *o = out + r * s->width + at;
+            if (isnan(x)) {
+                if (f->has_missing)
+                    o[1] = 1;
+                for (size_t h = 0; h < hinges; h++) /* as a row at the mean */
+                    o[1 + f->has_missing + h] = q[h] < 0 ? -q[h] : 0;
+                continue;
+            }
+            float z = (x - f->mean) / f->sd;
+            z = z > 4 ? 4 : z < -4 ? -4 : z;
+            if (s->kind == TAB_DENSE_METRIC) {
+                o[0] = f->skewed ? normal_score(f, score, x) : z;
+                continue;
+            }
+            o[0] = z;
+            for (size_t h = 0; h < hinges; h++)
+                o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
+        }
+        at += w;
+    }
+}

@@ -1,0 +1,615 @@
+/* See encode.h. Order of work: list the features of each column, fit each (sorting a sample of its values or
+ * counting its levels), hash columns and rows, sort rows by hash, write the encoded runs. The steps that
+ * touch every cell run a feature at a time under parallel_for; each writes only its own feature. */
+#include "services/inference/engine/features/encode.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/features/text.h"
+#include "services/inference/engine/profile/text.h"
+
+enum {
+    SORT_SAMPLE = 200 * 1000, /* values that quantiles are read from */
+    TEXT_REPEATS = 2          /* a text column whose texts stand twice on average is a category too */
+};
+
+static const uint64_t MISSING_CELL = 0x6d697373;
+
+/* ---- reading one cell --------------------------------------------------------------------------------- */
+
+static double number_of_level(tab_str s)
+{
+    char buf[64];
+    if (s.n == 0 || s.n >= sizeof buf)
+        return (double)NAN;
+    memcpy(buf, s.p, s.n);
+    buf[s.n] = 0;
+    char *end;
+    double v = strtod(buf, &end);
+    return *end == 0 && isfinite(v) ? v : (double)NAN;
+}
+
+/* Month 0..11 of a day number since 1970-01-01, by the civil calendar's 400-year cycle. */
+static int month_of(int64_t days)
+{
+    int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
+    int64_t doe = z - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t mp = (5 * doy + 2) / 153;
+    return (int)(mp < 10 ? mp + 2 : mp - 10);
+}
+
+static double derive_date(tab_derive d, double seconds)
+{
+    if (!(fabs(seconds) < 1e14))
+        return (double)NAN;
+    double days = floor(seconds / 86400);
+    switch (d) {
+    case TAB_DERIVE_WEEKDAY:
+        return fmod(fmod(days + 4, 7) + 7, 7);
+    case TAB_DERIVE_HOUR:
+        return (seconds - days * 86400) / 3600;
+    default:
+        return month_of((int64_t)days);
+    }
+}
+
+/* Numbers derived from a level are made once a level, in `level` (levels); others come from `number`. */
+typedef struct {
+    const tab_values *v;
+    tab_derive derive;
+    double *level;
+} reader;
+
+static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, const tab_text_basis *text)
+{
+    *r = (reader){ .v = v, .derive = f->derive };
+    if (f->derive < TAB_DERIVE_LENGTH && f->derive != TAB_DERIVE_LEVEL)
+        return true;
+    r->level = malloc((v->levels + 1) * sizeof *r->level);
+    if (r->level == NULL)
+        return false;
+    if (f->derive == TAB_DERIVE_TOPIC) {
+        tab_text_project(text, f->part, v->level, v->levels, r->level);
+        return true;
+    }
+    for (size_t i = 0; i < v->levels; i++) {
+        tab_str s = v->level[i];
+        if (f->derive == TAB_DERIVE_LEVEL) {
+            r->level[i] = number_of_level(s);
+        } else if (f->derive == TAB_DERIVE_LENGTH) {
+            r->level[i] = (double)s.n;
+        } else {
+            size_t words = 0;
+            for (size_t k = 0; k < s.n; k++)
+                words += s.p[k] != ' ' && (k == 0 || s.p[k - 1] == ' ');
+            r->level[i] = (double)words;
+        }
+    }
+    return true;
+}
+
+static inline double read_number(const reader *r, size_t row)
+{
+    if (r->level != NULL) {
+        uint32_t c = r->v->code[row];
+        return c == TAB_NULL ? (double)NAN : r->level[c];
+    }
+    if (r->v->number == NULL)
+        return (double)NAN;
+    double v = r->v->number[row];
+    return r->derive == TAB_DERIVE_VALUE || isnan(v) ? v : derive_date(r->derive, v);
+}
+
+static inline float scaled(const tab_feature *f, double v)
+{
+    if (isnan(v))
+        return NAN;
+    double x = (v - f->shift) / f->scale;
+    return (float)(x > 1e6 ? 1e6 : x < -1e6 ? -1e6 : x);
+}
+
+static uint8_t bin_of(const tab_feature *f, float x)
+{
+    if (isnan(x))
+        return TAB_BIN_MISSING;
+    const float *edge = f->edge; /* count of edges <= x, by halving without branches on x */
+    size_t lo = 0, n = f->edges;
+    while (n > 0) {
+        size_t half = n / 2;
+        bool right = edge[lo + half] <= x;
+        lo = right ? lo + half + 1 : lo;
+        n = right ? n - half - 1 : half;
+    }
+    return (uint8_t)lo;
+}
+
+static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
+{
+    if (code == TAB_NULL)
+        return TAB_BIN_MISSING;
+    return (uint8_t)(code < f->bins - 1 ? code : f->bins - 1);
+}
+
+/* ---- fitting one feature ------------------------------------------------------------------------------ */
+
+static int by_float(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bin edges between distinct values while they fit, else so that bins hold about equal counts. */
+static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
+{
+    size_t distinct = n > 0;
+    for (size_t i = 1; i < n; i++)
+        distinct += x[i] != x[i - 1];
+    f->edges = 0;
+    double want = (double)n / (double)most, next = want;
+    for (size_t i = 1; i < n; i++) {
+        if (x[i] == x[i - 1])
+            continue;
+        if (distinct > most && (double)i < next)
+            continue;
+        float mid = x[i - 1] / 2 + x[i] / 2;
+        f->edge[f->edges++] = mid > x[i - 1] ? mid : x[i];
+        if (f->edges == most - 1)
+            break;
+        while (next <= (double)i)
+            next += want;
+    }
+    f->bins = f->edges + 1;
+}
+
+static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis *text, size_t rows)
+{
+    reader r;
+    if (!reader_open(&r, f, v, text))
+        return false;
+    size_t n = 0;
+    double *value = malloc((rows + 1) * sizeof *value);
+    float *x = malloc((rows + 1) * sizeof *x);
+    bool ok = value != NULL && x != NULL;
+    for (size_t i = 0; ok && i < rows; i++) {
+        double d = read_number(&r, i);
+        if (isnan(d))
+            f->has_missing = true;
+        else
+            value[n++] = d;
+    }
+    free(r.level);
+    if (!ok || n == 0)
+        goto done;
+    if (n > SORT_SAMPLE) { /* by value hash: neither the order of rows nor a period in it matters */
+        uint64_t cut = UINT64_MAX / n * SORT_SAMPLE;
+        size_t kept = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bits;
+            memcpy(&bits, &value[i], 8);
+            if (tab_mix2(bits, i) < cut)
+                value[kept++] = value[i];
+        }
+        n = kept > 0 ? kept : n;
+    }
+    qsort(value, n, sizeof *value, by_double);
+    f->shift = value[n / 2];
+    double scale = (value[(n - 1) * 3 / 4] / 2 - value[(n - 1) / 4] / 2) * 2 / 1.349;
+    if (!(scale > 0))
+        scale = (value[n - 1 - n / 100] / 2 - value[n / 100] / 2) / 2;
+    if (!(scale > 0))
+        scale = value[n - 1] / 4 - value[0] / 4;
+    f->scale = scale > 0 && isfinite(scale) ? scale : 1;
+    for (size_t i = 0; i < n; i++)
+        x[i] = scaled(f, value[i]);
+    size_t most = n / 5 < 32 ? 32 : n / 5 > TAB_BINS ? TAB_BINS : n / 5;
+    qsort(x, n, sizeof *x, by_float); /* already in order but for the limits */
+    fit_edges(f, x, n, most);
+    for (size_t k = 0; k < TAB_KNOTS; k++)
+        f->knot[k] = x[(size_t)(((double)k + 0.5) / TAB_KNOTS * (double)n)];
+    float low = 2 * f->knot[0] - f->knot[TAB_KNOTS / 2];
+    float high = 2 * f->knot[TAB_KNOTS - 1] - f->knot[TAB_KNOTS / 2];
+    double m = 0, s2 = 0, s3 = 0, s4 = 0;
+    for (size_t i = 0; i < n; i++)
+        m += (double)(x[i] < low ? low : x[i] > high ? high : x[i]);
+    m /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] < low ? low : x[i] > high ? high : x[i]) - m, d2 = d * d;
+        s2 += d2, s3 += d2 * d, s4 += d2 * d2;
+    }
+    s2 /= (double)n, s3 /= (double)n, s4 /= (double)n;
+    f->mean = (float)m;
+    f->sd = s2 > 1e-12 ? (float)sqrt(s2) : 1;
+    f->skewed = f->bins > 8 && s2 > 1e-12 && (fabs(s3) > 0.9 * s2 * sqrt(s2) || s4 > 6 * s2 * s2);
+done:
+    free(value);
+    free(x);
+    return ok;
+}
+
+typedef struct {
+    uint64_t hash;
+    size_t count;
+    uint32_t level;
+} counted;
+
+static int by_count(const void *a, const void *b)
+{
+    const counted *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* Codes by falling frequency; ties by the text's hash, so that the order of rows has no say. */
+static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
+{
+    counted *c = calloc(v->levels + 1, sizeof *c);
+    if (c == NULL)
+        return false;
+    size_t present = 0;
+    for (size_t i = 0; i < v->levels; i++)
+        c[i] = (counted){ tab_hash_bytes(v->level[i].p, v->level[i].n, 0), 0, (uint32_t)i };
+    for (size_t i = 0; i < rows; i++) {
+        if (v->code[i] == TAB_NULL)
+            f->has_missing = true;
+        else
+            c[v->code[i]].count++, present++;
+    }
+    qsort(c, v->levels, sizeof *c, by_count);
+    f->levels = 0;
+    for (size_t i = 0; i < v->levels && c[i].count > 0; i++) {
+        f->level_hash[i] = c[i].hash;
+        f->share[i] = (float)((double)c[i].count / (double)present);
+        size_t s = c[i].hash & (f->slots - 1);
+        while (f->slot[s] != 0)
+            s = (s + 1) & (f->slots - 1);
+        f->slot[s] = (uint32_t)i + 1;
+        f->levels++;
+    }
+    f->bins = f->levels + 1 < TAB_BINS ? f->levels + 1 : TAB_BINS;
+    free(c);
+    return true;
+}
+
+static uint32_t find_code(const tab_feature *f, tab_str text)
+{
+    uint64_t h = tab_hash_bytes(text.p, text.n, 0);
+    if (f->slots > 0)
+        for (size_t s = h & (f->slots - 1); f->slot[s] != 0; s = (s + 1) & (f->slots - 1))
+            if (f->level_hash[f->slot[s] - 1] == h)
+                return f->slot[s] - 1;
+    return (uint32_t)f->levels;
+}
+
+/* ---- listing, hashing, encoding ----------------------------------------------------------------------- */
+
+typedef struct {
+    const tab_encoder *enc;
+    tab_feature *f;
+    const tab_values *values; /* (cols) */
+    size_t rows;
+    uint64_t *column_hash; /* (cols) */
+    bool *keep;            /* (features) */
+    tab_data *data;
+    atomic_bool failed;
+} job;
+
+static void fit_one(void *ctx, size_t i)
+{
+    job *j = ctx;
+    tab_feature *f = &j->f[i];
+    const tab_values *v = &j->values[f->source];
+    bool ok = f->kind == TAB_FEATURE_CODE
+                  ? fit_codes(f, v, j->rows)
+                  : fit_number(f, v, j->enc->text == NULL ? NULL : j->enc->text[f->source], j->rows);
+    if (!ok)
+        atomic_store(&j->failed, true);
+    size_t seen = f->kind == TAB_FEATURE_CODE ? f->levels : f->bins;
+    j->keep[i] = seen > 1 || (seen == 1 && f->has_missing && f->derive <= TAB_DERIVE_CODE);
+}
+
+static uint64_t cell_hash(const tab_values *v, const uint64_t *level, size_t row)
+{
+    if (v->number != NULL) {
+        double d = v->number[row];
+        if (isnan(d))
+            return MISSING_CELL;
+        if (d == 0)
+            d = 0; /* -0 and 0 are one number */
+        uint64_t bits;
+        memcpy(&bits, &d, 8);
+        return tab_mix(bits);
+    }
+    uint32_t c = v->code[row];
+    return c == TAB_NULL ? MISSING_CELL : level[c];
+}
+
+/* Adds column `c`'s share to each row's hash; the sum is the same in any order of columns. */
+static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint64_t *row_hash)
+{
+    uint64_t *level = NULL;
+    if (v->number == NULL) {
+        if (v->code == NULL)
+            return true;
+        level = malloc((v->levels + 1) * sizeof *level);
+        if (level == NULL)
+            return false;
+        for (size_t i = 0; i < v->levels; i++)
+            level[i] = tab_hash_bytes(v->level[i].p, v->level[i].n, 0);
+    }
+    uint64_t sum = 0;
+    for (size_t i = 0; i < rows; i++)
+        sum += tab_mix(cell_hash(v, level, i));
+    *column = tab_mix(sum);
+    if (row_hash != NULL)
+        for (size_t i = 0; i < rows; i++)
+            row_hash[i] += tab_mix2(cell_hash(v, level, i), *column);
+    free(level);
+    return true;
+}
+
+static void encode_one(void *ctx, size_t i)
+{
+    job *j = ctx;
+    const tab_feature *f = &j->enc->f[i];
+    const tab_values *v = &j->values[f->source];
+    tab_data *d = j->data;
+    if (f->kind == TAB_FEATURE_CODE) {
+        uint32_t *map = malloc((v->levels + 1) * sizeof *map);
+        if (map == NULL) {
+            atomic_store(&j->failed, true);
+            return;
+        }
+        for (size_t l = 0; l < v->levels; l++)
+            map[l] = find_code(f, v->level[l]);
+        for (size_t r = 0; r < d->rows; r++) {
+            uint32_t c = v->code == NULL ? TAB_NULL : v->code[d->row[r]];
+            d->code[i][r] = c == TAB_NULL ? TAB_NULL : map[c];
+            d->bin[i][r] = bin_of_code(f, d->code[i][r]);
+        }
+        free(map);
+        return;
+    }
+    reader r;
+    if (!reader_open(&r, f, v, j->enc->text == NULL ? NULL : j->enc->text[f->source])) {
+        atomic_store(&j->failed, true);
+        return;
+    }
+    for (size_t k = 0; k < d->rows; k++) {
+        d->x[i][k] = scaled(f, read_number(&r, d->row[k]));
+        d->bin[i][k] = bin_of(f, d->x[i][k]);
+    }
+    free(r.level);
+}
+
+/* The features that a column may give; returns their number (at most 4 + topics). */
+static size_t list_features(const tab_column_profile *c, const tab_text_basis *text, tab_derive *out)
+{
+    size_t n = 0;
+    switch (c->type) {
+    case TAB_NUMERIC:
+    case TAB_BOOLEAN:
+        if (c->number != NULL)
+            out[n++] = TAB_DERIVE_VALUE;
+        else if (c->code != NULL)
+            out[n++] = TAB_DERIVE_CODE;
+        break;
+    case TAB_DATETIME:
+        if (c->number != NULL) {
+            out[n++] = TAB_DERIVE_VALUE;
+            out[n++] = TAB_DERIVE_WEEKDAY;
+            out[n++] = TAB_DERIVE_HOUR;
+            out[n++] = TAB_DERIVE_MONTH;
+        }
+        break;
+    case TAB_CATEGORICAL: {
+        if (c->code == NULL)
+            break;
+        size_t numbers = 0;
+        for (size_t i = 0; i < c->levels; i++)
+            numbers += !isnan(number_of_level(c->level[i]));
+        if (numbers < c->levels || c->levels <= 200)
+            out[n++] = TAB_DERIVE_CODE;
+        if (numbers == c->levels && c->levels > 2)
+            out[n++] = TAB_DERIVE_LEVEL;
+        break;
+    }
+    case TAB_TEXT:
+        if (c->code == NULL)
+            break;
+        out[n++] = TAB_DERIVE_LENGTH;
+        out[n++] = TAB_DERIVE_WORDS;
+        if (c->levels * TEXT_REPEATS < c->present)
+            out[n++] = TAB_DERIVE_CODE;
+        for (size_t k = 0; k < tab_text_width(text); k++)
+            out[n++] = TAB_DERIVE_TOPIC;
+        break;
+    }
+    return n;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const tab_feature *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    if (x->derive != y->derive)
+        return x->derive < y->derive ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static tab_data *data_new(tab_arena *a, const tab_encoder *enc, size_t rows)
+{
+    tab_data *d = tab_arena_new_of(a, tab_data, 1);
+    if (d == NULL)
+        return NULL;
+    d->rows = rows;
+    d->n = enc->n;
+    d->x = tab_arena_new_of(a, float *, enc->n + 1);
+    d->code = tab_arena_new_of(a, uint32_t *, enc->n + 1);
+    d->bin = tab_arena_new_of(a, uint8_t *, enc->n + 1);
+    d->hash = tab_arena_new_of(a, uint64_t, rows + 1);
+    d->row = tab_arena_new_of(a, uint32_t, rows + 1);
+    for (size_t i = 0; i < enc->n && !tab_arena_full(a); i++) {
+        if (enc->f[i].kind == TAB_FEATURE_CODE)
+            d->code[i] = tab_arena_new_of(a, uint32_t, rows + 1);
+        else
+            d->x[i] = tab_arena_new_of(a, float, rows + 1);
+        d->bin[i] = tab_arena_new_of(a, uint8_t, rows + 1);
+    }
+    return tab_arena_full(a) ? NULL : d;
+}
+
+typedef struct {
+    uint64_t hash;
+    uint32_t row;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                            tab_data **ret)
+{
+    size_t cols = p->table->cols, rows = p->table->rows, most = 0;
+    tab_encoder *enc = tab_arena_new_of(a, tab_encoder, 1);
+    tab_values *values = tab_arena_new_of(a, tab_values, cols + 1);
+    uint64_t *column_hash = tab_arena_new_of(a, uint64_t, cols + 1);
+    uint64_t *row_hash = tab_arena_new_of(a, uint64_t, rows + 1);
+    tab_derive *list = tab_arena_new_of(a, tab_derive, TAB_TEXT_DIRECTIONS + 8);
+    if (tab_arena_full(a))
+        return NULL;
+    enc->cols = cols;
+    enc->text = tab_arena_new_of(a, tab_text_basis *, cols + 1);
+    if (enc->text == NULL)
+        return NULL;
+    for (size_t c = 0; c < cols; c++) {
+        values[c] = tab_values_of(&p->col[c]);
+        if (use != NULL ? !use[c] : p->col[c].identifying)
+            continue;
+        if (p->col[c].type == TAB_TEXT && p->col[c].code != NULL) {
+            enc->text[c] = tab_text_fit(a, p->col[c].level, p->col[c].levels);
+            if (tab_arena_full(a))
+                return NULL;
+        }
+        most += list_features(&p->col[c], enc->text[c], list);
+        if (!hash_column(&values[c], rows, &column_hash[c], row_hash))
+            return NULL;
+        if (tab_engine_cancelled(e))
+            return NULL;
+    }
+    tab_feature *f = tab_arena_new_of(a, tab_feature, most + 1);
+    bool *keep = tab_arena_new_of(a, bool, most + 1);
+    size_t n = 0;
+    for (size_t c = 0; c < cols && !tab_arena_full(a); c++) {
+        if (use != NULL ? !use[c] : p->col[c].identifying)
+            continue;
+        size_t k = list_features(&p->col[c], enc->text[c], list), part = 0;
+        for (size_t i = 0; i < k; i++) {
+            tab_feature *g = &f[n++];
+            *g = (tab_feature){ .derive = list[i], .source = c, .hash = column_hash[c], .scale = 1, .sd = 1 };
+            g->kind = list[i] == TAB_DERIVE_CODE ? TAB_FEATURE_CODE : TAB_FEATURE_NUMBER;
+            g->part = list[i] == TAB_DERIVE_TOPIC ? (uint32_t)part++ : 0;
+            if (g->kind == TAB_FEATURE_NUMBER) {
+                g->edge = tab_arena_new_of(a, float, TAB_BINS);
+                continue;
+            }
+            g->slots = 4;
+            while (g->slots < 2 * p->col[c].levels)
+                g->slots *= 2;
+            g->level_hash = tab_arena_new_of(a, uint64_t, p->col[c].levels + 1);
+            g->share = tab_arena_new_of(a, float, p->col[c].levels + 1);
+            g->slot = tab_arena_new_of(a, uint32_t, g->slots);
+        }
+    }
+    if (tab_arena_full(a))
+        return NULL;
+    job j = { .enc = enc, .f = f, .values = values, .rows = rows, .column_hash = column_hash, .keep = keep };
+    atomic_init(&j.failed, false);
+    tab_engine_for(e, n, fit_one, &j);
+    if (atomic_load(&j.failed))
+        return NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (keep[i])
+            f[kept++] = f[i];
+    qsort(f, kept, sizeof *f, by_hash);
+    enc->f = f;
+    enc->n = kept;
+
+    tab_data *d = data_new(a, enc, rows);
+    keyed *order = malloc((rows + 1) * sizeof *order);
+    if (d == NULL || order == NULL) {
+        free(order);
+        return NULL;
+    }
+    for (size_t i = 0; i < rows; i++)
+        order[i] = (keyed){ tab_mix(row_hash[i]), (uint32_t)i };
+    qsort(order, rows, sizeof *order, by_key);
+    for (size_t i = 0; i < rows; i++) {
+        d->row[i] = order[i].row;
+        d->hash[i] = order[i].hash;
+    }
+    free(order);
+    j.data = d;
+    tab_engine_for(e, enc->n, encode_one, &j);
+    if (atomic_load(&j.failed))
+        return NULL;
+    *ret = d;
+    return enc;
+}
+
+tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
+                          size_t rows)
+{
+    tab_data *d = data_new(a, enc, rows);
+    if (d == NULL)
+        return NULL;
+    for (size_t i = 0; i < rows; i++)
+        d->row[i] = (uint32_t)i;
+    job j = { .enc = enc, .values = values, .rows = rows, .data = d };
+    atomic_init(&j.failed, false);
+    tab_engine_for(e, enc->n, encode_one, &j);
+    return atomic_load(&j.failed) ? NULL : d;
+}
+
+bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
+                        tab_encoder *ret_enc, tab_data *ret_data)
+{
+    tab_feature *f = tab_arena_new_of(a, tab_feature, enc->n + 1);
+    *ret_enc = *enc;
+    *ret_data = *d;
+    ret_data->x = tab_arena_new_of(a, float *, enc->n + 1);
+    ret_data->code = tab_arena_new_of(a, uint32_t *, enc->n + 1);
+    ret_data->bin = tab_arena_new_of(a, uint8_t *, enc->n + 1);
+    if (tab_arena_full(a))
+        return false;
+    size_t n = 0;
+    for (size_t i = 0; i < enc->n; i++) {
+        if (enc->f[i].source == source)
+            continue;
+        f[n] = enc->f[i];
+        ret_data->x[n] = d->x[i];
+        ret_data->code[n] = d->code[i];
+        ret_data->bin[n++] = d->bin[i];
+    }
+    ret_enc->f = f;
+    ret_enc->n = ret_data->n = n;
+    ret_data->rows = rows < d->rows ? rows : d->rows;
+    return true;
+}

@@ -1,0 +1,127 @@
+/* Columns to numbers. An encoder is fitted once a table and then shared by every target, fold, learner
+ * and by imputation; it never sees a target.
+ *
+ *   column (profile)      features
+ *   numeric, boolean      x                            a missing cell stays missing
+ *   datetime              seconds; day of week, hour, month where they vary
+ *   categorical           codes by falling frequency; a second, numeric reading where all levels are numbers
+ *   text                  length, words, and (features/text.c) a few directions of hashed character n-grams;
+ *                         the codes as well where texts repeat
+ *   identifying           none
+ *
+ * A feature is held in two forms: `x` (float, robustly scaled; NaN = missing) or `code`, and `bin`, one byte
+ * a cell for the tree learners. Features stand in the order of their content's hash and rows in the order
+ * of theirs, so that neither the order of columns nor of rows can change an answer.
+ *
+ * Memory belongs to the arena given. */
+#ifndef TAB_ENCODE_H
+#define TAB_ENCODE_H
+
+#include "services/inference/engine/profile/profile.h"
+
+enum { TAB_BINS = 254, TAB_BIN_MISSING = 255, TAB_KNOTS = 33 };
+
+typedef enum { TAB_FEATURE_NUMBER, TAB_FEATURE_CODE } tab_feature_kind;
+
+typedef enum {
+    TAB_DERIVE_VALUE,   /* the number, seconds of a date, 0 / 1 of a boolean */
+    TAB_DERIVE_CODE,    /* the level */
+    TAB_DERIVE_LEVEL,   /* a level's text read as a number */
+    TAB_DERIVE_WEEKDAY, /* 0..6 */
+    TAB_DERIVE_HOUR,    /* 0..24, with its fraction */
+    TAB_DERIVE_MONTH,   /* 0..11 */
+    TAB_DERIVE_LENGTH,  /* bytes of a text */
+    TAB_DERIVE_WORDS,   /* words of a text */
+    TAB_DERIVE_TOPIC    /* direction `part` of the text's n-grams */
+} tab_derive;
+
+typedef struct {
+    tab_feature_kind kind;
+    tab_derive derive;
+    uint32_t part;
+    size_t source; /* column of the table */
+    uint64_t hash; /* of the column's content; the same for any order of rows */
+
+    /* numbers: x = (value - shift) / scale, limited to +-1e6 */
+    double shift, scale;
+    float *edge; /* (edges) ascending, of x: bin = count of edges <= x */
+    size_t edges;
+    float knot[TAB_KNOTS]; /* quantiles (i + 1/2) / TAB_KNOTS of x, not falling */
+    float mean, sd;        /* of x limited to the outer knots +- their distance to the median */
+    bool skewed;           /* far from normal: learners that measure distances read it by rank */
+    bool has_missing;
+
+    /* codes: 0..levels-1 by falling frequency; unseen = levels, missing = TAB_NULL */
+    size_t levels;
+    uint64_t *level_hash; /* (levels) of the levels' texts */
+    float *share;         /* (levels) of the present rows */
+    uint32_t *slot;       /* (slots) open-addressed table: code + 1 of a level hash, or 0 */
+    size_t slots;         /* power of two */
+    size_t bins;          /* codes: used bins without the missing one; numbers: edges + 1 */
+} tab_feature;
+
+typedef struct tab_text_basis tab_text_basis; /* features/text.h */
+
+typedef struct {
+    size_t n;              /* features */
+    const tab_feature *f;  /* (n) */
+    size_t cols;           /* columns of the table */
+    tab_text_basis **text; /* (cols) or NULL where the column is not text */
+} tab_encoder;
+
+/* Rows as the learners read them. Feature-major: feature j's values are a run of `rows`. */
+typedef struct {
+    size_t rows, n;
+    float **x;       /* (n)(rows) numbers; NULL for codes */
+    uint32_t **code; /* (n)(rows) codes; NULL for numbers */
+    uint8_t **bin;   /* (n)(rows) */
+    uint64_t *hash;  /* (rows) of the row's cells */
+    uint32_t *row;   /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
+} tab_data;
+
+/* What a column's cells are once parsed: the profile's view without its statistics. */
+typedef struct {
+    tab_type type;
+    const double *number;
+    const uint32_t *code;
+    const tab_str *level;
+    size_t levels;
+} tab_values;
+
+static inline tab_values tab_values_of(const tab_column_profile *c)
+{
+    return (tab_values){ c->type, c->number, c->code, c->level, c->levels };
+}
+
+/* Fits an encoder on all rows of p and encodes them. `use` (cols) says which columns are features; NULL:
+ * all that are not identifying. NULL when the arena is full. */
+tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                            tab_data **ret);
+
+/* Encodes other rows of the same columns, in their order. values (cols). */
+tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
+                          size_t rows);
+
+/* Views, shallow: an encoder and its data without the features of column `source`, and of the first `rows`
+ * rows only (rows stand in hash order: a fair sample). False when the arena is full. */
+bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
+                        tab_encoder *ret_enc, tab_data *ret_data);
+
+/* The dense form, row-major float, that linear algebra reads (features/dense.c). */
+typedef enum {
+    TAB_DENSE_SPLINE, /* z, missing flag, hinges at inner quantiles; one-hot levels */
+    TAB_DENSE_METRIC  /* one coordinate a number (rank-based where skewed), missing flag; one-hot / sqrt 2 */
+} tab_dense_kind;
+
+typedef struct {
+    tab_dense_kind kind;
+    size_t width;
+    size_t hinges, onehot; /* limits a feature: hinges a number, levels a category */
+    uint32_t *feature;     /* (width) the feature that a dense column reads */
+} tab_dense;
+
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit);
+/* out (n, width): rows row[0..n) of d. */
+void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                    size_t n, float *out);
+#endif

@@ -1,0 +1,411 @@
+/* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken out of a
+ * shallow view before it is learned. The model is a stack (learn/stack.h) of the fast learners, so that what
+ * it says of its own answers is calibrated on rows it did not see:
+ *
+ *   classes  confidence of a cell = probability of the class it was given
+ *   numbers  confidence of a cell = share of out-of-fold residuals within the tolerance */
+#include "services/inference/engine/impute/impute.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/message.h"
+
+enum { LEAST_ROWS = 5, MOST_CLASSES = 200, FIT_ROWS = 20000 };
+static const double TOLERANCE = 0.5; /* of the column's standard deviation */
+
+static const tab_recipe RECIPE = { .learner = { &tab_learn_boost_fast, &tab_learn_linear },
+                                   .n = 2, .folds = 3, .work = 2e11 };
+
+/* One column to fill, and what it was filled with. */
+typedef struct {
+    size_t column;
+    double missing;
+    bool numeric;
+    size_t n;         /* cells filled */
+    uint32_t *row;    /* (n) rising */
+    double *value;    /* (n) numbers */
+    uint32_t *source; /* (n) classes: a row of the table whose cell this one repeats */
+    float *confidence;
+    const char *method;
+} column_fill;
+
+static int by_missing(const void *a, const void *b)
+{
+    const column_fill *x = a, *y = b;
+    if (x->missing != y->missing)
+        return x->missing < y->missing ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool fillable(const tab_column_profile *c)
+{
+    bool type = c->type == TAB_NUMERIC || c->type == TAB_BOOLEAN || c->type == TAB_CATEGORICAL;
+    return type && !c->identifying && c->present > 0;
+}
+
+static bool is_missing(const tab_column *c, size_t row)
+{
+    return c->layout == TAB_NUMBERS ? isnan(c->num[row]) : c->code[row] == TAB_NULL;
+}
+
+static double round_to(double v, int decimals)
+{
+    if (decimals < 0 || decimals > 9 || !(fabs(v) < 1e9))
+        return v;
+    double unit = pow(10, decimals);
+    return round(v * unit) / unit;
+}
+
+typedef struct {
+    const tab_engine *e;
+    const tab_profile *p;
+    const tab_encoder *enc;
+    const tab_data *data;
+    uint32_t *first; /* scratch (levels): a row that holds the level */
+} table_pass;
+
+/* Fills column f->column. Errors leave through false: memory or cancelled. */
+static bool fill_column(const table_pass *t, column_fill *f)
+{
+    const tab_column_profile *c = &t->p->col[f->column];
+    size_t rows = t->p->table->rows;
+    tab_arena *keep = t->e->arena;
+    f->numeric = c->type == TAB_NUMERIC && c->number != NULL;
+    f->row = tab_arena_new_of(keep, uint32_t, f->n + 1);
+    f->confidence = tab_arena_new_of(keep, float, f->n + 1);
+    f->value = f->numeric ? tab_arena_new_of(keep, double, f->n + 1) : NULL;
+    f->source = f->numeric ? NULL : tab_arena_new_of(keep, uint32_t, f->n + 1);
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+    tab_encoder enc;
+    tab_data data;
+    if (tab_arena_full(keep) || a == NULL ||
+        !tab_encode_without(a, t->enc, t->data, f->column, rows, &enc, &data))
+        return false;
+    float *y = tab_arena_new_of(a, float, rows + 1);
+    uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1), *first = NULL, *of = NULL;
+    size_t levels = c->code != NULL ? c->levels : 0, classes = 0;
+    first = tab_arena_new_of(a, uint32_t, levels + 1);
+    of = tab_arena_new_of(a, uint32_t, levels + 1);
+    if (tab_arena_full(a))
+        return false;
+    double mean = 0, square = 0, unit = 0;
+    size_t present = 0;
+    if (f->numeric) {
+        for (size_t r = 0; r < rows; r++)
+            if (!isnan(c->number[r]))
+                unit = fmax(unit, fabs(c->number[r])), present++;
+        unit = unit > 0 ? unit : 1;
+        for (size_t r = 0; r < rows; r++)
+            mean += isnan(c->number[r]) ? 0 : c->number[r] / unit / (double)present;
+        for (size_t r = 0; r < rows; r++) {
+            double d = isnan(c->number[r]) ? 0 : c->number[r] / unit - mean;
+            square += d * d / (double)present;
+        }
+    }
+    double sd = square > 1e-24 ? sqrt(square) : 1;
+    for (size_t i = 0; i < rows; i++) { /* in the order of encoded rows */
+        uint32_t row = data.row[i];
+        y[i] = f->numeric && !isnan(c->number[row]) ? (float)((c->number[row] / unit - mean) / sd) : NAN;
+        label[i] = TAB_NULL;
+        if (!f->numeric && c->code != NULL && c->code[row] != TAB_NULL) {
+            uint32_t level = c->code[row];
+            if (of[level] == 0)
+                of[level] = (uint32_t)++classes, first[classes - 1] = row;
+            label[i] = of[level] - 1;
+            present++;
+        }
+    }
+    size_t outputs = f->numeric ? 1 : classes;
+    if (outputs == 0)
+        return true;
+    tab_problem q = { .enc = &enc, .data = &data, .label = label, .y = y, .seed = t->e->seed,
+                      .classification = !f->numeric, .outputs = outputs };
+    tab_recipe recipe = RECIPE;
+    if (present < LEAST_ROWS || outputs > MOST_CLASSES)
+        recipe.n = 0; /* the mean or the commonest class */
+    tab_engine e = *t->e;
+    e.progress = NULL;
+    e.arena = a;
+    tab_stack *s = tab_stack_fit(&e, a, &q, &recipe);
+    if (s == NULL)
+        return false;
+    f->method = s->members > 0 ? "model" : f->numeric ? "mean" : "mode";
+    double sure = 0;
+    size_t m = 0;
+    if (f->numeric) {
+        double right = 0;
+        for (size_t i = 0; i < rows; i++)
+            if (!isnan(y[i]))
+                right += fabs((double)(y[i] - s->oof[i])) <= TOLERANCE, m++;
+        sure = (right + 0.5) / ((double)m + 1);
+    }
+    /* A rounded column answers in its own steps, within what was seen. */
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t r = 0; f->numeric && r < rows; r++)
+        if (!isnan(c->number[r]))
+            lo = fmin(lo, c->number[r]), hi = fmax(hi, c->number[r]);
+    uint64_t *place = tab_arena_new_of(a, uint64_t, f->n + 1);
+    size_t n = 0;
+    for (size_t i = 0; place != NULL && i < rows && n < f->n; i++)
+        if (is_missing(c->column, data.row[i]))
+            place[n++] = (uint64_t)data.row[i] << 32 | i;
+    if (place == NULL)
+        return false;
+    qsort(place, n, sizeof *place, by_place);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = (uint32_t)place[k];
+        f->row[k] = (uint32_t)(place[k] >> 32);
+        if (f->numeric) {
+            double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals);
+            f->value[k] = v < lo ? lo : v > hi ? hi : v;
+            f->confidence[k] = (float)sure;
+            continue;
+        }
+        const float *o = s->oof + i * outputs;
+        size_t best = 0;
+        for (size_t j = 1; j < outputs; j++)
+            if (o[j] > o[best])
+                best = j;
+        f->source[k] = first[best];
+        f->confidence[k] = expf(o[best]);
+    }
+    f->n = n;
+    return true;
+}
+
+/* A target's missing cells take the prediction's answers. */
+static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p, column_fill *f)
+{
+    const Tabella__Results *r = m->missing_target_results;
+    const tab_column_profile *c = &p->col[f->column];
+    if (r == NULL) {
+        f->n = 0;
+        return true;
+    }
+    f->n = r->n_row;
+    f->method = "prediction";
+    f->numeric = r->n_value > 0;
+    f->row = r->row;
+    f->confidence = tab_arena_new_of(e->arena, float, f->n + 1);
+    f->value = r->value;
+    f->source = f->numeric ? NULL : tab_arena_new_of(e->arena, uint32_t, f->n + 1);
+    if (tab_arena_full(e->arena))
+        return false;
+    size_t classes = f->n > 0 && !f->numeric ? r->n_probabilities / f->n : 0;
+    uint32_t *first = tab_arena_new_of(e->arena, uint32_t, classes + 1);
+    if (first == NULL)
+        return false;
+    if (!f->numeric) { /* a row that carries each class: what the results of present rows say */
+        for (size_t k = 0; k < classes; k++)
+            first[k] = TAB_NULL;
+        for (size_t row = 0; row < p->table->rows; row++) {
+            if (is_missing(c->column, row))
+                continue;
+            tab_cell cell = tab_cell_at(c->column, row);
+            for (size_t k = 0; k < classes; k++) {
+                if (first[k] != TAB_NULL)
+                    continue;
+                const Tabella__Column *names = m->classes;
+                if (!names->coded) {
+                    double v;
+                    memcpy(&v, names->numbers.data + k * sizeof v, sizeof v);
+                    if (cell.kind == TAB_CELL_NUMBER && cell.num == v)
+                        first[k] = (uint32_t)row;
+                    continue;
+                }
+                uint32_t code, from = 0, to;
+                memcpy(&code, names->codes.data + k * sizeof code, sizeof code);
+                if (code > 0)
+                    memcpy(&from, names->level_end.data + (code - 1) * sizeof from, sizeof from);
+                memcpy(&to, names->level_end.data + code * sizeof to, sizeof to);
+                tab_str text = { (const char *)names->level_text.data + from, to - from };
+                if (names->level_kind.data[code] == cell.kind && tab_str_eq(text, cell.text))
+                    first[k] = (uint32_t)row;
+            }
+        }
+    }
+    /* Half a standard deviation either way, read off the interval as if it were normal. */
+    double mean = 0, square = 0;
+    size_t present = 0;
+    for (size_t i = 0; f->numeric && i < p->table->rows; i++)
+        if (!isnan(c->number[i]))
+            mean += c->number[i], square += c->number[i] * c->number[i], present++;
+    mean /= present > 0 ? (double)present : 1;
+    double sd = present > 0 ? sqrt(fmax(0, square / (double)present - mean * mean)) : 0;
+    for (size_t k = 0; k < f->n; k++) {
+        if (f->numeric) {
+            double z = r->std[k] > 0 ? TOLERANCE * sd / r->std[k] : 0;
+            f->confidence[k] = (float)erf(z * M_SQRT1_2);
+            continue;
+        }
+        f->source[k] = first[r->label[k]];
+        f->confidence[k] = (float)r->probabilities[k * classes + r->label[k]];
+    }
+    return true;
+}
+
+static tab_status failed(const tab_engine *e, tab_error *err)
+{
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* The fills of one table, columns rising; *count of them. */
+static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t table,
+                             const tab_impute_target *target, column_fill *f, size_t *count, tab_error *err)
+{
+    size_t n = 0, rows = p->table->rows;
+    for (size_t c = 0; c < p->table->cols; c++) {
+        size_t missing = 0;
+        if (!fillable(&p->col[c]))
+            continue;
+        for (size_t r = 0; r < rows; r++)
+            missing += is_missing(p->col[c].column, r);
+        if (missing > 0 && missing < rows)
+            f[n++] = (column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
+    }
+    *count = n;
+    if (n == 0)
+        return TAB_OK;
+    qsort(f, n, sizeof *f, by_missing);
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+    tab_data *data = NULL;
+    table_pass t = { .e = e, .p = p };
+    t.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
+    t.data = data;
+    if (t.enc == NULL)
+        return failed(e, err);
+    for (size_t i = 0; i < n; i++) {
+        bool own = target->prediction != NULL && target->table == table && target->column == f[i].column;
+        if (!(own ? fill_target(e, target->prediction, p, &f[i]) : fill_column(&t, &f[i])))
+            return failed(e, err);
+        tab_engine_progress(e, "impute", (double)(i + 1) / (double)n);
+    }
+    return TAB_OK;
+}
+
+typedef struct {
+    uint32_t table, row, column;
+    const column_fill *fill;
+    size_t at;
+} cell;
+
+static int by_cell(const void *a, const void *b)
+{
+    const cell *x = a, *y = b;
+    if (x->table != y->table)
+        return x->table < y->table ? -1 : 1;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
+{
+    if (c->fill->numeric) {
+        tab_builder_number(b, c->fill->value[c->at]);
+        return;
+    }
+    uint32_t from = c->fill->source[c->at];
+    tab_cell v = from == TAB_NULL ? (tab_cell){ .kind = TAB_CELL_NULL }
+                                  : tab_cell_at(p->col[c->column].column, from);
+    switch (v.kind) {
+    case TAB_CELL_NULL:
+        tab_builder_null(b);
+        break;
+    case TAB_CELL_BOOL:
+        tab_builder_bool(b, tab_str_eq(v.text, TAB_S("true")));
+        break;
+    case TAB_CELL_TEXT:
+        tab_builder_text(b, v.text);
+        break;
+    case TAB_CELL_NUMBER:
+        if (v.text.n > 0)
+            tab_builder_number_text(b, v.text);
+        else
+            tab_builder_number(b, v.num);
+        break;
+    }
+}
+
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
+                      Tabella__Imputation **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    static const char *const methods[] = { "model", "mean", "mode", "prediction" };
+    Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
+    column_fill **fill = tab_arena_new_of(a, column_fill *, n + 1);
+    size_t *count = tab_arena_new_of(a, size_t, n + 1), total = 0;
+    if (m == NULL || fill == NULL || count == NULL)
+        return failed(e, err);
+    for (size_t t = 0; t < n; t++) {
+        fill[t] = tab_arena_new_of(a, column_fill, p[t]->table->cols + 1);
+        if (fill[t] == NULL)
+            return failed(e, err);
+        tab_status st = fill_table(e, p[t], t, target, fill[t], &count[t], err);
+        if (st != TAB_OK)
+            return st;
+        for (size_t i = 0; i < count[t]; i++)
+            total += fill[t][i].n;
+    }
+    cell *c = tab_arena_new_of(a, cell, total + 1);
+    m->table = tab_arena_new_of(a, uint32_t, total + 1);
+    m->row = tab_arena_new_of(a, uint32_t, total + 1);
+    m->column = tab_arena_new_of(a, uint32_t, total + 1);
+    m->method_of = tab_arena_new_of(a, uint32_t, total + 1);
+    m->confidence_table = tab_arena_new_of(a, uint32_t, total + 1);
+    m->confidence_row = tab_arena_new_of(a, uint32_t, total + 1);
+    m->row_confidence = tab_arena_new_of(a, double, total + 1);
+    tab_builder *b = tab_builder_new(a, TAB_S("value"));
+    if (tab_arena_full(a) || b == NULL)
+        return failed(e, err);
+    m->n_method = sizeof methods / sizeof *methods;
+    m->method = tab_arena_new_of(a, char *, m->n_method);
+    if (m->method == NULL)
+        return failed(e, err);
+    for (size_t q = 0; q < m->n_method; q++)
+        m->method[q] = tab_text(methods[q]);
+    size_t k = 0;
+    for (size_t t = 0; t < n; t++)
+        for (size_t i = 0; i < count[t]; i++)
+            for (size_t j = 0; j < fill[t][i].n; j++)
+                c[k++] = (cell){ (uint32_t)t, fill[t][i].row[j], (uint32_t)fill[t][i].column, &fill[t][i], j };
+    qsort(c, total, sizeof *c, by_cell);
+    m->n_table = m->n_row = m->n_column = m->n_method_of = total;
+    size_t rows = 0, cells = 0;
+    double sum = 0;
+    for (size_t i = 0; i < total; i++) {
+        m->table[i] = c[i].table;
+        m->row[i] = c[i].row;
+        m->column[i] = c[i].column;
+        for (uint32_t q = 0; q < m->n_method; q++)
+            if (strcmp(methods[q], c[i].fill->method) == 0)
+                m->method_of[i] = q;
+        add_value(b, p[c[i].table], &c[i]);
+        sum += (double)c[i].fill->confidence[c[i].at];
+        cells++;
+        if (i + 1 == total || c[i + 1].table != c[i].table || c[i + 1].row != c[i].row) {
+            m->confidence_table[rows] = c[i].table;
+            m->confidence_row[rows] = c[i].row;
+            m->row_confidence[rows++] = sum / (double)cells;
+            sum = 0, cells = 0;
+        }
+    }
+    m->n_confidence_table = m->n_confidence_row = m->n_row_confidence = rows;
+    tab_column value;
+    if (!tab_builder_finish(b, &value))
+        return failed(e, err);
+    m->value = tab_column_message(a, &value, total);
+    if (m->value == NULL)
+        return failed(e, err);
+    *ret = m;
+    return TAB_OK;
+}

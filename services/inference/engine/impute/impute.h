@@ -1,0 +1,19 @@
+/* Missing cells of numeric, boolean and categorical columns; identifying values, texts and dates never.
+ * Each incomplete column is learned from all others where it is present, and filled where it is not, columns
+ * with few missing cells first. Cells that were supplied are never touched. */
+#ifndef TAB_IMPUTE_H
+#define TAB_IMPUTE_H
+
+#include "services/inference/engine/profile/profile.h"
+
+/* A prediction's own target: its missing cells are filled with the prediction (missing_target_results). */
+typedef struct {
+    size_t table, column;
+    const Tabella__Prediction *prediction; /* NULL: none */
+} tab_impute_target;
+
+/* ret lives in e->arena. A numeric cell counts as right within half of its column's standard deviation; a
+ * row's confidence is the expected share of its filled cells that are right. */
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
+                      Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
+#endif

@@ -1,0 +1,165 @@
+/* Linear and logistic regression on piecewise-linear features: a generalised additive model whose curves are
+ * broken lines (hinges at quantiles) and whose categories are one-hot, under an L2 penalty (ridge: Hoerl &
+ * Kennard, Technometrics 1970). The penalty is a path from strong to weak; the driver keeps the point of the
+ * path with the least out-of-fold loss over all folds. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/solve.h"
+
+enum { PATH = 6, WIDEST = 400 };
+static const double LAMBDA[PATH] = { 300, 60, 15, 4, 1, 0.2 };
+
+typedef struct {
+    tab_dense *dense;
+    size_t width, k, outputs, step; /* step 0: the intercept alone */
+    bool classification;
+    float *prior; /* (k) margins of the intercept alone */
+    float *w;     /* (PATH, width + 1, k) */
+} linear;
+
+/* z (n, width + 1): a constant, then the dense form. */
+static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
+                      float *z, float *tile)
+{
+    for (size_t at = 0; at < n; at += TAB_TILE) {
+        size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
+        tab_dense_read(m->dense, enc, d, row + at, b, tile);
+        for (size_t i = 0; i < b; i++) {
+            z[(at + i) * (m->width + 1)] = 1;
+            memcpy(z + (at + i) * (m->width + 1) + 1, tile + i * m->width, m->width * sizeof *z);
+        }
+    }
+}
+
+static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n,
+                    size_t step, float *z, float *tile, float *out)
+{
+    if (step == 0) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(out + i * m->k, m->prior, m->k * sizeof *out);
+        return;
+    }
+    read_rows(m, enc, q, row, n, z, tile);
+    tab_apply(z, n, m->width + 1, m->w + (step - 1) * (m->width + 1) * m->k, m->k, out);
+}
+
+static double loss_of(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
+{
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!p->classification) {
+            double d = (double)(f[i] - p->y[row[i]]);
+            loss += d * d;
+        } else if (k == 1) {
+            double z = (double)(p->label[row[i]] == 1 ? f[i] : -f[i]);
+            loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
+        } else {
+            double top = (double)f[i * k], sum = 0;
+            for (size_t j = 1; j < k; j++)
+                top = fmax(top, (double)f[i * k + j]);
+            for (size_t j = 0; j < k; j++)
+                sum += exp((double)f[i * k + j] - top);
+            loss += log(sum) + top - (double)f[i * k + p->label[row[i]]];
+        }
+    }
+    return loss;
+}
+
+static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    linear *m = tab_arena_new_of(t->arena, linear, 1);
+    if (m == NULL || t->n < 2)
+        return NULL;
+    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_SPLINE, WIDEST);
+    if (m->dense == NULL)
+        return NULL;
+    m->width = m->dense->width;
+    m->classification = p->classification;
+    m->outputs = p->outputs;
+    m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
+    m->step = PATH;
+    size_t width = m->width + 1;
+    m->w = tab_arena_new_of(t->arena, float, PATH * width * m->k);
+    m->prior = tab_arena_new_of(t->arena, float, m->k);
+    float *z = malloc(t->n * width * sizeof *z), *y = malloc(t->n * sizeof *y);
+    float *tile = malloc(TAB_TILE * width * sizeof *tile);
+    uint32_t *label = malloc(t->n * sizeof *label);
+    size_t held_room = t->held_n + 1;
+    float *zh = malloc(held_room * width * sizeof *zh), *out = malloc(held_room * m->k * sizeof *out);
+    bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL && label != NULL &&
+              zh != NULL && out != NULL;
+    if (ok) {
+        double sum = 0;
+        for (size_t i = 0; i < t->n; i++) {
+            if (p->classification) {
+                label[i] = p->label[t->context[i]];
+                if (m->k > 1)
+                    m->prior[label[i]] += 1;
+                sum += label[i] == 1;
+            } else {
+                y[i] = p->y[t->context[i]];
+                sum += (double)y[i];
+            }
+        }
+        if (!p->classification)
+            m->prior[0] = (float)(sum / (double)t->n);
+        else if (m->k == 1)
+            m->prior[0] = (float)log((sum + 0.5) / ((double)t->n - sum + 0.5));
+        else
+            for (size_t j = 0; j < m->k; j++)
+                m->prior[j] = logf((m->prior[j] + 0.5f) / ((float)t->n + 0.5f * (float)m->k));
+        read_rows(m, p->enc, p->data, t->context, t->n, z, tile);
+        tab_system s = { .z = z, .n = t->n, .m = width, .k = m->k, .y = p->classification ? NULL : y,
+                         .label = p->classification ? label : NULL, .lambda = LAMBDA, .path = PATH,
+                         .cancel = t->cancel };
+        ok = tab_solve(&s, m->w);
+    }
+    for (size_t step = 0; ok && curve != NULL && step <= PATH; step++) {
+        margins(m, p->enc, p->data, t->held, t->held_n, step, zh, tile, out);
+        curve[step] = loss_of(p, t->held, t->held_n, m->k, out);
+    }
+    free(z), free(y), free(tile), free(label), free(zh), free(out);
+    return ok ? m : NULL;
+}
+
+static void linear_stop(void *model, size_t step)
+{
+    ((linear *)model)->step = step;
+}
+
+static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
+{
+    const linear *m = model;
+    size_t width = m->width + 1;
+    float *z = malloc(TAB_TILE * width * sizeof *z), *tile = malloc(TAB_TILE * width * sizeof *tile);
+    float one[TAB_TILE];
+    for (size_t at = 0; at < n; at += TAB_TILE) {
+        size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
+        if (z == NULL || tile == NULL) {
+            memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
+            continue;
+        }
+        bool two = m->classification && m->outputs == 2;
+        margins(m, enc, q, row + at, b, m->step, z, tile, two ? one : out + at * m->outputs);
+        for (size_t i = 0; two && i < b; i++) {
+            out[(at + i) * 2] = 0;
+            out[(at + i) * 2 + 1] = one[i];
+        }
+    }
+    free(z);
+    free(tile);
+}
+
+static double linear_work(const tab_problem *p, size_t n)
+{
+    double width = p->enc->n * 8.0 < WIDEST ? (double)p->enc->n * 8.0 : WIDEST;
+    double k = p->classification && p->outputs > 2 ? (double)p->outputs : 1;
+    return (double)n * width * (width + 60 * k);
+}
+
+const tab_learner tab_learn_linear = { .name = "linear", .configs = 1, .cap = 50000, .work = linear_work,
+                                       .fit = linear_fit, .steps = PATH, .stop = linear_stop,
+                                       .predict = linear_predict };

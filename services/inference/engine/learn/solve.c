@@ -1,0 +1,249 @@
+/* Least squares: the normal equations (Z'Z + lambda I) w = Z'y by Cholesky.
+ *
+ * Logistic: with P the probabilities and Y the labels, the gradient is Z'(P - Y) + lambda W. The Hessian of
+ * the summed loss is bounded by B = c Z'Z + lambda I with c = 1/4 for one margin and 1/2 for a softmax
+ * (Boehning, Annals of the Institute of Statistical Mathematics 1992), whatever W. B is factored once a
+ * lambda and serves limited-memory BFGS as its first inverse Hessian (Nocedal & Wright, chapter 7), which
+ * learns what the bound leaves: about ten steps, each two products with Z. */
+#include "services/inference/engine/learn/solve.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+
+enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30 };
+
+void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
+{
+    for (size_t at = 0; at < n; at += GRAM_ROWS) {
+        int rows = (int)(n - at < GRAM_ROWS ? n - at : GRAM_ROWS);
+        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, (int)m, rows, 1, z + at * m, (int)m, 0, scratch,
+                    (int)m);
+        for (size_t i = 0; i < m; i++)
+            for (size_t j = 0; j <= i; j++)
+                a[i * m + j] += (double)scratch[i * m + j];
+    }
+}
+
+bool tab_cholesky(double *a, size_t m)
+{
+    int n = (int)m, info = 0;
+    dpotrf_("U", &n, a, &n, &info); /* LAPACK's upper, column-major, is our lower, row-major */
+    return info == 0;
+}
+
+void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out)
+{
+    size_t whole = n / TAB_TILE * TAB_TILE, rest = n - whole;
+    for (size_t at = 0; at < whole; at += TAB_TILE)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, TAB_TILE, (int)k, (int)m, 1, z + at * m,
+                    (int)m, w, (int)k, 0, out + at * k, (int)k);
+    if (rest == 0)
+        return;
+    float *padded = calloc(TAB_TILE * (m + k), sizeof *padded);
+    if (padded == NULL) {
+        memset(out + whole * k, 0, rest * k * sizeof *out);
+        return;
+    }
+    memcpy(padded, z + whole * m, rest * m * sizeof *z);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, TAB_TILE, (int)k, (int)m, 1, padded, (int)m, w,
+                (int)k, 0, padded + TAB_TILE * m, (int)k);
+    memcpy(out + whole * k, padded + TAB_TILE * m, rest * k * sizeof *out);
+    free(padded);
+}
+
+/* x (m, k) <- (L L')^-1 x */
+static void precondition(const double *l, size_t m, size_t k, double *x)
+{
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)k, 1, l,
+                (int)m, x, (int)k);
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)k, 1, l, (int)m,
+                x, (int)k);
+}
+
+/* Factors c * gram + lambda I (less at the intercept) into l. */
+static bool factor(const double *gram, size_t m, double c, double lambda, double *l)
+{
+    double trace = 0;
+    for (size_t i = 0; i < m; i++)
+        trace += gram[i * m + i];
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j <= i; j++)
+            l[i * m + j] = c * gram[i * m + j];
+        l[i * m + i] += (i == 0 ? 1e-6 * lambda : lambda) + 1e-9 * c * trace / (double)m + 1e-12;
+    }
+    return tab_cholesky(l, m);
+}
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+typedef struct {
+    const tab_system *s;
+    float *wf;    /* (m, k) */
+    float *score; /* (n, k): margins, then probabilities less labels */
+    float *gf;    /* (m, k) */
+} evaluator;
+
+/* Summed loss + penalty at w; its gradient into g. */
+static double evaluate(evaluator *e, const double *w, double lambda, double *g)
+{
+    const tab_system *s = e->s;
+    size_t size = s->m * s->k, k = s->k;
+    for (size_t i = 0; i < size; i++)
+        e->wf[i] = (float)w[i];
+    if (k == 1)
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)s->n, (int)s->m, 1, s->z, (int)s->m, e->wf, 1, 0,
+                    e->score, 1);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)s->n, (int)k, (int)s->m, 1, s->z,
+                    (int)s->m, e->wf, (int)k, 0, e->score, (int)k);
+    double loss = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        float *f = e->score + i * k;
+        if (k == 1) {
+            double z = (double)f[0], q = 1 / (1 + exp(-z));
+            double own = s->label[i] == 1 ? z : -z;
+            loss += own > 0 ? log1p(exp(-own)) : log1p(exp(own)) - own;
+            f[0] = (float)(q - (s->label[i] == 1));
+            continue;
+        }
+        float top = f[0];
+        for (size_t j = 1; j < k; j++)
+            top = f[j] > top ? f[j] : top;
+        double sum = 0, own = (double)(f[s->label[i]] - top);
+        for (size_t j = 0; j < k; j++)
+            sum += (double)(f[j] = expf(f[j] - top));
+        loss += log(sum) - own;
+        for (size_t j = 0; j < k; j++)
+            f[j] /= (float)sum;
+        f[s->label[i]] -= 1;
+    }
+    if (k == 1)
+        cblas_sgemv(CblasRowMajor, CblasTrans, (int)s->n, (int)s->m, 1, s->z, (int)s->m, e->score, 1, 0,
+                    e->gf, 1);
+    else
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)s->m, (int)k, (int)s->n, 1, s->z,
+                    (int)s->m, e->score, (int)k, 0, e->gf, (int)k);
+    for (size_t i = 0; i < size; i++) {
+        double l = i < k ? 1e-6 * lambda : lambda;
+        loss += 0.5 * l * w[i] * w[i];
+        g[i] = (double)e->gf[i] + l * w[i];
+    }
+    return loss;
+}
+
+/* Minimises from w in place. h: 2 * MEMORY vectors and 4 more, of m * k. */
+static void minimise(evaluator *e, const double *l, double lambda, double *w, double *room)
+{
+    size_t m = e->s->m, k = e->s->k, size = m * k;
+    double *g = room, *direction = g + size, *next = direction + size, *next_g = next + size;
+    double *ds = next_g + size, *dg = ds + MEMORY * size;
+    double rho[MEMORY], alpha[MEMORY];
+    size_t held = 0, first = 0;
+    double loss = evaluate(e, w, lambda, g);
+    for (int step = 0; step < STEPS; step++) {
+        if (e->s->cancel != NULL && atomic_load_explicit(e->s->cancel, memory_order_relaxed))
+            return;
+        memcpy(direction, g, size * sizeof *g);
+        for (size_t i = held; i-- > 0;) {
+            size_t at = (first + i) % MEMORY;
+            alpha[at] = rho[at] * dot(ds + at * size, direction, size);
+            cblas_daxpy((int)size, -alpha[at], dg + at * size, 1, direction, 1);
+        }
+        precondition(l, m, k, direction);
+        for (size_t i = 0; i < held; i++) {
+            size_t at = (first + i) % MEMORY;
+            double beta = rho[at] * dot(dg + at * size, direction, size);
+            cblas_daxpy((int)size, alpha[at] - beta, ds + at * size, 1, direction, 1);
+        }
+        double slope = dot(g, direction, size), length = 1, got = loss;
+        if (!(slope > 1e-7 * (1 + fabs(loss))))
+            return;
+        for (int halving = 0; halving < 8; halving++, length /= 2) {
+            for (size_t i = 0; i < size; i++)
+                next[i] = w[i] - length * direction[i];
+            got = evaluate(e, next, lambda, next_g);
+            if (got <= loss - 1e-4 * length * slope)
+                break;
+        }
+        if (!(got < loss))
+            return;
+        size_t at = (first + held) % MEMORY;
+        if (held == MEMORY)
+            at = first, first = (first + 1) % MEMORY;
+        else
+            held++;
+        for (size_t i = 0; i < size; i++) {
+            ds[at * size + i] = next[i] - w[i];
+            dg[at * size + i] = next_g[i] - g[i];
+        }
+        double curve = dot(ds + at * size, dg + at * size, size);
+        if (curve > 1e-12)
+            rho[at] = 1 / curve;
+        else
+            held--; /* forget it: the newest stands last */
+        bool done = loss - got < 1e-5 * (fabs(got) + 1e-3);
+        loss = got;
+        memcpy(w, next, size * sizeof *w);
+        memcpy(g, next_g, size * sizeof *g);
+        if (done)
+            return;
+    }
+}
+
+bool tab_solve(const tab_system *s, float *w)
+{
+    size_t m = s->m, k = s->k, size = m * k;
+    double *gram = calloc(m * m, sizeof *gram), *l = malloc(m * m * sizeof *l);
+    float *scratch = malloc(m * m * sizeof *scratch);
+    double *x = calloc(size, sizeof *x), *room = NULL;
+    float *score = NULL, *wf = NULL, *gf = NULL;
+    bool ok = gram != NULL && l != NULL && scratch != NULL && x != NULL;
+    if (ok)
+        tab_gram(s->z, s->n, m, gram, scratch);
+    if (ok && s->y != NULL) {
+        double *zy = calloc(m, sizeof *zy);
+        ok = zy != NULL;
+        for (size_t i = 0; ok && i < s->n; i++)
+            for (size_t j = 0; j < m; j++)
+                zy[j] += (double)s->z[i * m + j] * (double)s->y[i];
+        for (size_t p = 0; ok && p < s->path; p++) {
+            ok = factor(gram, m, 1, s->lambda[p], l);
+            if (!ok)
+                break;
+            memcpy(x, zy, m * sizeof *x);
+            precondition(l, m, 1, x);
+            for (size_t j = 0; j < m; j++)
+                w[p * m + j] = (float)x[j];
+        }
+        free(zy);
+    } else if (ok) {
+        room = malloc((4 + 2 * MEMORY) * size * sizeof *room);
+        score = malloc(s->n * k * sizeof *score);
+        wf = malloc(size * sizeof *wf);
+        gf = malloc(size * sizeof *gf);
+        ok = room != NULL && score != NULL && wf != NULL && gf != NULL;
+        evaluator e = { s, wf, score, gf };
+        for (size_t p = 0; ok && p < s->path; p++) {
+            ok = factor(gram, m, k == 1 ? 0.25 : 0.5, s->lambda[p], l);
+            if (!ok)
+                break;
+            minimise(&e, l, s->lambda[p], x, room);
+            for (size_t i = 0; i < size; i++)
+                w[p * size + i] = (float)x[i];
+        }
+    }
+    for (size_t i = 0; ok && i < s->path * size; i++)
+        ok = isfinite(w[i]);
+    free(gram), free(l), free(scratch), free(x), free(room), free(score), free(wf), free(gf);
+    return ok;
+}

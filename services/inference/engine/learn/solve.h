@@ -1,0 +1,35 @@
+/* Penalised least squares and logistic regression on a dense matrix: what the spline learner and the kernel
+ * learner share. Column 0 of z is constant 1 and is not penalised. One thread; OpenBLAS runs on one. */
+#ifndef TAB_SOLVE_H
+#define TAB_SOLVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const float *z; /* (n, m) row-major */
+    size_t n, m;
+    size_t k;              /* columns of w: 1, or a class each beyond two */
+    const float *y;        /* (n) regression, or NULL */
+    const uint32_t *label; /* (n) classification, or NULL: 0/1 when k is 1 */
+    const double *lambda;  /* (path) falling; the penalty is lambda/2 |w|^2 on the summed loss */
+    size_t path;
+    const atomic_bool *cancel;
+} tab_system;
+
+/* w (path, m, k): the solution at each lambda, each warm-started from the one before. False: out of memory,
+ * cancelled, or the system has no solution in numbers. */
+bool tab_solve(const tab_system *s, float *w);
+
+/* out (n, k) = z (n, m) w (m, k), in tiles of TAB_TILE rows of one shape, so that a row's result does not
+ * depend on the rows beside it. */
+enum { TAB_TILE = 48 };
+void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out);
+
+/* a (m, m) += z'z, the lower triangle in double. scratch (m, m) floats. */
+void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch);
+/* Lower Cholesky factor in place, row-major lower triangle; false when a is not positive definite. */
+bool tab_cholesky(double *a, size_t m);
+#endif

@@ -1,0 +1,641 @@
+/* See stack.h. Calibration and weights, with p_l the calibrated out-of-fold probabilities of learner l:
+ *
+ *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
+ *   weights       w maximises sum over rows of log sum over l of w_l p_l[y],   w >= 0, sum w = 1
+ *
+ * The second is the likelihood of a mixture with known components: expectation-maximisation climbs it, and
+ * pseudo-counts pull w towards equality while rows are few. The class shares stand among the components, so
+ * that a target which nothing explains is answered by its shares. For regression the weights minimise the
+ * squared error plus a ridge towards equality, on the simplex, by exact moves between pairs
+ * (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996; convex: van der Laan 2007). */
+#include "services/inference/engine/learn/stack.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+
+enum { BLOCK = 2048, CALIBRATE_ROWS = 50000, NO_FOLD = 255 };
+static const size_t MODEL_LIMIT = (size_t)8 << 30;
+
+typedef struct {
+    const tab_engine *e;
+    const tab_problem *p;
+    tab_stack *s;
+    uint32_t *all; /* rows with a target, ascending */
+    size_t n;
+} pass;
+
+typedef struct {
+    pass *pass;
+    const tab_learner *learner;
+    size_t fold, config;
+    const float *importance;
+    double *curve; /* (steps + 1) or NULL */
+    tab_arena *arena;
+    void *model;
+    double loss;
+    bool measure; /* loss is wanted: the fit is a trial of a configuration */
+    bool failed;  /* memory */
+} fit_task;
+
+/* ---- losses ------------------------------------------------------------------------------------------- */
+
+static void log_softmax(float *z, size_t k, double t)
+{
+    double top = (double)z[0] * t, sum = 0;
+    for (size_t j = 1; j < k; j++)
+        top = fmax(top, (double)z[j] * t);
+    for (size_t j = 0; j < k; j++)
+        sum += exp((double)z[j] * t - top);
+    double norm = top + log(sum);
+    for (size_t j = 0; j < k; j++)
+        z[j] = (float)((double)z[j] * t - norm);
+}
+
+static double tempered_loss(const pass *c, const uint32_t *row, size_t n, const float *z, double t)
+{
+    size_t k = c->p->outputs;
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *f = z + (size_t)row[i] * k;
+        double top = (double)f[0] * t, sum = 0;
+        for (size_t j = 1; j < k; j++)
+            top = fmax(top, (double)f[j] * t);
+        for (size_t j = 0; j < k; j++)
+            sum += exp((double)f[j] * t - top);
+        loss += top + log(sum) - (double)f[c->p->label[row[i]]] * t;
+    }
+    return loss;
+}
+
+/* The temperature in [0.2, 4] with the least loss, plus a weak pull to 1: the loss is convex in it. */
+static double best_temperature(const pass *c, const uint32_t *row, size_t n, const float *z)
+{
+    const double golden = 0.6180339887498949;
+    double lo = log(0.2), hi = log(4), a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    double fa = tempered_loss(c, row, n, z, exp(a)) + a * a, fb = tempered_loss(c, row, n, z, exp(b)) + b * b;
+    for (int i = 0; i < 18; i++) {
+        if (fa <= fb) {
+            hi = b, b = a, fb = fa, a = hi - golden * (hi - lo);
+            fa = tempered_loss(c, row, n, z, exp(a)) + a * a;
+        } else {
+            lo = a, a = b, fa = fb, b = lo + golden * (hi - lo);
+            fb = tempered_loss(c, row, n, z, exp(b)) + b * b;
+        }
+    }
+    return exp((lo + hi) / 2);
+}
+
+/* ---- folds -------------------------------------------------------------------------------------------- */
+
+static size_t folds_for(size_t n)
+{
+    if (n < 2)
+        return 0;
+    size_t k = n < 500 ? 10 : n < 2000 ? 8 : n < 200000 ? 5 : 3;
+    return k < n ? k : n;
+}
+
+/* Rows stand sorted by hash: a run of equal hashes is one group. Groups go round the folds, by class. */
+static bool assign_folds(pass *c)
+{
+    const tab_problem *p = c->p;
+    tab_stack *s = c->s;
+    size_t classes = p->classification ? p->outputs : 1;
+    size_t *next = calloc(classes, sizeof *next);
+    if (next == NULL)
+        return false;
+    memset(s->fold, NO_FOLD, p->data->rows);
+    for (size_t i = 0; i < c->n;) {
+        size_t j = i;
+        while (j < c->n && p->data->hash[c->all[j]] == p->data->hash[c->all[i]])
+            j++;
+        size_t class = p->classification ? p->label[c->all[i]] : 0;
+        uint8_t fold = s->folds > 0 ? (uint8_t)((next[class]++ + class * 3) % s->folds) : NO_FOLD;
+        for (; i < j; i++)
+            s->fold[c->all[i]] = fold;
+    }
+    free(next);
+    return true;
+}
+
+/* The context and the held rows of a fold; the context is sampled by hash down to the learner's cap. */
+static size_t rows_of(const pass *c, size_t fold, bool in, size_t cap, uint32_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if ((c->s->fold[c->all[i]] == fold) == in)
+            out[n++] = c->all[i];
+    if (cap == 0 || n <= cap)
+        return n;
+    double share = (double)cap / (double)n;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (tab_unit(tab_mix2(c->p->data->hash[out[i]], c->p->seed + 77)) < share)
+            out[kept++] = out[i];
+    return kept;
+}
+
+/* ---- fitting ------------------------------------------------------------------------------------------ */
+
+static void run_fit(void *ctx, size_t i)
+{
+    fit_task *t = (fit_task *)ctx + i;
+    pass *c = t->pass;
+    if (tab_engine_cancelled(c->e))
+        return;
+    t->arena = tab_arena_new(MODEL_LIMIT);
+    uint32_t *context = malloc((c->n + 1) * sizeof *context), *held = malloc((c->n + 1) * sizeof *held);
+    if (t->arena == NULL || context == NULL || held == NULL) {
+        t->failed = true;
+        free(context), free(held);
+        return;
+    }
+    tab_fit_task task = { .context = context, .held = held, .config = t->config, .importance = t->importance,
+                          .cancel = c->e->cancel, .arena = t->arena };
+    task.n = rows_of(c, t->fold, false, t->learner->cap, context);
+    task.held_n = rows_of(c, t->fold, true, 0, held);
+    t->model = t->learner->fit(c->p, &task, t->curve);
+    t->failed = t->model == NULL && tab_arena_full(t->arena);
+    if (t->model != NULL && t->measure) {
+        size_t k = c->p->outputs;
+        t->loss = INFINITY;
+        if (t->curve != NULL) {
+            for (size_t s = 0; s <= t->learner->steps; s++)
+                t->loss = fmin(t->loss, t->curve[s]);
+        } else {
+            float *out = malloc((task.held_n * k + 1) * sizeof *out);
+            if (out != NULL) {
+                t->learner->predict(t->model, c->p->enc, c->p->data, held, task.held_n, out);
+                double loss = 0;
+                for (size_t r = 0; r < task.held_n; r++) {
+                    if (c->p->classification) {
+                        log_softmax(out + r * k, k, 1);
+                        loss -= (double)out[r * k + c->p->label[held[r]]];
+                    } else {
+                        double d = (double)(out[r] - c->p->y[held[r]]);
+                        loss += d * d;
+                    }
+                }
+                t->loss = loss;
+            }
+            free(out);
+        }
+    }
+    free(context);
+    free(held);
+}
+
+/* Fits `count` tasks and hands their arenas to the stack's. False: memory or cancelled. */
+static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
+{
+    tab_engine_for(c->e, count, run_fit, t);
+    bool ok = !tab_engine_cancelled(c->e);
+    for (size_t i = 0; i < count; i++) {
+        if (t[i].failed)
+            ok = false;
+        if (t[i].arena != NULL && !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
+            tab_arena_free(t[i].arena);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+/* Every fold takes the step at which the folds' losses together are least. */
+static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t, size_t folds)
+{
+    double best = INFINITY;
+    size_t at = 0;
+    for (size_t s = 0; s <= l->steps; s++) {
+        double sum = 0;
+        for (size_t f = 0; f < folds; f++) {
+            size_t own = s; /* a fold that stopped earlier stays where it stopped */
+            while (own > 0 && !isfinite(t[f].curve[own]))
+                own--;
+            sum += t[f].curve[own];
+        }
+        if (sum < best)
+            best = sum, at = s;
+    }
+    for (size_t f = 0; f < folds; f++)
+        l->stop(m->model[f], at);
+}
+
+static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
+{
+    tab_stack *s = c->s;
+    size_t folds = s->folds, count = 0, tasks = 0;
+    const tab_learner *use[TAB_LEARNERS];
+    double work = 0;
+    for (size_t l = 0; l < r->n; l++) {
+        const tab_learner *g = r->learner[l];
+        size_t n = g->cap > 0 && c->n > g->cap ? g->cap : c->n;
+        double own = g->work(c->p, n) * (double)(folds + g->configs - 1);
+        if (own > 0 && work + own <= r->work) {
+            work += own;
+            use[count++] = g;
+        } else {
+            s->skipped[s->skips++] = tab_arena_printf(a, "%s: %s", g->name, own > 0 ? "budget" : "not apt");
+        }
+    }
+    size_t trials = 0;
+    for (size_t l = 0; l < count; l++)
+        trials += use[l]->configs;
+    fit_task *t = tab_arena_new_of(a, fit_task, count * folds + trials + 1);
+    if (t == NULL)
+        return false;
+    for (size_t l = 0; l < count; l++)
+        for (size_t f = 0; f < folds; f++) {
+            t[l * folds + f] = (fit_task){ .pass = c, .learner = use[l], .fold = f };
+            if (use[l]->steps > 0)
+                t[l * folds + f].curve = tab_arena_new_of(a, double, use[l]->steps + 1);
+        }
+    tasks = count * folds;
+    if (tab_arena_full(a))
+        return false;
+
+    /* First what others take their column weights from; then trials of configurations on fold 0; the rest. */
+    size_t lead = count > 0 && use[0]->importance != NULL ? folds : 0;
+    if (!run_all(c, a, t, lead))
+        return false;
+    tab_engine_progress(c->e, "learn", 0.3);
+    for (size_t l = 0; l < count; l++)
+        for (size_t f = 0; f < folds; f++)
+            if (lead > 0 && t[f].model != NULL)
+                t[l * folds + f].importance = use[0]->importance(t[f].model);
+    size_t trial = tasks;
+    for (size_t l = lead > 0; l < count; l++)
+        for (size_t k = 0; k < use[l]->configs && use[l]->configs > 1; k++) {
+            fit_task *q = &t[trial++];
+            *q = t[l * folds];
+            q->config = k;
+            q->measure = true;
+            if (use[l]->steps > 0)
+                q->curve = tab_arena_new_of(a, double, use[l]->steps + 1);
+        }
+    if (tab_arena_full(a) || !run_all(c, a, t + tasks, trial - tasks))
+        return false;
+    for (size_t q = tasks; q < trial; q++) /* the best trial of a learner names its configuration */
+        for (size_t l = 0; l < count; l++)
+            if (t[q].learner == use[l]) {
+                fit_task *own = &t[l * folds];
+                if (t[q].model != NULL && (own->model == NULL || t[q].loss < own->loss)) {
+                    for (size_t f = 0; f < folds; f++)
+                        own[f].config = t[q].config;
+                    own->model = t[q].model;
+                    own->loss = t[q].loss;
+                    own->curve = t[q].curve;
+                }
+            }
+    fit_task *todo = tab_arena_new_of(a, fit_task, tasks + 1);
+    size_t *where = tab_arena_new_of(a, size_t, tasks + 1), left = 0;
+    if (tab_arena_full(a))
+        return false;
+    for (size_t i = lead; i < tasks; i++)
+        if (t[i].model == NULL)
+            where[left] = i, todo[left++] = t[i];
+    if (!run_all(c, a, todo, left))
+        return false;
+    for (size_t i = 0; i < left; i++)
+        t[where[i]].model = todo[i].model;
+    tab_engine_progress(c->e, "learn", 0.8);
+
+    for (size_t l = 0; l < count; l++) {
+        tab_member *m = &s->member[s->members];
+        *m = (tab_member){ .learner = use[l], .config = t[l * folds].config, .temperature = 1 };
+        bool whole = folds > 0;
+        for (size_t f = 0; f < folds; f++) {
+            m->model[f] = t[l * folds + f].model;
+            whole = whole && m->model[f] != NULL;
+        }
+        if (!whole) {
+            s->skipped[s->skips++] = tab_arena_printf(a, "%s: too few rows", use[l]->name);
+            continue;
+        }
+        if (use[l]->steps > 0)
+            stop_at_best(use[l], m, &t[l * folds], folds);
+        s->members++;
+    }
+    return !tab_arena_full(a);
+}
+
+/* ---- outputs of the members --------------------------------------------------------------------------- */
+
+/* One member's outputs for rows outside the folds: its fold models' averaged. */
+static bool member_average(const tab_stack *s, const tab_member *m, const tab_encoder *enc, const tab_data *q,
+                           const uint32_t *row, size_t n, float *out)
+{
+    size_t k = s->outputs;
+    float *one = malloc((n * k + 1) * sizeof *one);
+    if (one == NULL)
+        return false;
+    memset(out, 0, n * k * sizeof *out);
+    for (size_t f = 0; f < s->folds; f++) {
+        m->learner->predict(m->model[f], enc, q, row, n, one);
+        for (size_t i = 0; i < n; i++) {
+            if (s->classification)
+                log_softmax(one + i * k, k, 1);
+            for (size_t j = 0; j < k; j++)
+                out[i * k + j] += one[i * k + j];
+        }
+    }
+    for (size_t i = 0; i < n * k; i++)
+        out[i] /= (float)s->folds;
+    free(one);
+    return true;
+}
+
+typedef struct {
+    pass *c;
+    const tab_member *m;
+    float *out; /* (rows, outputs) */
+    atomic_bool failed;
+} output_job;
+
+static void output_block(void *ctx, size_t b)
+{
+    output_job *j = ctx;
+    const tab_stack *s = j->c->s;
+    const tab_problem *p = j->c->p;
+    size_t k = s->outputs, from = b * BLOCK, to = from + BLOCK < p->data->rows ? from + BLOCK : p->data->rows;
+    uint32_t row[BLOCK];
+    float *out = malloc(BLOCK * k * sizeof *out);
+    if (out == NULL) {
+        atomic_store(&j->failed, true);
+        return;
+    }
+    for (size_t f = 0; f <= s->folds; f++) {
+        uint8_t fold = f < s->folds ? (uint8_t)f : NO_FOLD;
+        size_t n = 0;
+        for (size_t i = from; i < to; i++)
+            if (s->fold[i] == fold)
+                row[n++] = (uint32_t)i;
+        if (n == 0)
+            continue;
+        if (fold == NO_FOLD) {
+            if (!member_average(s, j->m, p->enc, p->data, row, n, out))
+                atomic_store(&j->failed, true);
+        } else {
+            j->m->learner->predict(j->m->model[f], p->enc, p->data, row, n, out);
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (s->classification)
+                log_softmax(out + i * k, k, 1);
+            memcpy(j->out + (size_t)row[i] * k, out + i * k, k * sizeof *out);
+        }
+    }
+    free(out);
+}
+
+/* ---- weights ------------------------------------------------------------------------------------------ */
+
+static bool mixture_weights(pass *c, const uint32_t *row, size_t n, float *const *z)
+{
+    tab_stack *s = c->s;
+    size_t parts = s->members + 1, k = s->outputs;
+    double *p = malloc((n * parts + 1) * sizeof *p), w[TAB_LEARNERS + 1], sum[TAB_LEARNERS + 1];
+    if (p == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t label = c->p->label[row[i]];
+        for (size_t l = 0; l < s->members; l++)
+            p[i * parts + l] = exp((double)z[l][(size_t)row[i] * k + label]) + 1e-12;
+        p[i * parts + s->members] = exp((double)s->prior[label]) + 1e-12;
+    }
+    for (size_t l = 0; l < parts; l++)
+        w[l] = 1.0 / (double)parts;
+    double pull = 0.02 * (double)n + 2; /* shared by the learners; the prior gets none */
+    for (int round = 0; round < 300; round++) {
+        memset(sum, 0, sizeof sum);
+        for (size_t i = 0; i < n; i++) {
+            double mix = 0;
+            for (size_t l = 0; l < parts; l++)
+                mix += w[l] * p[i * parts + l];
+            for (size_t l = 0; l < parts; l++)
+                sum[l] += w[l] * p[i * parts + l] / mix;
+        }
+        double all = (double)n + (s->members > 0 ? pull : 0), moved = 0;
+        for (size_t l = 0; l < parts; l++) {
+            double next = (sum[l] + (l < s->members ? pull / (double)s->members : 0)) / all;
+            moved = fmax(moved, fabs(next - w[l]));
+            w[l] = next;
+        }
+        if (moved < 1e-5)
+            break;
+    }
+    for (size_t l = 0; l < s->members; l++)
+        s->member[l].weight = w[l];
+    s->prior_weight = w[s->members];
+    free(p);
+    return true;
+}
+
+static bool least_squares_weights(pass *c, const uint32_t *row, size_t n, float *const *z)
+{
+    tab_stack *s = c->s;
+    enum { MOST = TAB_LEARNERS + 1 };
+    size_t parts = s->members + 1;
+    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
+    for (size_t i = 0; i < n; i++) {
+        double f[MOST], y = (double)c->p->y[row[i]];
+        for (size_t l = 0; l < s->members; l++)
+            f[l] = (double)z[l][row[i]];
+        f[s->members] = (double)s->prior[0];
+        for (size_t l = 0; l < parts; l++) {
+            b[l] += f[l] * y;
+            for (size_t j = 0; j <= l; j++)
+                a[l][j] += f[l] * f[j];
+        }
+    }
+    double equal = s->members > 0 ? 1.0 / (double)s->members : 0, pull = 0.002 * (double)n + 0.1;
+    for (size_t l = 0; l < parts; l++) {
+        for (size_t j = l + 1; j < parts; j++)
+            a[l][j] = a[j][l];
+        w[l] = l < s->members ? equal : (s->members == 0);
+    }
+    for (size_t l = 0; l < s->members; l++) {
+        a[l][l] += pull;
+        b[l] += pull * equal;
+    }
+    for (int round = 0; round < 200; round++)
+        for (size_t i = 0; i < parts; i++)
+            for (size_t j = 0; j < i; j++) { /* the best shift d of weight from j to i */
+                double slope = b[i] - b[j], curve = a[i][i] + a[j][j] - 2 * a[i][j];
+                for (size_t l = 0; l < parts; l++)
+                    slope -= (a[i][l] - a[j][l]) * w[l];
+                double d = curve > 1e-12 ? slope / curve : 0;
+                d = d > w[j] ? w[j] : d < -w[i] ? -w[i] : d;
+                w[i] += d;
+                w[j] -= d;
+            }
+    for (size_t l = 0; l < s->members; l++)
+        s->member[l].weight = w[l];
+    s->prior_weight = w[s->members];
+    return true;
+}
+
+/* Members' calibrated outputs of one row to the stack's, before the last temperature. */
+static void combine(const tab_stack *s, const float *const *z, float *out)
+{
+    size_t k = s->outputs;
+    if (!s->classification) {
+        double v = s->prior_weight * (double)s->prior[0];
+        for (size_t l = 0; l < s->members; l++)
+            v += s->member[l].weight * (double)z[l][0];
+        out[0] = (float)v;
+        return;
+    }
+    for (size_t j = 0; j < k; j++) {
+        double p = s->prior_weight * exp((double)s->prior[j]);
+        for (size_t l = 0; l < s->members; l++)
+            p += s->member[l].weight * exp((double)z[l][j]);
+        out[j] = (float)log(p > 1e-30 ? p : 1e-30);
+    }
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------- */
+
+static void fit_prior(pass *c)
+{
+    const tab_problem *p = c->p;
+    double n = (double)c->n, k = (double)p->outputs;
+    if (p->classification) {
+        for (size_t i = 0; i < c->n; i++)
+            c->s->prior[p->label[c->all[i]]] += 1;
+        for (size_t j = 0; j < p->outputs; j++)
+            c->s->prior[j] = (float)log(((double)c->s->prior[j] + 0.5) / (n + 0.5 * k));
+    } else {
+        double sum = 0;
+        for (size_t i = 0; i < c->n; i++)
+            sum += (double)p->y[c->all[i]];
+        c->s->prior[0] = n > 0 ? (float)(sum / n) : 0;
+    }
+}
+
+static double mean_loss(const pass *c, const float *z, const float *constant)
+{
+    double loss = 0;
+    size_t k = c->p->outputs;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t row = c->all[i];
+        const float *f = constant != NULL ? constant : z + (size_t)row * k;
+        if (c->p->classification) {
+            loss -= (double)f[c->p->label[row]];
+        } else {
+            double d = (double)(f[0] - c->p->y[row]);
+            loss += d * d;
+        }
+    }
+    return c->n > 0 ? loss / (double)c->n : 0;
+}
+
+tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_recipe *r)
+{
+    size_t rows = p->data->rows, k = p->outputs;
+    tab_stack *s = tab_arena_new_of(a, tab_stack, 1);
+    uint32_t *all = tab_arena_new_of(a, uint32_t, rows + 1);
+    if (s == NULL || all == NULL)
+        return NULL;
+    pass c = { .e = e, .p = p, .s = s, .all = all };
+    for (size_t i = 0; i < rows; i++)
+        if (p->classification ? p->label[i] != TAB_NULL : !isnan(p->y[i]))
+            all[c.n++] = (uint32_t)i;
+    s->classification = p->classification;
+    s->outputs = k;
+    s->temperature = 1;
+    s->prior_weight = 1;
+    s->fold = tab_arena_new_of(a, uint8_t, rows + 1);
+    s->oof = tab_arena_new_of(a, float, rows * k + 1);
+    s->prior = tab_arena_new_of(a, float, k);
+    if (tab_arena_full(a))
+        return NULL;
+    fit_prior(&c);
+    size_t groups = 0; /* folds need distinct rows: copies stay together */
+    for (size_t i = 0; i < c.n; i++)
+        groups += i == 0 || p->data->hash[all[i]] != p->data->hash[all[i - 1]];
+    s->folds = r->folds > 0 && r->folds < folds_for(groups) ? r->folds : folds_for(groups);
+    if (!assign_folds(&c))
+        return NULL;
+    bool alone = p->classification && k < 2; /* one class: nothing to learn */
+    if (!alone && s->folds > 1 && p->enc->n > 0 && !fit_members(&c, a, r))
+        return NULL;
+
+    float **z = tab_arena_new_of(a, float *, s->members + 1);
+    if (z == NULL)
+        return NULL;
+    size_t step = c.n / CALIBRATE_ROWS + 1, sampled = 0;
+    uint32_t *some = tab_arena_new_of(a, uint32_t, c.n / step + 2);
+    if (some == NULL)
+        return NULL;
+    for (size_t i = 0; i < c.n; i += step) /* rows are in hash order: every step-th is a fair sample */
+        some[sampled++] = all[i];
+    bool ok = true;
+    for (size_t l = 0; ok && l < s->members; l++) {
+        tab_member *m = &s->member[l];
+        z[l] = malloc((rows * k + 1) * sizeof **z);
+        output_job j = { .c = &c, .m = m, .out = z[l] };
+        atomic_init(&j.failed, z[l] == NULL);
+        if (z[l] != NULL)
+            tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, output_block, &j);
+        ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
+        if (ok && s->classification) {
+            m->temperature = best_temperature(&c, some, sampled, z[l]);
+            for (size_t i = 0; i < rows; i++)
+                log_softmax(z[l] + i * k, k, m->temperature);
+        }
+        if (ok)
+            m->loss = mean_loss(&c, z[l], NULL);
+    }
+    if (ok && s->members > 0)
+        ok = s->classification ? mixture_weights(&c, some, sampled, z)
+                               : least_squares_weights(&c, some, sampled, z);
+    if (ok) {
+        const float *at[TAB_LEARNERS];
+        for (size_t i = 0; i < rows; i++) {
+            for (size_t l = 0; l < s->members; l++)
+                at[l] = z[l] + i * k;
+            combine(s, at, s->oof + i * k);
+        }
+        if (s->classification) {
+            if (s->members > 0)
+                s->temperature = best_temperature(&c, some, sampled, s->oof);
+            for (size_t i = 0; i < rows; i++)
+                log_softmax(s->oof + i * k, k, s->temperature);
+        }
+        s->loss = mean_loss(&c, s->oof, NULL);
+        s->prior_loss = mean_loss(&c, NULL, s->prior);
+    }
+    for (size_t l = 0; l < s->members; l++)
+        free(z[l]);
+    return ok && !tab_arena_full(a) ? s : NULL;
+}
+
+bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                       size_t n, float *out)
+{
+    size_t k = s->outputs;
+    float *z = malloc((s->members * n * k + 1) * sizeof *z);
+    bool ok = z != NULL;
+    for (size_t l = 0; ok && l < s->members; l++) {
+        float *own = z + l * n * k;
+        if (s->member[l].weight < 1e-6) {
+            memset(own, 0, n * k * sizeof *own);
+            continue;
+        }
+        ok = member_average(s, &s->member[l], enc, q, row, n, own);
+        for (size_t i = 0; ok && s->classification && i < n; i++)
+            log_softmax(own + i * k, k, s->member[l].temperature);
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        const float *at[TAB_LEARNERS];
+        for (size_t l = 0; l < s->members; l++)
+            at[l] = z + (l * n + i) * k;
+        combine(s, at, out + i * k);
+        if (s->classification)
+            log_softmax(out + i * k, k, s->temperature);
+    }
+    free(z);
+    return ok;
+}

@@ -1,0 +1,44 @@
+#include "services/inference/engine/message.h"
+
+static ProtobufCBinaryData bytes(tab_arena *a, const void *p, size_t n)
+{
+    tab_str s = tab_arena_copy(a, (tab_str){ p, n });
+    return (ProtobufCBinaryData){ .len = s.p == NULL ? 0 : s.n, .data = (uint8_t *)(uintptr_t)s.p };
+}
+
+Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows)
+{
+    Tabella__Column *m = tab_message(a, Tabella__Column, TABELLA__COLUMN__INIT);
+    if (m == NULL)
+        return NULL;
+    m->name = bytes(a, c->name.p, c->name.n);
+    m->coded = c->layout == TAB_CODED;
+    if (!m->coded) {
+        m->numbers = bytes(a, c->num, rows * sizeof *c->num);
+        return m;
+    }
+    m->codes = bytes(a, c->code, rows * sizeof *c->code);
+    m->level_text = bytes(a, c->text, c->levels > 0 ? c->end[c->levels - 1] : 0);
+    m->level_end = bytes(a, c->end, c->levels * sizeof *c->end);
+    m->level_kind = bytes(a, c->kind, c->levels);
+    return m;
+}
+
+Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t table, size_t col)
+{
+    Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (r == NULL)
+        return NULL;
+    tab_str name = tab_column_address(a, t, col);
+    char *text = tab_arena_alloc(a, t->id.n + name.n + 2, 1);
+    if (text == NULL)
+        return NULL;
+    memcpy(text, t->id.p, t->id.n);
+    text[t->id.n] = '.';
+    if (name.n > 0)
+        memcpy(text + t->id.n + 1, name.p, name.n);
+    r->table = table;
+    r->column = (uint32_t)col;
+    r->address = (ProtobufCBinaryData){ .len = t->id.n + 1 + name.n, .data = (uint8_t *)text };
+    return r;
+}

@@ -1,0 +1,428 @@
+/* See anomaly.h. Rows are read in the dense metric form (features/dense.c) less each column's mean; the
+ * isolation forest and the ellipse see the same coordinates. Distances to many rows are one matrix product:
+ * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample. */
+#include "services/inference/engine/predict/anomaly.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/solve.h"
+
+enum { DETECTORS = 3, REFERENCE = 6000, NEIGHBOUR = 10, SAMPLE = 256, HEIGHT = 8, WIDEST = 300, BLOCK = 240 };
+static const double EXPECTED_SHARE = 0.05;
+
+typedef struct {
+    int32_t column; /* -1: a leaf */
+    float cut;
+    uint32_t left, right;
+    float depth; /* leaf: depth plus what its rows would still need */
+} iso_node;
+
+struct tab_anomaly_parts {
+    tab_dense *dense;
+    size_t width, trees, references;
+    iso_node *node;
+    uint32_t *root;
+    float *reference; /* (width, references): columns are rows, for the product */
+    float *norm;      /* (references) */
+    double *inverse;  /* (width, width) of the covariance */
+    double *mean;     /* (width) */
+    size_t rows;
+    float *sorted[DETECTORS]; /* (rows) the fitted rows' scores, rising */
+};
+
+static int by_float(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- isolation ---------------------------------------------------------------------------------------- */
+
+/* Mean path length of an unsuccessful search in a binary search tree of n keys. */
+static double path(double n)
+{
+    return n < 2 ? 0 : n < 3 ? 1 : 2 * (log(n - 1) + 0.5772156649015329) - 2 * (n - 1) / n;
+}
+
+typedef struct {
+    tab_anomaly_parts *m;
+    const float *x; /* (rows, width) */
+    size_t nodes;
+    uint64_t seed;
+} grower;
+
+static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
+{
+    size_t width = g->m->width;
+    uint32_t at = (uint32_t)g->nodes++;
+    iso_node *node = &g->m->node[at];
+    *node = (iso_node){ .column = -1, .depth = (float)((double)depth + path((double)n)) };
+    if (n < 2 || depth >= HEIGHT)
+        return at;
+    for (int attempt = 0; attempt < 12; attempt++) {
+        uint64_t h = tab_mix2(g->seed, at * 16 + (uint64_t)attempt);
+        size_t c = (size_t)(h % width);
+        float lo = g->x[row[0] * width + c], hi = lo;
+        for (size_t i = 1; i < n; i++) {
+            float v = g->x[row[i] * width + c];
+            lo = fminf(lo, v), hi = fmaxf(hi, v);
+        }
+        if (!(hi > lo))
+            continue;
+        float cut = (float)((double)lo + ((double)hi - (double)lo) * tab_unit(tab_mix(h)));
+        size_t left = 0;
+        for (size_t i = 0; i < n; i++)
+            if (g->x[row[i] * width + c] <= cut) {
+                uint32_t swap = row[left];
+                row[left++] = row[i];
+                row[i] = swap;
+            }
+        if (left == 0 || left == n)
+            continue;
+        uint32_t l = grow(g, row, left, depth + 1), r = grow(g, row + left, n - left, depth + 1);
+        node->column = (int32_t)c;
+        node->cut = cut;
+        node->left = l;
+        node->right = r;
+        return at;
+    }
+    return at;
+}
+
+static float isolation(const tab_anomaly_parts *m, const float *x)
+{
+    double sum = 0;
+    for (size_t t = 0; t < m->trees; t++) {
+        uint32_t at = m->root[t];
+        while (m->node[at].column >= 0)
+            at = x[m->node[at].column] <= m->node[at].cut ? m->node[at].left : m->node[at].right;
+        sum += (double)m->node[at].depth;
+    }
+    return (float)(-sum / (double)m->trees);
+}
+
+/* ---- distance ----------------------------------------------------------------------------------------- */
+
+/* Rows of x (n <= BLOCK, width): root of the mean squared distance to the NEIGHBOUR nearest references; a
+ * reference at distance zero, once a row, is the row itself when `own`. */
+static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool own, float *out)
+{
+    size_t r = m->references;
+    float *dot = malloc((n * r + 1) * sizeof *dot);
+    if (dot == NULL)
+        return false;
+    tab_apply(x, n, m->width, m->reference, r, dot);
+    for (size_t i = 0; i < n; i++) {
+        float norm = 0, near[NEIGHBOUR + 1];
+        size_t held = 0, want = NEIGHBOUR + own;
+        for (size_t j = 0; j < m->width; j++)
+            norm += x[i * m->width + j] * x[i * m->width + j];
+        for (size_t k = 0; k < r; k++) {
+            float d = norm + m->norm[k] - 2 * dot[i * r + k];
+            if (held == want && d >= near[held - 1])
+                continue;
+            size_t at = held < want ? held++ : held - 1;
+            for (; at > 0 && near[at - 1] > d; at--)
+                near[at] = near[at - 1];
+            near[at] = d;
+        }
+        double sum = 0;
+        size_t used = 0;
+        for (size_t k = own; k < held; k++, used++)
+            sum += (double)sqrtf(near[k] > 0 ? near[k] : 0);
+        out[i] = used > 0 ? (float)(sum / (double)used) : 0;
+    }
+    free(dot);
+    return true;
+}
+
+/* ---- ellipse ------------------------------------------------------------------------------------------ */
+
+static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *part)
+{
+    size_t w = m->width;
+    double sum = 0;
+    for (size_t i = 0; i < w; i++) {
+        double d = (double)x[i] - m->mean[i], s = 0;
+        for (size_t j = 0; j < w; j++)
+            s += m->inverse[i * w + j] * ((double)x[j] - m->mean[j]);
+        if (part != NULL)
+            part[i] = d * s;
+        sum += d * s;
+    }
+    return sum;
+}
+
+/* Mean and inverse covariance of the rows with keep[] set; the diagonal is raised by a little, so that
+ * columns that depend on each other do not rule. */
+static bool fit_ellipse(tab_anomaly_parts *m, const float *x, size_t rows, const bool *keep)
+{
+    size_t w = m->width, n = 0;
+    double *cov = calloc(w * w, sizeof *cov), *column = calloc(w, sizeof *column);
+    bool ok = cov != NULL && column != NULL;
+    memset(m->mean, 0, w * sizeof *m->mean);
+    for (size_t r = 0; ok && r < rows; r++)
+        if (keep[r]) {
+            n++;
+            for (size_t i = 0; i < w; i++)
+                m->mean[i] += (double)x[r * w + i];
+        }
+    for (size_t i = 0; ok && i < w; i++)
+        m->mean[i] /= n > 0 ? (double)n : 1;
+    for (size_t r = 0; ok && r < rows; r++)
+        if (keep[r])
+            for (size_t i = 0; i < w; i++) {
+                double d = (double)x[r * w + i] - m->mean[i];
+                for (size_t j = 0; d != 0 && j <= i; j++)
+                    cov[i * w + j] += d * ((double)x[r * w + j] - m->mean[j]);
+            }
+    double trace = 0;
+    for (size_t i = 0; ok && i < w; i++)
+        trace += cov[i * w + i] / (double)(n + 1);
+    for (size_t i = 0; ok && i < w; i++) {
+        for (size_t j = 0; j < i; j++)
+            cov[i * w + j] /= (double)(n + 1);
+        cov[i * w + i] = cov[i * w + i] / (double)(n + 1) + 0.02 * trace / (double)w + 1e-6;
+    }
+    ok = ok && tab_cholesky(cov, w);
+    for (size_t c = 0; ok && c < w; c++) { /* the inverse, a column at a time */
+        memset(column, 0, w * sizeof *column);
+        column[c] = 1;
+        for (size_t i = c; i < w; i++) {
+            for (size_t j = c; j < i; j++)
+                column[i] -= cov[i * w + j] * column[j];
+            column[i] /= cov[i * w + i];
+        }
+        for (size_t i = w; i-- > 0;) {
+            for (size_t j = i + 1; j < w; j++)
+                column[i] -= cov[j * w + i] * column[j];
+            column[i] /= cov[i * w + i];
+        }
+        for (size_t i = 0; i < w; i++)
+            m->inverse[i * w + c] = column[i];
+    }
+    free(cov);
+    free(column);
+    return ok;
+}
+
+/* ---- the three together ------------------------------------------------------------------------------- */
+
+/* Share of fitted rows that score at least s, with half a row of doubt. */
+static double tail(const float *sorted, size_t n, float s)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (sorted[mid] < s)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return ((double)(n - lo) + 0.5) / ((double)n + 1);
+}
+
+static float together(const tab_anomaly_parts *m, const float *raw)
+{
+    double log_tail = 0;
+    for (size_t k = 0; k < DETECTORS; k++)
+        log_tail += log(tail(m->sorted[k], m->rows, raw[k]));
+    return (float)(1 - exp(log_tail / DETECTORS));
+}
+
+static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                      size_t n, bool own, float *raw)
+{
+    float *x = malloc((n * m->width + 1) * sizeof *x), far[BLOCK];
+    if (x == NULL)
+        return false;
+    tab_dense_read(m->dense, enc, q, row, n, x);
+    bool ok = distances(m, x, n, own, far);
+    for (size_t i = 0; ok && i < n; i++) {
+        raw[i * DETECTORS] = isolation(m, x + i * m->width);
+        raw[i * DETECTORS + 1] = far[i];
+        raw[i * DETECTORS + 2] = (float)mahalanobis(m, x + i * m->width, NULL);
+    }
+    free(x);
+    return ok;
+}
+
+typedef struct {
+    const tab_engine *e;
+    const tab_anomaly_parts *m;
+    const tab_encoder *enc;
+    const tab_data *d;
+    const bool *reference;
+    float *raw;
+    atomic_bool failed;
+} job;
+
+static void block(void *ctx, size_t b)
+{
+    job *j = ctx;
+    size_t from = b * BLOCK, n = j->d->rows - from < BLOCK ? j->d->rows - from : BLOCK;
+    if (tab_engine_cancelled(j->e))
+        return;
+    /* Rows that are references find themselves at distance 0; the others do not. */
+    for (int own = 0; own < 2; own++) {
+        uint32_t row[BLOCK];
+        float raw[BLOCK * DETECTORS];
+        size_t k = 0;
+        for (size_t i = 0; i < n; i++)
+            if (j->reference[from + i] == (own == 1))
+                row[k++] = (uint32_t)(from + i);
+        if (k > 0 && !raw_block(j->m, j->enc, j->d, row, k, own == 1, raw))
+            atomic_store(&j->failed, true);
+        for (size_t i = 0; i < k; i++)
+            memcpy(j->raw + (size_t)row[i] * DETECTORS, raw + i * DETECTORS, DETECTORS * sizeof *raw);
+    }
+}
+
+tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
+                             size_t trees, uint64_t seed)
+{
+    size_t rows = d->rows;
+    tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
+    tab_anomaly_parts *m = tab_arena_new_of(a, tab_anomaly_parts, 1);
+    if (an == NULL || m == NULL)
+        return NULL;
+    an->parts = m;
+    an->expected_share = EXPECTED_SHARE;
+    an->threshold = 1;
+    an->score = tab_arena_new_of(a, float, rows + 1);
+    m->rows = rows;
+    m->dense = tab_dense_new(a, enc, TAB_DENSE_METRIC, WIDEST);
+    if (m->dense == NULL || an->score == NULL)
+        return NULL;
+    m->width = m->dense->width;
+    if (rows < 2 || m->width == 0) { /* nothing to compare with: every row is ordinary */
+        for (size_t i = 0; i < rows; i++)
+            an->score[i] = 0.5f;
+        m->width = 0;
+        return an;
+    }
+    size_t w = m->width, sample = rows;
+    bool *reference = tab_arena_new_of(a, bool, rows + 1);
+    uint32_t *row = tab_arena_new_of(a, uint32_t, rows + 1);
+    if (reference == NULL || row == NULL)
+        return NULL;
+    double share = (double)REFERENCE / (double)rows;
+    sample = 0;
+    for (size_t i = 0; i < rows; i++) {
+        reference[i] = share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share;
+        if (reference[i])
+            row[sample++] = (uint32_t)i;
+    }
+    if (sample == 0)
+        reference[0] = true, row[sample++] = 0;
+    m->references = sample;
+    m->trees = trees;
+    m->reference = tab_arena_new_of(a, float, w * sample);
+    m->norm = tab_arena_new_of(a, float, sample);
+    m->inverse = tab_arena_new_of(a, double, w * w);
+    m->mean = tab_arena_new_of(a, double, w);
+    m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
+    m->root = tab_arena_new_of(a, uint32_t, trees);
+    for (size_t k = 0; k < DETECTORS; k++)
+        m->sorted[k] = tab_arena_new_of(a, float, rows);
+    float *x = malloc(sample * w * sizeof *x), *raw = malloc(rows * DETECTORS * sizeof *raw);
+    bool *keep = malloc(sample * sizeof *keep);
+    float *distance = malloc(sample * sizeof *distance), *order = malloc(sample * sizeof *order);
+    bool ok = !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL && order != NULL;
+    if (ok) {
+        tab_dense_read(m->dense, enc, d, row, sample, x);
+        for (size_t i = 0; i < sample; i++) {
+            keep[i] = true;
+            for (size_t j = 0; j < w; j++) {
+                m->reference[j * sample + i] = x[i * w + j];
+                m->norm[i] += x[i * w + j] * x[i * w + j];
+            }
+        }
+        grower g = { .m = m, .x = x };
+        for (size_t t = 0; t < trees; t++) {
+            uint32_t pick[SAMPLE];
+            size_t n = sample < SAMPLE ? sample : SAMPLE;
+            for (size_t i = 0; i < n; i++) /* one of every n-th part of the rows, which stand by hash */
+                pick[i] = (uint32_t)((double)sample * ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
+            g.seed = tab_mix2(seed, t);
+            m->root[t] = grow(&g, pick, n, 0);
+        }
+        ok = fit_ellipse(m, x, sample, keep);
+        for (int round = 0; ok && round < 2; round++) { /* again without the farthest tenth */
+            for (size_t i = 0; i < sample; i++)
+                order[i] = distance[i] = (float)mahalanobis(m, x + i * w, NULL);
+            qsort(order, sample, sizeof *order, by_float);
+            float cut = order[sample - 1 - sample / 10];
+            for (size_t i = 0; i < sample; i++)
+                keep[i] = distance[i] <= cut;
+            ok = fit_ellipse(m, x, sample, keep);
+        }
+    }
+    if (ok) {
+        job j = { .e = e, .m = m, .enc = enc, .d = d, .reference = reference, .raw = raw };
+        atomic_init(&j.failed, false);
+        tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, block, &j);
+        ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
+    }
+    if (ok) {
+        for (size_t k = 0; k < DETECTORS; k++) {
+            for (size_t i = 0; i < rows; i++)
+                m->sorted[k][i] = raw[i * DETECTORS + k];
+            qsort(m->sorted[k], rows, sizeof(float), by_float);
+        }
+        float *score = malloc(rows * sizeof *score);
+        ok = score != NULL;
+        for (size_t i = 0; ok && i < rows; i++)
+            score[i] = an->score[i] = together(m, raw + i * DETECTORS);
+        if (ok) {
+            qsort(score, rows, sizeof *score, by_float);
+            size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows);
+            an->threshold = (double)score[at < rows ? at : rows - 1];
+        }
+        free(score);
+    }
+    free(x), free(raw), free(keep), free(distance), free(order);
+    return ok ? an : NULL;
+}
+
+bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
+{
+    if (m->parts->width == 0) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = 0.5f;
+        return true;
+    }
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t b = n - at < BLOCK ? n - at : BLOCK;
+        float raw[BLOCK * DETECTORS];
+        if (!raw_block(m->parts, enc, q, row + at, b, false, raw))
+            return false;
+        for (size_t i = 0; i < b; i++)
+            out[at + i] = together(m->parts, raw + i * DETECTORS);
+    }
+    return true;
+}
+
+bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
+                          double *part)
+{
+    const tab_anomaly_parts *p = m->parts;
+    memset(part, 0, enc->n * sizeof *part);
+    if (p->width == 0)
+        return true;
+    float *x = malloc(p->width * sizeof *x);
+    double *own = malloc(p->width * sizeof *own);
+    bool ok = x != NULL && own != NULL;
+    if (ok) {
+        tab_dense_read(p->dense, enc, q, &row, 1, x);
+        mahalanobis(p, x, own);
+        for (size_t j = 0; j < p->width; j++)
+            part[p->dense->feature[j]] += own[j];
+    }
+    free(x);
+    free(own);
+    return ok;
+}

@@ -1,0 +1,345 @@
+/* See fitted.h. The parts: target.c turns a column into labels or standardised numbers, features/ encodes the
+ * rows, learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
+ * together and writes the messages. */
+#include "services/inference/engine/predict/fitted.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/fitted_parts.h"
+
+static const size_t FITTED_LIMIT = (size_t)16 << 30;
+
+void tab_fitted_free(tab_fitted *f)
+{
+    if (f != NULL)
+        tab_arena_free(f->arena); /* f itself lives there */
+}
+
+size_t tab_fitted_bytes(const tab_fitted *f)
+{
+    return tab_arena_used(f->arena) + f->model_bytes;
+}
+
+tab_task tab_fitted_task(const tab_fitted *f)
+{
+    return f->task;
+}
+
+const tab_stack *tab_fitted_stack(const tab_fitted *f)
+{
+    return f->stack;
+}
+
+/* ---- fitting ------------------------------------------------------------------------------------------ */
+
+/* What tab_score must know of the columns: names and how they are read. */
+static bool keep_columns(tab_fitted *f, const tab_profile *p)
+{
+    tab_arena *a = f->arena;
+    f->cols = p->table->cols;
+    f->column = tab_arena_new_of(a, tab_fitted_column, f->cols + 1);
+    if (f->column == NULL)
+        return false;
+    for (size_t c = 0; c < f->cols; c++) {
+        const tab_column_profile *q = &p->col[c];
+        f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name), .type = q->type,
+                                            .role = q->role };
+        Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
+        if (ref == NULL)
+            return false;
+        f->column[c].address = (tab_str){ (char *)ref->address.data, ref->address.len };
+    }
+    for (size_t i = 0; i < f->enc->n; i++)
+        f->column[f->enc->f[i].source].used = true;
+    return !tab_arena_full(a);
+}
+
+static tab_status out_of_memory(const tab_engine *e, tab_error *err)
+{
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
+                   tab_error *err)
+{
+    const tab_base *base = NULL;
+    tab_status st = tab_base_find(o->base, &base, err);
+    if (st != TAB_OK)
+        return st;
+    openblas_set_num_threads(1);
+    size_t cols = p->table->cols;
+    tab_arena *a = tab_arena_new(FITTED_LIMIT);
+    tab_fitted *f = a == NULL ? NULL : tab_arena_new_of(a, tab_fitted, 1);
+    if (f == NULL) {
+        tab_arena_free(a);
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    TAB_AUTO(tab_fitted) *own = f;
+    f->arena = a;
+    f->base = base;
+    f->task = o->task;
+    f->table = o->table;
+    f->rows = p->table->rows;
+    f->target = o->target;
+
+    bool *use = tab_arena_new_of(a, bool, cols + 1);
+    if (use == NULL)
+        return out_of_memory(e, err);
+    for (size_t c = 0; c < cols; c++)
+        use[c] = (o->use == NULL ? !p->col[c].identifying : o->use[c]) &&
+                 (f->task == TAB_TASK_ANOMALY || c != o->target);
+    if (f->task != TAB_TASK_ANOMALY) {
+        st = tab_target_read(f, p, o->target, err);
+        if (st != TAB_OK)
+            return st;
+        f->address = tab_column_ref(a, p->table, o->table, o->target);
+    }
+    tab_data *data = NULL;
+    f->enc = tab_encode_fit(e, a, p, use, &data);
+    if (f->enc == NULL || !keep_columns(f, p))
+        return out_of_memory(e, err);
+    f->data = data;
+    tab_engine_progress(e, "learn", 0.1);
+
+    if (f->task == TAB_TASK_ANOMALY) {
+        f->anomaly = tab_anomaly_fit(e, a, f->enc, data, base->anomaly_trees, e->seed);
+        if (f->anomaly == NULL)
+            return out_of_memory(e, err);
+        *ret = tab_take(&own);
+        return TAB_OK;
+    }
+    /* The target in the order of the encoded rows. */
+    uint32_t *label = tab_arena_new_of(a, uint32_t, f->rows + 1);
+    float *y = tab_arena_new_of(a, float, f->rows + 1);
+    if (label == NULL || y == NULL)
+        return out_of_memory(e, err);
+    for (size_t i = 0; i < f->rows; i++) {
+        label[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[data->row[i]] : TAB_NULL;
+        y[i] = f->task == TAB_TASK_REGRESSION ? f->y[data->row[i]] : NAN;
+    }
+    f->problem = (tab_problem){ .enc = f->enc, .data = data, .label = label, .y = y, .seed = e->seed,
+                                .classification = f->task == TAB_TASK_CLASSIFICATION,
+                                .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
+    if (f->stack == NULL)
+        return out_of_memory(e, err);
+    if (f->task == TAB_TASK_REGRESSION) {
+        f->interval = tab_interval_fit(e, a, &f->problem, f->stack, base->scaled_residuals);
+        if (f->interval == NULL)
+            return out_of_memory(e, err);
+    }
+    tab_engine_progress(e, "learn", 1);
+    *ret = tab_take(&own);
+    return TAB_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------ */
+
+static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
+{
+    static const char *const names[] = { [TAB_TASK_CLASSIFICATION] = "classification",
+                                         [TAB_TASK_REGRESSION] = "regression",
+                                         [TAB_TASK_ANOMALY] = "anomaly" };
+    Tabella__Prediction *m = tab_message(a, Tabella__Prediction, TABELLA__PREDICTION__INIT);
+    if (m == NULL)
+        return NULL;
+    m->task_type = tab_text(names[f->task]);
+    m->tier = tab_text("in_context");
+    m->table = f->table;
+    m->note = tab_text("In-context prediction: each row is answered by models that did not see its own target. "
+                       "An endpoint adds a score on held-out rows.");
+    if (f->stack != NULL && f->stack->skips > 0) {
+        m->n_skipped = f->stack->skips;
+        m->skipped = tab_arena_new_of(a, char *, m->n_skipped);
+        for (size_t i = 0; m->skipped != NULL && i < m->n_skipped; i++)
+            m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
+    }
+    if (f->task == TAB_TASK_ANOMALY) {
+        m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; expected_share of "
+                           "the rows it was fitted on lie at or above the threshold.");
+        m->threshold = f->anomaly->threshold;
+        m->expected_share = f->anomaly->expected_share;
+        return m;
+    }
+    m->target = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (m->target != NULL) {
+        *m->target = *f->address;
+        tab_str text = tab_arena_copy(a, (tab_str){ (char *)f->address->address.data, f->address->address.len });
+        m->target->address.data = (uint8_t *)tab_text(text.p);
+    }
+    if (f->task == TAB_TASK_CLASSIFICATION) {
+        m->classes = tab_column_message(a, &f->class_cells, f->classes);
+    } else {
+        m->n_quantile_levels = TAB_LEVELS;
+        m->quantile_levels = tab_arena_new_of(a, double, TAB_LEVELS);
+        if (m->quantile_levels != NULL)
+            memcpy(m->quantile_levels, tab_quantile_level, sizeof tab_quantile_level);
+    }
+    return m;
+}
+
+static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n)
+{
+    Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
+    if (r == NULL)
+        return NULL;
+    r->n_row = n;
+    r->row = tab_arena_new_of(a, uint32_t, n + 1);
+    if (f->task == TAB_TASK_CLASSIFICATION) {
+        r->n_label = n;
+        r->label = tab_arena_new_of(a, uint32_t, n + 1);
+        r->n_probabilities = n * f->classes;
+        r->probabilities = tab_arena_new_of(a, double, n * f->classes + 1);
+    } else if (f->task == TAB_TASK_REGRESSION) {
+        r->n_value = r->n_std = n;
+        r->value = tab_arena_new_of(a, double, n + 1);
+        r->std = tab_arena_new_of(a, double, n + 1);
+        r->n_quantiles = n * TAB_LEVELS;
+        r->quantiles = tab_arena_new_of(a, double, n * TAB_LEVELS + 1);
+    } else {
+        r->n_anomaly_score = n;
+        r->anomaly_score = tab_arena_new_of(a, double, n + 1);
+    }
+    return r;
+}
+
+static double limit(double v, double lo, double hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Writes result `i` from the stack's outputs; scale: regression only. */
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
+{
+    if (f->task == TAB_TASK_CLASSIFICATION) {
+        double *p = r->probabilities + i * f->classes, sum = 0;
+        size_t best = 0;
+        for (size_t k = 0; k < f->classes; k++) {
+            p[k] = exp((double)out[k]);
+            sum += p[k];
+            if (p[k] > p[best])
+                best = k;
+        }
+        for (size_t k = 0; k < f->classes; k++)
+            p[k] /= sum;
+        r->label[i] = (uint32_t)best;
+        return;
+    }
+    double location = (double)out[0];
+    r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
+    r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
+    for (size_t l = 0; l < TAB_LEVELS; l++)
+        r->quantiles[i * TAB_LEVELS + l] =
+            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), f->least, f->most);
+}
+
+tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain, Tabella__Prediction **ret,
+                              tab_error *err)
+{
+    tab_arena *a = e->arena;
+    Tabella__Prediction *m = prediction_of(a, f);
+    uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
+    if (m == NULL || place == NULL)
+        return out_of_memory(e, err);
+    size_t missing = 0;
+    for (size_t i = 0; i < f->rows; i++) {
+        place[f->data->row[i]] = (uint32_t)i;
+        if (f->task != TAB_TASK_ANOMALY)
+            missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+    }
+    m->missing_target = missing;
+    m->results = results_new(a, f, f->rows - missing);
+    if (missing > 0)
+        m->missing_target_results = results_new(a, f, missing);
+    if (tab_arena_full(a))
+        return out_of_memory(e, err);
+    size_t at[2] = { 0, 0 }; /* present, missing */
+    for (size_t row = 0; row < f->rows; row++) {
+        size_t i = place[row];
+        bool absent = f->task == TAB_TASK_CLASSIFICATION ? f->label[row] == TAB_NULL
+                      : f->task == TAB_TASK_REGRESSION   ? isnan(f->y[row])
+                                                         : false;
+        Tabella__Results *r = absent ? m->missing_target_results : m->results;
+        size_t k = at[absent]++;
+        r->row[k] = (uint32_t)row;
+        if (f->task == TAB_TASK_ANOMALY)
+            r->anomaly_score[k] = (double)f->anomaly->score[i];
+        else
+            write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
+                         f->interval != NULL ? f->interval->oof_scale[i] : 0);
+    }
+    if (explain && !tab_reasons_fitted(e, f, place, m))
+        return out_of_memory(e, err);
+    *ret = m;
+    return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
+}
+
+/* ---- new rows ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const tab_fitted *f;
+    const tab_data *d;
+    Tabella__Results *r;
+    atomic_bool failed;
+} score_job;
+
+enum { SCORE_ROWS = 240 }; /* five tiles */
+
+static void score_block(void *ctx, size_t b)
+{
+    score_job *j = ctx;
+    const tab_fitted *f = j->f;
+    size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    uint32_t row[SCORE_ROWS];
+    float scale[SCORE_ROWS];
+    for (size_t i = 0; i < n; i++)
+        row[i] = (uint32_t)(from + i);
+    if (f->task == TAB_TASK_ANOMALY) {
+        if (!tab_anomaly_scores(f->anomaly, f->enc, j->d, row, n, scale))
+            atomic_store(&j->failed, true);
+        for (size_t i = 0; i < n; i++)
+            j->r->anomaly_score[from + i] = (double)scale[i];
+        return;
+    }
+    size_t k = f->stack->outputs;
+    float *out = malloc(n * k * sizeof *out);
+    bool ok = out != NULL && tab_stack_predict(f->stack, f->enc, j->d, row, n, out);
+    if (ok && f->interval != NULL)
+        ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
+    for (size_t i = 0; ok && i < n; i++)
+        write_result(f, j->r, from + i, out + i * k, f->interval != NULL ? scale[i] : 0);
+    if (!ok)
+        atomic_store(&j->failed, true);
+    free(out);
+}
+
+tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                     Tabella__Prediction **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    openblas_set_num_threads(1);
+    tab_values *values = NULL;
+    tab_status st = tab_serve_values(a, f, t, &values, err);
+    if (st != TAB_OK)
+        return st;
+    tab_data *d = tab_encode_rows(e, a, f->enc, values, t->rows);
+    Tabella__Prediction *m = prediction_of(a, f);
+    if (d == NULL || m == NULL)
+        return out_of_memory(e, err);
+    m->results = results_new(a, f, t->rows);
+    if (tab_arena_full(a))
+        return out_of_memory(e, err);
+    for (size_t i = 0; i < t->rows; i++)
+        m->results->row[i] = (uint32_t)i;
+    score_job j = { .f = f, .d = d, .r = m->results };
+    atomic_init(&j.failed, false);
+    tab_engine_for(e, (t->rows + SCORE_ROWS - 1) / SCORE_ROWS, score_block, &j);
+    if (atomic_load(&j.failed) || (explain && !tab_reasons_rows(e, f, d, m->results)))
+        return out_of_memory(e, err);
+    *ret = m;
+    return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
+}

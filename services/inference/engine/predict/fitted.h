@@ -1,0 +1,46 @@
+/* A fitted model: everything that scoring a row of one table for one target needs, in memory of its own, so
+ * that it outlives the request that made it and may be cached and shared.
+ *
+ *   tab_fit     learns from a profiled table; its own rows' results are out of fold
+ *   tab_score   answers for new rows of the same columns, in microseconds to milliseconds a row
+ *
+ * A fitted model is read-only: any number of threads may score with it at once. */
+#ifndef TAB_FITTED_H
+#define TAB_FITTED_H
+
+#include "services/inference/engine/bases.h"
+#include "services/inference/engine/profile/profile.h"
+
+typedef struct tab_fitted tab_fitted;
+
+typedef struct {
+    const char *base; /* NULL: the default */
+    tab_task task;    /* AUTO: by the target's type; ANOMALY: no target */
+    size_t target;    /* column of the table; not read for anomaly */
+    uint32_t table;   /* which table of the run this is: stands in column references */
+    const bool *use;  /* (cols) columns that may explain the target; NULL: all but identifying ones */
+} tab_fit_options;
+
+/* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),
+ * CAPABILITY, CANCELLED, INTERNAL (memory). */
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
+                   tab_error *err) TAB_CHECKED;
+void tab_fitted_free(tab_fitted *f); /* NULL is fine */
+TAB_DEFINE_AUTO(tab_fitted)
+size_t tab_fitted_bytes(const tab_fitted *f); /* memory it holds, for a cache's bound */
+
+/* The results of the rows it was fitted on, in row order: out of fold where the target is present, by the
+ * whole stack (missing_target_results) where not. Lives in e->arena. */
+tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain, Tabella__Prediction **ret,
+                              tab_error *err) TAB_CHECKED;
+
+/* Results of t's rows, every one, in their order. Columns are found by name where names are unique in both
+ * tables, else by position; a column that is not there, or a value that cannot be of the column's type, is
+ * VALIDATION ("tables[0].columns", "tables[0].rows[i][j]"). The target column's cells are not read. */
+tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                     Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+
+/* What evaluation and benchmarks read beside the messages. */
+tab_task tab_fitted_task(const tab_fitted *f);
+const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */
+#endif

@@ -1,0 +1,53 @@
+/* The inside of a fitted model, shared by the files of predict/ only. */
+#ifndef TAB_FITTED_PARTS_H
+#define TAB_FITTED_PARTS_H
+
+#include "services/inference/engine/predict/anomaly.h"
+#include "services/inference/engine/predict/fitted.h"
+#include "services/inference/engine/predict/interval.h"
+
+typedef struct {
+    tab_str name;
+    tab_str address; /* table.column */
+    tab_type type;
+    int role;
+    bool used; /* a feature reads it */
+} tab_fitted_column;
+
+struct tab_fitted {
+    tab_arena *arena;
+    const tab_base *base;
+    tab_task task;
+    uint32_t table;
+    size_t rows, cols, target, model_bytes;
+    tab_fitted_column *column; /* (cols) */
+    Tabella__ColumnRef *address;
+
+    /* the target, by row of the table */
+    uint32_t *label; /* classification: class, TAB_NULL where missing */
+    size_t classes;
+    tab_column class_cells;      /* (classes) each class's cell, as supplied */
+    float *y;                    /* regression: (value - shift) / scale; NaN where missing */
+    double shift, scale;         /* of the target */
+    double least, most;          /* answers stay within */
+
+    tab_encoder *enc;
+    tab_data *data;
+    tab_problem problem;
+    tab_stack *stack;
+    tab_interval *interval;
+    tab_anomaly *anomaly;
+};
+
+/* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
+tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
+double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
+
+/* The parsed cells of new rows by the fitted table's columns (serve.c). */
+tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, tab_values **ret,
+                            tab_error *err) TAB_CHECKED;
+
+/* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded rows. */
+bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place, Tabella__Prediction *m);
+bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r);
+#endif

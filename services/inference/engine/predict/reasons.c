@@ -1,0 +1,241 @@
+/* Which columns moved a prediction: Shapley values of the boosted trees (TreeSHAP with path-dependent
+ * expectations: Lundberg, Erion & Lee, 2018, algorithm 2).
+ *
+ * A tree's expected output when only the features in S are known follows both children of a split on an
+ * unknown feature, weighted by cover. The Shapley value of feature i averages what adding i changes over all
+ * orders of the features. Algorithm 2 keeps, along a path, the weight of every size of S among the features
+ * met so far: EXTEND adds a feature, UNWIND takes one out; a leaf then adds to each feature on its path.
+ * The contributions of a row sum to its margin less the mean margin (a test holds this).
+ *
+ * Contributions are in the margin's units: log-odds of the reported label, or the target's units. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/boost.h"
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/predict/reasons.h"
+
+enum { PATH = 16, TOP = 5 };
+
+typedef struct {
+    int32_t feature;
+    double zero, one, weight; /* share of paths that flow here without / with the feature */
+} step;
+
+static void extend(step *p, int depth, double zero, double one, int32_t feature)
+{
+    p[depth] = (step){ feature, zero, one, depth == 0 ? 1 : 0 };
+    for (int i = depth - 1; i >= 0; i--) {
+        p[i + 1].weight += one * p[i].weight * (i + 1) / (depth + 1);
+        p[i].weight = zero * p[i].weight * (depth - i) / (depth + 1);
+    }
+}
+
+static void unwind(step *p, int depth, int at)
+{
+    double one = p[at].one, zero = p[at].zero, next = p[depth].weight;
+    for (int i = depth - 1; i >= 0; i--) {
+        if (one != 0) {
+            double was = p[i].weight;
+            p[i].weight = next * (depth + 1) / ((i + 1) * one);
+            next = was - p[i].weight * zero * (depth - i) / (depth + 1);
+        } else {
+            p[i].weight = p[i].weight * (depth + 1) / (zero * (depth - i));
+        }
+    }
+    for (int i = at; i < depth; i++) {
+        p[i].feature = p[i + 1].feature;
+        p[i].zero = p[i + 1].zero;
+        p[i].one = p[i + 1].one;
+    }
+}
+
+static double unwound_sum(const step *p, int depth, int at)
+{
+    double one = p[at].one, zero = p[at].zero, next = p[depth].weight, total = 0;
+    for (int i = depth - 1; i >= 0; i--) {
+        if (one != 0) {
+            double w = next * (depth + 1) / ((i + 1) * one);
+            total += w;
+            next = p[i].weight - w * zero * (depth - i) / (depth + 1);
+        } else if (zero != 0) {
+            total += p[i].weight * (depth + 1) / (zero * (depth - i));
+        }
+    }
+    return total;
+}
+
+typedef struct {
+    const tab_boost *m;
+    const tab_data *d;
+    uint32_t row;
+    double scale;
+    double *phi;
+} walk;
+
+static bool goes_left(const tab_boost *m, const tab_tree_node *n, uint8_t bin)
+{
+    if (n->by_set)
+        return m->set[n->set][bin / 64] >> (bin % 64) & 1;
+    return bin == TAB_BIN_MISSING ? n->missing_left : bin <= n->cut;
+}
+
+static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
+                    int32_t feature)
+{
+    step p[PATH];
+    memcpy(p, from, (size_t)depth * sizeof *p);
+    extend(p, depth, zero, one, feature);
+    const tab_tree_node *n = &w->m->node[at];
+    if (n->feature < 0) {
+        for (int i = 1; i <= depth; i++)
+            w->phi[p[i].feature] +=
+                w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * (double)n->value;
+        return;
+    }
+    bool left = goes_left(w->m, n, w->d->bin[n->feature][w->row]);
+    uint32_t hot = left ? n->left : n->right, cold = left ? n->right : n->left;
+    double incoming_zero = 1, incoming_one = 1, cover = (double)n->cover;
+    for (int i = 1; i <= depth; i++)
+        if (p[i].feature == n->feature) {
+            incoming_zero = p[i].zero;
+            incoming_one = p[i].one;
+            unwind(p, depth, i);
+            depth--;
+            break;
+        }
+    double hot_share = cover > 0 ? (double)w->m->node[hot].cover / cover : 0.5;
+    descend(w, hot, p, depth + 1, incoming_zero * hot_share, incoming_one, n->feature);
+    descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
+}
+
+void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row, double scale, double *phi)
+{
+    walk w = { .m = m, .d = d, .row = row, .scale = scale, .phi = phi };
+    step none[1] = { { -1, 1, 1, 1 } };
+    for (size_t r = 0; r < m->rounds; r++)
+        descend(&w, m->root[r * m->margins + margin], none, 0, 1, 1, -1);
+}
+
+/* ---- into messages ------------------------------------------------------------------------------------ */
+
+/* The boosted member that carries most weight, or NULL. */
+static const tab_member *boosted(const tab_stack *s)
+{
+    const tab_member *best = NULL;
+    for (size_t l = 0; s != NULL && l < s->members; l++)
+        if (s->member[l].learner->importance != NULL && (best == NULL || s->member[l].weight > best->weight))
+            best = &s->member[l];
+    return best;
+}
+
+typedef struct {
+    const tab_engine *e;
+    const tab_fitted *f;
+    const tab_data *d;
+    Tabella__Results *r;
+    const uint32_t *place; /* NULL: new rows, at their own number */
+    double *by_column;     /* (results, cols) */
+    atomic_bool failed;
+} job;
+
+static void explain_one(void *ctx, size_t i)
+{
+    job *j = ctx;
+    const tab_fitted *f = j->f;
+    const tab_member *m = boosted(f->stack);
+    uint32_t at = j->place != NULL ? j->place[j->r->row[i]] : (uint32_t)i;
+    double *phi = calloc(f->enc->n + 1, sizeof *phi), *out = j->by_column + i * f->cols;
+    if (phi == NULL || tab_engine_cancelled(j->e)) {
+        atomic_store(&j->failed, true);
+        free(phi);
+        return;
+    }
+    if (f->anomaly != NULL) {
+        if (!tab_anomaly_parts_of(f->anomaly, f->enc, j->d, at, phi))
+            atomic_store(&j->failed, true);
+    } else if (m != NULL) {
+        uint8_t own = j->place != NULL ? f->stack->fold[at] : 255;
+        size_t folds = own < f->stack->folds ? 1 : f->stack->folds;
+        for (size_t k = 0; k < folds; k++) {
+            const tab_boost *b = m->model[folds == 1 ? own : k];
+            uint32_t label = f->task == TAB_TASK_CLASSIFICATION ? j->r->label[i] : 0;
+            double sign = b->classification && b->margins == 1 && label == 0 ? -1 : 1;
+            double unit = f->task == TAB_TASK_REGRESSION ? f->scale : 1;
+            tab_boost_shap(b, b->margins > 1 ? label : 0, j->d, at, sign * unit / (double)folds, phi);
+        }
+    }
+    for (size_t k = 0; k < f->enc->n; k++)
+        out[f->enc->f[k].source] += phi[k];
+    free(phi);
+}
+
+static Tabella__ColumnRef *column_ref(tab_arena *a, const tab_fitted *f, size_t col)
+{
+    Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (r == NULL)
+        return NULL;
+    tab_str text = tab_arena_copy(a, f->column[col].address);
+    r->table = f->table;
+    r->column = (uint32_t)col;
+    r->address = (ProtobufCBinaryData){ .len = text.n, .data = (uint8_t *)tab_text(text.p) };
+    return r;
+}
+
+static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d, const uint32_t *place,
+                    Tabella__Results *r)
+{
+    tab_arena *a = e->arena;
+    size_t n = r->n_row, cols = f->cols;
+    job j = { .e = e, .f = f, .d = d, .r = r, .place = place };
+    j.by_column = calloc(n * cols + 1, sizeof *j.by_column);
+    r->n_reasons = n;
+    r->reasons = tab_arena_new_of(a, Tabella__ResultReasons *, n + 1);
+    if (j.by_column == NULL || r->reasons == NULL) {
+        free(j.by_column);
+        return false;
+    }
+    atomic_init(&j.failed, false);
+    tab_engine_for(e, n, explain_one, &j);
+    bool ok = !atomic_load(&j.failed);
+    for (size_t i = 0; ok && i < n; i++) {
+        Tabella__ResultReasons *m = tab_message(a, Tabella__ResultReasons, TABELLA__RESULT_REASONS__INIT);
+        if (m == NULL)
+            ok = false;
+        r->reasons[i] = m;
+        if (m == NULL)
+            break;
+        m->reasons = tab_arena_new_of(a, Tabella__Reason *, TOP);
+        double *by = j.by_column + i * cols;
+        for (size_t k = 0; m->reasons != NULL && k < TOP; k++) {
+            size_t best = cols;
+            for (size_t c = 0; c < cols; c++)
+                if (isfinite(by[c]) && fabs(by[c]) > 0 && (best == cols || fabs(by[c]) > fabs(by[best])))
+                    best = c;
+            if (best == cols)
+                break;
+            Tabella__Reason *reason = tab_message(a, Tabella__Reason, TABELLA__REASON__INIT);
+            if (reason == NULL)
+                break;
+            reason->column = column_ref(a, f, best);
+            reason->contribution = by[best];
+            by[best] = 0;
+            m->reasons[m->n_reasons++] = reason;
+        }
+        ok = ok && !tab_arena_full(a);
+    }
+    free(j.by_column);
+    return ok;
+}
+
+bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place, Tabella__Prediction *m)
+{
+    return explain(e, f, f->data, place, m->results) &&
+           (m->missing_target_results == NULL || explain(e, f, f->data, place, m->missing_target_results));
+}
+
+bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r)
+{
+    return explain(e, f, d, NULL, r);
+}

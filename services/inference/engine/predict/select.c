@@ -1,0 +1,408 @@
+/* See select.h. A column is eligible when it is worth predicting and not given away by one other column:
+ *
+ *   profile  not identifying, no free text, no point in time, more than one value, few enough classes,
+ *            mostly present
+ *   twins    no single column fixes it. With the rows of a feature's bin b as a group, the share of the
+ *            target's variation between groups, adjusted for their number, stays below TWIN; so a redundant
+ *            column cannot win merely because its twin predicts it
+ *
+ * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows;
+ * its skill is the share of the loss that the model takes off the base rate's. The score weighs skill by how
+ * like an outcome the column is: a few classes before a number, a number before many classes. */
+#include "services/inference/engine/predict/select.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/roles.h"
+
+enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
+static const double TWIN = 0.985, MOST_MISSING = 0.5;
+
+static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
+
+typedef struct {
+    size_t table, column;
+    bool eligible, numeric;
+    char reason[200];
+    double skill, score;
+} candidate;
+
+static bool as_number(const tab_column_profile *c, tab_task task)
+{
+    return c->type == TAB_NUMERIC && task != TAB_TASK_CLASSIFICATION;
+}
+
+/* What the profile alone says against a column; true when nothing does. */
+static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, char *why, size_t n)
+{
+    size_t most = rows / 4 < MOST_CLASSES ? rows / 4 : MOST_CLASSES;
+    if (c->identifying)
+        snprintf(why, n, "its values identify single rows (%s)", tab_role_names[c->role]);
+    else if (c->type == TAB_TEXT)
+        snprintf(why, n, "free text");
+    else if (c->type == TAB_DATETIME)
+        snprintf(why, n, "a point in time");
+    else if (c->present == 0)
+        snprintf(why, n, "all its cells are missing");
+    else if (c->distinct < 2)
+        snprintf(why, n, "it has one value only");
+    else if (c->present < LEAST_ROWS)
+        snprintf(why, n, "too few rows have a value (%zu)", c->present);
+    else if (c->missing > MOST_MISSING)
+        snprintf(why, n, "%.0f %% of its cells are missing", 100 * c->missing);
+    else if (task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC)
+        snprintf(why, n, "not numeric, and regression was asked for");
+    else if (!as_number(c, task) && c->distinct > (most < 2 ? 2 : most))
+        snprintf(why, n, "too many distinct values to be classes (%zu)", c->distinct);
+    else
+        return true;
+    return false;
+}
+
+/* ---- the scan of one table ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const tab_engine *e;
+    const tab_profile *p;
+    const tab_encoder *enc;
+    const tab_data *data;
+    candidate *c; /* this table's eligible ones */
+    tab_task task;
+    atomic_bool failed;
+} scan;
+
+/* Share of a target's variation that lies between the bins of feature `f`, adjusted for the number of bins:
+ * eta squared for numbers; for classes, how far the best guess a bin beats the best guess overall. */
+static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, const uint32_t *label, size_t classes)
+{
+    const uint8_t *bin = s->data->bin[f];
+    size_t groups = 0, n = 0;
+    double count[256] = { 0 };
+    if (y != NULL) {
+        double sum[256] = { 0 }, square = 0, all = 0, within = 0;
+        for (size_t i = 0; i < rows; i++)
+            if (!isnan(y[i])) {
+                double v = (double)y[i];
+                count[bin[i]]++, sum[bin[i]] += v, square += v * v, all += v, n++;
+            }
+        double total = square - all * all / (double)(n + 1), between = 0;
+        for (size_t b = 0; b < 256; b++)
+            if (count[b] > 0)
+                groups++, between += sum[b] * sum[b] / count[b];
+        within = square - between;
+        if (n <= groups + 1 || !(total > 0))
+            return 0;
+        return 1 - within / (double)(n - groups) / (total / (double)(n - 1));
+    }
+    uint32_t *table = calloc(256 * classes, sizeof *table), *overall = calloc(classes, sizeof *overall);
+    double right = 0;
+    uint32_t best_class = 0;
+    for (size_t i = 0; table != NULL && overall != NULL && i < rows; i++)
+        if (label[i] != TAB_NULL) {
+            table[bin[i] * classes + label[i]]++;
+            count[bin[i]]++, n++;
+            if (++overall[label[i]] > best_class)
+                best_class = overall[label[i]];
+        }
+    for (size_t b = 0; table != NULL && b < 256; b++) {
+        uint32_t best = 0;
+        for (size_t k = 0; k < classes; k++)
+            best = table[b * classes + k] > best ? table[b * classes + k] : best;
+        right += best;
+        groups += count[b] > 0;
+    }
+    free(table);
+    free(overall);
+    if (n <= 3 * groups || best_class == n)
+        return 0;
+    return (right - best_class) / ((double)n - best_class);
+}
+
+static void scan_one(void *ctx, size_t i)
+{
+    scan *s = ctx;
+    candidate *c = &s->c[i];
+    const tab_column_profile *p = &s->p->col[c->column];
+    tab_engine e = *s->e; /* this runs beside its like: no loops and no progress of its own */
+    e.parallel_for = NULL;
+    e.progress = NULL;
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_encoder enc;
+    tab_data data;
+    if (a == NULL || tab_engine_cancelled(s->e) ||
+        !tab_encode_without(a, s->enc, s->data, c->column, SCAN, &enc, &data)) {
+        atomic_store(&s->failed, true);
+        return;
+    }
+    e.arena = a;
+    size_t rows = data.rows, classes = 0;
+    float *y = tab_arena_new_of(a, float, rows + 1);
+    uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1);
+    uint32_t *of = tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
+    double *sorted = tab_arena_new_of(a, double, rows + 1);
+    if (tab_arena_full(a)) {
+        atomic_store(&s->failed, true);
+        return;
+    }
+    c->numeric = as_number(p, s->task);
+    double sum = 0, square = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < rows; r++) {
+        uint32_t row = data.row[r];
+        y[r] = NAN;
+        label[r] = TAB_NULL;
+        if (c->numeric && !isnan(p->number[row]))
+            sorted[n++] = p->number[row];
+        else if (!c->numeric && p->code != NULL && p->code[row] != TAB_NULL) {
+            uint32_t *k = &of[p->code[row]];
+            if (*k == 0)
+                *k = (uint32_t)++classes;
+            label[r] = *k - 1;
+            n++;
+        }
+    }
+    if (c->numeric) { /* by rank: one far value must not decide what is predictable */
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t r = 0; r < n; r++)
+            lo = fmin(lo, sorted[r]), hi = fmax(hi, sorted[r]);
+        double unit = fmax(fabs(lo), fabs(hi));
+        for (size_t r = 0; unit > 0 && r < rows; r++)
+            if (!isnan(p->number[data.row[r]])) {
+                double v = p->number[data.row[r]] / unit;
+                sum += v, square += v * v;
+            }
+        double mean = n > 0 ? sum / (double)n : 0, var = n > 0 ? square / (double)n - mean * mean : 0;
+        double sd = var > 1e-24 ? sqrt(var) : 1;
+        for (size_t r = 0; unit > 0 && r < rows; r++)
+            if (!isnan(p->number[data.row[r]])) {
+                double z = (p->number[data.row[r]] / unit - mean) / sd;
+                y[r] = (float)(z > 5 ? 5 : z < -5 ? -5 : z);
+            }
+    } else if (p->code == NULL || classes < 2) {
+        c->eligible = p->code != NULL || p->number != NULL;
+        if (classes < 2)
+            return;
+    }
+    size_t twin = SIZE_MAX;
+    double most = 0;
+    for (size_t f = 0; f < enc.n; f++) {
+        scan view = { .data = &data };
+        double share = fixed_by(&view, f, rows, c->numeric ? y : NULL, label, classes);
+        if (share > most)
+            most = share, twin = enc.f[f].source;
+    }
+    if (most > TWIN) {
+        c->eligible = false;
+        snprintf(c->reason, sizeof c->reason, "column %zu alone fixes it (%.1f %%): nearly a copy, or derived",
+                 twin, 100 * most);
+        return;
+    }
+    if (n < 2 * LEAST_ROWS || enc.n == 0)
+        return; /* too little to measure skill on; still eligible */
+    tab_problem q = { .enc = &enc, .data = &data, .label = label, .y = y, .seed = s->e->seed,
+                      .classification = !c->numeric, .outputs = c->numeric ? 1 : classes };
+    tab_stack *stack = tab_stack_fit(&e, a, &q, &QUICK);
+    if (stack == NULL) {
+        atomic_store(&s->failed, true);
+        return;
+    }
+    double skill = stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0;
+    c->skill = skill > 0 ? skill : 0;
+    double like = c->numeric ? 0.85 : classes <= 2 ? 1 : classes <= 10 ? 0.95 : 0.7;
+    if (c->skill > 0.97) /* as good as computed from the others */
+        like *= 0.5;
+    c->score = c->skill * like;
+}
+
+static tab_status failed(const tab_engine *e, tab_error *err)
+{
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* Fills skill and score of the n candidates c of table p. */
+static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, candidate *c, size_t n,
+                             tab_error *err)
+{
+    if (n == 0)
+        return TAB_OK;
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+    tab_data *data = NULL;
+    scan s = { .e = e, .p = p, .c = c, .task = task };
+    s.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
+    if (s.enc == NULL)
+        return failed(e, err);
+    s.data = data;
+    atomic_init(&s.failed, false);
+    tab_engine_for(e, n, scan_one, &s);
+    return atomic_load(&s.failed) || tab_engine_cancelled(e) ? failed(e, err) : TAB_OK;
+}
+
+/* ---- the choice --------------------------------------------------------------------------------------- */
+
+/* Finds "table.column" or "column" among the tables. */
+static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab_str name, size_t *table,
+                       size_t *column, tab_error *err)
+{
+    size_t hits = 0;
+    for (size_t t = 0; t < n; t++)
+        for (size_t c = 0; c < p[t]->table->cols; c++) {
+            tab_str address = tab_column_address(e->arena, p[t]->table, c), id = p[t]->table->id;
+            bool full = name.n == id.n + 1 + address.n && memcmp(name.p, id.p, id.n) == 0 &&
+                        name.p[id.n] == '.' &&
+                        (address.n == 0 || memcmp(name.p + id.n + 1, address.p, address.n) == 0);
+            if (full || tab_str_eq(name, address)) {
+                *table = t, *column = c;
+                if (full)
+                    return TAB_OK;
+                hits++;
+            }
+        }
+    if (hits == 1)
+        return TAB_OK;
+    return tab_fail(err, TAB_VALIDATION, "target.column",
+                    hits == 0 ? "no such column" : "several tables hold this column: write table.column");
+}
+
+static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c, bool selected)
+{
+    Tabella__Candidate *m = tab_message(a, Tabella__Candidate, TABELLA__CANDIDATE__INIT);
+    if (m == NULL)
+        return NULL;
+    m->column = tab_column_ref(a, p[c->table]->table, (uint32_t)c->table, c->column);
+    m->selected = selected;
+    m->eligible = c->eligible;
+    m->score = c->eligible ? c->score : 0;
+    if (!c->eligible)
+        m->reason = tab_arena_printf(a, "not eligible: %s", c->reason);
+    else
+        m->reason = tab_arena_printf(a, "%s: the other columns explain %.0f %% of it", selected ? "chosen" : "eligible",
+                                     100 * c->skill);
+    return m;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->eligible != y->eligible)
+        return x->eligible ? -1 : 1;
+    if (x->eligible && x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    if (x->table != y->table)
+        return x->table < y->table ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, tab_task task, tab_selection *s,
+                         tab_error *err)
+{
+    tab_arena *a = e->arena;
+    size_t cols = 0, count = 0;
+    for (size_t t = 0; t < n; t++)
+        cols += p[t]->table->cols;
+    candidate *c = tab_arena_new_of(a, candidate, cols + 1);
+    if (c == NULL)
+        return failed(e, err);
+    for (size_t t = 0; t < n; t++) {
+        size_t first = count, open = 0;
+        for (size_t k = 0; k < p[t]->table->cols; k++) {
+            candidate *q = &c[count];
+            *q = (candidate){ .table = t, .column = k };
+            q->eligible = eligible(&p[t]->col[k], p[t]->table->rows, task, q->reason, sizeof q->reason);
+            if (q->eligible && open == MOST_SCANNED) {
+                q->eligible = false;
+                snprintf(q->reason, sizeof q->reason, "beyond the first %d eligible columns", MOST_SCANNED);
+            }
+            open += q->eligible;
+            count++;
+        }
+        qsort(c + first, count - first, sizeof *c, by_score); /* eligible ones first */
+        tab_status st = scan_table(e, p[t], task, c + first, open, err);
+        if (st != TAB_OK)
+            return st;
+    }
+    qsort(c, count, sizeof *c, by_score);
+    bool any = count > 0 && c[0].eligible;
+    s->none = !any;
+    if (any) {
+        s->table = c[0].table;
+        s->column = c[0].column;
+    }
+    s->target->n_candidates = count;
+    s->target->candidates = tab_arena_new_of(a, Tabella__Candidate *, count + 1);
+    for (size_t i = 0; s->target->candidates != NULL && i < count; i++)
+        s->target->candidates[i] = write_candidate(a, p, &c[i], any && i == 0);
+    if (!any) {
+        s->target->mode = tab_text("none");
+        s->target->reason = tab_text("no column is eligible as a target; name one as target.column");
+    } else {
+        s->target->mode = tab_text("auto");
+        s->target->reason = tab_arena_printf(
+            a, "the most predictable eligible column: the others explain %.0f %% of it", 100 * c[0].skill);
+    }
+    return tab_arena_full(a) ? failed(e, err) : TAB_OK;
+}
+
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
+                      tab_selection *ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    tab_selection s = { .task = o->task };
+    s.target = tab_message(a, Tabella__TargetSelection, TABELLA__TARGET_SELECTION__INIT);
+    s.how = tab_message(a, Tabella__TaskSelection, TABELLA__TASK_SELECTION__INIT);
+    if (s.target == NULL || s.how == NULL)
+        return failed(e, err);
+    s.how->mode = tab_text(o->task == TAB_TASK_AUTO ? "auto" : "user");
+    tab_status st = TAB_OK;
+    if (o->target == TAB_TARGET_COLUMN) {
+        st = find(e, p, n, o->target_column, &s.table, &s.column, err);
+        if (st != TAB_OK)
+            return st;
+        const tab_column_profile *c = &p[s.table]->col[s.column];
+        if (o->task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC && c->type != TAB_DATETIME)
+            return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
+        s.target->mode = tab_text("user");
+        s.target->reason = tab_text("named by the caller");
+        s.target->candidates_null = true;
+    } else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE) {
+        s.none = o->task != TAB_TASK_ANOMALY;
+        s.target->mode = tab_text("none");
+        s.target->reason = tab_text(s.none ? "asked for" : "anomaly scoring is unsupervised");
+        s.target->candidates_null = true;
+        for (size_t t = 1; t < n; t++) /* the largest table */
+            if (p[t]->table->rows * p[t]->table->cols > p[s.table]->table->rows * p[s.table]->table->cols)
+                s.table = t;
+        s.column = p[s.table]->table->cols;
+    } else {
+        st = choose(e, p, n, o->task, &s, err);
+        if (st != TAB_OK)
+            return st;
+    }
+    static const char *const names[] = { "", "classification", "regression", "anomaly" };
+    if (!s.none) {
+        if (s.task == TAB_TASK_AUTO) {
+            tab_type type = p[s.table]->col[s.column].type;
+            bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
+            s.task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+            s.how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
+        } else {
+            s.how->reason = tab_text("named by the caller");
+        }
+        s.how->type = tab_text(names[s.task]);
+    } else {
+        s.how->mode = tab_text("none");
+        s.how->type = tab_text("none");
+        s.how->reason = tab_text("there is no target");
+    }
+    if (s.task != TAB_TASK_ANOMALY && !s.none) {
+        s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);
+        if (s.target->column == NULL)
+            return failed(e, err);
+    }
+    *ret = s;
+    return TAB_OK;
+}

@@ -1,0 +1,67 @@
+/* New rows read by the fitted table's columns: the readers of profile/ with the role and type already known. */
+#include <math.h>
+#include <stdio.h>
+
+#include "services/inference/engine/predict/fitted_parts.h"
+#include "services/inference/engine/profile/column.h"
+
+static bool unique_name(const tab_table *t, tab_str name, size_t *at)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < t->cols; c++)
+        if (tab_str_eq(t->col[c].name, name))
+            *at = c, n++;
+    return n == 1;
+}
+
+/* Where the fitted column c stands in t: by name where it is unique on both sides, else by position. */
+static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_t *at)
+{
+    size_t same = 0;
+    tab_str name = f->column[c].name;
+    for (size_t i = 0; i < f->cols; i++)
+        same += tab_str_eq(f->column[i].name, name);
+    if (name.n > 0 && same == 1) {
+        if (unique_name(t, name, at))
+            return true;
+        return false;
+    }
+    *at = c;
+    return c < t->cols;
+}
+
+tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, tab_values **ret,
+                            tab_error *err)
+{
+    tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
+    if (values == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t c = 0; c < f->cols; c++) {
+        size_t at = 0;
+        const tab_fitted_column *own = &f->column[c];
+        if (!own->used)
+            continue;
+        if (!find_column(f, c, t, &at))
+            return tab_fail(err, TAB_VALIDATION, "tables[0].columns", "column %zu of the pinned table is missing",
+                            c);
+        tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
+        tab_reading r;
+        if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        values[c] = tab_values_of(&p);
+        bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
+        if (number && p.number != NULL && t->col[at].layout == TAB_CODED)
+            for (size_t i = 0; i < t->rows; i++) {
+                uint32_t code = t->col[at].code[i];
+                bool mark = code == TAB_NULL || (r.code != NULL && r.code[i] != TAB_NULL && r.foreign != NULL &&
+                                                 r.foreign[r.code[i]] != 0);
+                if (isnan(p.number[i]) && !mark) {
+                    char param[128];
+                    snprintf(param, sizeof param, "tables[0].rows[%zu][%zu]", i, at);
+                    return tab_fail(err, TAB_VALIDATION, param, "the value cannot be %s", tab_type_name(own->type));
+                }
+            }
+    }
+    *ret = values;
+    return TAB_OK;
+}

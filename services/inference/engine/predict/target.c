@@ -1,0 +1,192 @@
+/* The target column as the learners read it: class indices, or standardised numbers.
+ *
+ * Classes are ordered by value (numbers before text, each rising), so that the order of rows has no say in
+ * their indices. A number counts as categories when the task says so; a category as numbers never. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/predict/fitted_parts.h"
+
+enum { MOST_CLASSES = 10000 };
+static const double MOST_PROBABILITIES = 5e7; /* rows x classes of one answer */
+
+typedef struct {
+    tab_cell_kind kind;
+    double num;
+    tab_str text;
+    uint32_t was; /* index before sorting */
+} class_cell;
+
+static int by_class(const void *a, const void *b)
+{
+    const class_cell *x = a, *y = b;
+    bool xn = x->kind == TAB_CELL_NUMBER, yn = y->kind == TAB_CELL_NUMBER;
+    if (xn != yn)
+        return xn ? -1 : 1;
+    if (xn && x->num != y->num)
+        return x->num < y->num ? -1 : 1;
+    size_t n = x->text.n < y->text.n ? x->text.n : y->text.n;
+    int c = n == 0 ? 0 : memcmp(x->text.p, y->text.p, n);
+    if (c != 0)
+        return c;
+    if (x->text.n != y->text.n)
+        return x->text.n < y->text.n ? -1 : 1;
+    return (x->was > y->was) - (x->was < y->was);
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tab_status no_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* Distinct numbers as codes, for a numeric target that is to be classified. */
+static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code, double *sorted)
+{
+    size_t n = 0, distinct = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (!isnan(number[i]))
+            sorted[n++] = number[i];
+    qsort(sorted, n, sizeof *sorted, by_double);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] != sorted[distinct - 1])
+            sorted[distinct++] = sorted[i];
+    for (size_t i = 0; i < rows; i++) {
+        size_t lo = 0, hi = distinct;
+        while (!isnan(number[i]) && lo < hi) {
+            size_t mid = (lo + hi) / 2;
+            if (sorted[mid] < number[i])
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        code[i] = isnan(number[i]) ? TAB_NULL : (uint32_t)lo;
+    }
+    return distinct;
+}
+
+static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_error *err)
+{
+    tab_arena *a = f->arena;
+    size_t rows = f->rows, levels = c->levels;
+    const uint32_t *code = c->code;
+    f->label = tab_arena_new_of(a, uint32_t, rows + 1);
+    if (f->label == NULL)
+        return no_memory(err);
+    if (code == NULL) {
+        double *sorted = tab_arena_new_of(a, double, rows + 1);
+        if (sorted == NULL)
+            return no_memory(err);
+        levels = c->number == NULL ? 0 : codes_of_numbers(c->number, rows, f->label, sorted);
+        code = f->label;
+    }
+    uint32_t *first = malloc((levels + 1) * sizeof *first), *to = malloc((levels + 1) * sizeof *to);
+    class_cell *cell = malloc((levels + 1) * sizeof *cell);
+    tab_status st = first == NULL || to == NULL || cell == NULL ? no_memory(err) : TAB_OK;
+    size_t used = 0;
+    if (st == TAB_OK) {
+        for (size_t i = 0; i < levels; i++)
+            first[i] = TAB_NULL;
+        for (size_t i = 0; i < rows; i++)
+            if (code[i] != TAB_NULL && first[code[i]] == TAB_NULL)
+                first[code[i]] = (uint32_t)i;
+        for (size_t i = 0; i < levels; i++) {
+            if (first[i] == TAB_NULL)
+                continue;
+            tab_cell v = tab_cell_at(c->column, first[i]);
+            cell[used++] = (class_cell){ v.kind, v.num, v.text, (uint32_t)i };
+        }
+        qsort(cell, used, sizeof *cell, by_class);
+        if (used == 0)
+            st = tab_fail(err, TAB_VALIDATION, "target.column", "the target has no value in any row");
+        else if (used > MOST_CLASSES || (double)used * (double)rows > MOST_PROBABILITIES)
+            st = tab_fail(err, TAB_VALIDATION, "target.column",
+                          "the target has %zu distinct values: too many classes for %zu rows", used, rows);
+    }
+    if (st == TAB_OK) {
+        tab_builder *b = tab_builder_new(a, c->column->name);
+        for (size_t k = 0; b != NULL && k < used; k++) {
+            to[cell[k].was] = (uint32_t)k;
+            if (cell[k].kind == TAB_CELL_BOOL)
+                tab_builder_bool(b, tab_str_eq(cell[k].text, TAB_S("true")));
+            else if (cell[k].kind == TAB_CELL_TEXT)
+                tab_builder_text(b, cell[k].text);
+            else if (cell[k].text.n > 0)
+                tab_builder_number_text(b, cell[k].text);
+            else
+                tab_builder_number(b, cell[k].num);
+        }
+        if (b == NULL || !tab_builder_finish(b, &f->class_cells))
+            st = no_memory(err);
+        for (size_t i = 0; st == TAB_OK && i < rows; i++)
+            f->label[i] = code[i] == TAB_NULL ? TAB_NULL : to[code[i]];
+        f->classes = used;
+    }
+    free(first), free(to), free(cell);
+    return st;
+}
+
+static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_error *err)
+{
+    size_t rows = f->rows, n = 0;
+    f->y = tab_arena_new_of(f->arena, float, rows + 1);
+    if (f->y == NULL)
+        return no_memory(err);
+    double most = 0, mean = 0, square = 0, lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < rows; i++)
+        if (!isnan(c->number[i])) {
+            most = fmax(most, fabs(c->number[i]));
+            lo = fmin(lo, c->number[i]), hi = fmax(hi, c->number[i]);
+            n++;
+        }
+    if (n == 0)
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the target has no number in any row");
+    double unit = most > 0 ? most : 1; /* sums of values / unit stay within a double, whatever their range */
+    for (size_t i = 0; i < rows; i++)
+        mean += isnan(c->number[i]) ? 0 : c->number[i] / unit;
+    mean /= (double)n;
+    for (size_t i = 0; i < rows; i++) {
+        double d = isnan(c->number[i]) ? 0 : c->number[i] / unit - mean;
+        square += d * d;
+    }
+    double sd = sqrt(square / (double)n);
+    f->shift = mean * unit;
+    f->scale = sd > 1e-12 && sd * unit > 0 ? sd * unit : 1;
+    for (size_t i = 0; i < rows; i++) {
+        double d = isnan(c->number[i]) ? (double)NAN : (c->number[i] / unit - mean) / (f->scale / unit);
+        f->y[i] = (float)d;
+    }
+    /* Answers stay a tenth of the range around what was seen, and never turn negative where none was. */
+    double tenth = hi / 10 - lo / 10;
+    f->least = lo >= 0 && lo - tenth < 0 ? 0 : lo - tenth;
+    f->most = hi <= 0 && hi + tenth > 0 ? 0 : hi + tenth;
+    f->least = f->least < -1.7e308 ? -1.7e308 : f->least;
+    f->most = f->most > 1.7e308 ? 1.7e308 : f->most;
+    return TAB_OK;
+}
+
+double tab_target_value(const tab_fitted *f, double y)
+{
+    double v = f->shift + f->scale * y;
+    return isfinite(v) ? v : y > 0 ? f->most : f->least;
+}
+
+tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err)
+{
+    if (col >= p->table->cols)
+        return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
+    const tab_column_profile *c = &p->col[col];
+    bool numbers = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
+    if (f->task == TAB_TASK_AUTO)
+        f->task = numbers ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+    if (f->task == TAB_TASK_CLASSIFICATION)
+        return read_classes(f, c, err);
+    if (c->number == NULL)
+        return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
+    return read_numbers(f, c, err);
+}
