@@ -1,0 +1,89 @@
+/* The gateway's module: who may call what, how often, and every answer that nginx gives by itself.
+ *
+ *   ngx_http_tab_module.c   directives, variables, the JSON envelope
+ *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
+ *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker
+ *   tab_limits.c            request rates kept on this node, for when Redis is away */
+#ifndef NGX_HTTP_TAB_H
+#define NGX_HTTP_TAB_H
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "common/identity.h"
+#include "common/routes.h"
+#include "gateway/module/tab_limits.h"
+
+extern ngx_module_t ngx_http_tab_module;
+
+typedef struct {
+    ngx_str_t redis;            /* host:port or unix:path */
+    ngx_str_t authenticate;     /* uri of the internal location that asks the api */
+    ngx_uint_t failures;        /* refused keys a minute from one address */
+    ngx_msec_t redis_timeout;
+    ngx_shm_zone_t *zone;
+    tab_identity_key identity_key;
+    unsigned identity_key_set : 1;
+} tab_main_conf;
+
+typedef struct {
+    ngx_flag_t gate;
+    ngx_uint_t status; /* tab_envelope: 0 = none */
+    ngx_str_t type, message, param;
+} tab_loc_conf;
+
+typedef enum {
+    TAB_STEP_START,
+    TAB_STEP_REDIS,     /* waiting for tab_gate */
+    TAB_STEP_ASK,       /* waiting for the api's answer about the key */
+    TAB_STEP_LET_IN,
+    TAB_STEP_REFUSED
+} tab_step;
+
+typedef struct tab_call tab_call;
+
+/* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
+ * nginx's own context pointers) through a pool cleanup. */
+typedef struct {
+    ngx_http_request_t *request;
+    tab_step step;
+    u_char id[32];
+    size_t id_len;
+    char hash[65]; /* SHA-256 of the secret, hex */
+    tab_route_match route;
+    unsigned routed : 1;
+    unsigned asked : 1;      /* the api was asked; do not ask again */
+    unsigned granted : 1;    /* grant holds */
+    unsigned node_rates : 1; /* decided by this node's limits */
+    tab_grant grant;
+    ngx_str_t path, state, identity, question;
+    tab_call *call; /* in flight to Redis */
+    ngx_http_request_t *sub;
+    ngx_uint_t sub_status;
+    ngx_uint_t limit, remaining, reset_s;
+    unsigned rates : 1; /* the three figures hold */
+} tab_ctx;
+
+/* What tab_gate answered; code -1: Redis did not answer. */
+typedef struct {
+    int code;
+    ngx_str_t grant, state;
+    int64_t limit, remaining, reset_ms, retry_ms;
+} tab_redis_answer;
+
+tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: no memory */
+ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
+void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a);
+
+/* Sends the envelope; gives what ngx_http_finalize_request wants. retry_s 0: no Retry-After. */
+ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type,
+                            const char *message, const char *param, ngx_uint_t retry_s);
+
+ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf);
+void ngx_http_tab_redis_stop(void);
+/* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
+ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx);
+void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+#endif

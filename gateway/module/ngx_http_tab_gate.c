@@ -1,0 +1,354 @@
+/* One request's way to its verdict, in nginx's access phase.
+ *
+ *   START: form and checksum of the key --wrong--> 401
+ *     |
+ *   REDIS: tab_gate: key, scope, rates in one round trip --answered--> let in, 401, 403, 404 or 429
+ *     |  no entry for the key, or Redis away
+ *   ASK: the api asks keys (and the entry is filled) --unknown--> 401   --nobody knows--> 503
+ *     |  granted
+ *   REDIS again, which now counts; or, with Redis away, the limits of this node
+ *
+ * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
+ * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
+ * nginx forwards and what the api dispatches cannot be three different things. */
+#include "gateway/module/ngx_http_tab.h"
+
+#include "common/secret.h"
+
+static const char unauthorized[] = "The API key is missing or invalid.";
+static const char too_many[] = "Too many requests. Retry after the time in Retry-After.";
+
+static ngx_int_t refuse(ngx_http_request_t *r, tab_ctx *ctx, ngx_uint_t status, const char *type,
+                        const char *message, const char *param, ngx_uint_t retry_s)
+{
+    ctx->step = TAB_STEP_REFUSED;
+    ngx_http_finalize_request(r, ngx_http_tab_send(r, status, type, message, param, retry_s));
+    return NGX_DONE;
+}
+
+static tab_limit_answer node_take(tab_main_conf *conf, const tab_limit *limits, size_t n, bool peek)
+{
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *) conf->zone->shm.addr;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ngx_shmtx_lock(&pool->mutex);
+    tab_limit_answer a = tab_limits_take(pool->data, limits, n,
+                                         now.tv_sec * 1000000LL + now.tv_nsec / 1000, peek);
+    ngx_shmtx_unlock(&pool->mutex);
+    return a;
+}
+
+static ngx_uint_t seconds(int64_t ms)
+{
+    return ms <= 0 ? 0 : (ngx_uint_t) ((ms + 999) / 1000);
+}
+
+/* A refused key is counted against its address; past the limit its callers are told to wait. Keys that
+ * Redis knows are never looked at here, so nobody behind the same address is shut out. */
+static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
+{
+    tab_limit l = { 'a', { (char *) r->connection->addr_text.data, r->connection->addr_text.len },
+                    { NULL, 0 }, (uint32_t) conf->failures };
+    return l;
+}
+
+static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    tab_limit l = address_limit(r, conf);
+    tab_limit_answer a = node_take(conf, &l, 1, false);
+    if (!a.let_in)
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit",
+                      "Too many requests with an invalid key from this address.", NULL,
+                      ngx_max(seconds(a.retry_ms), 1));
+    return refuse(r, ctx, NGX_HTTP_UNAUTHORIZED, "auth_error", unauthorized, NULL, 0);
+}
+
+static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
+{
+    if (ctx->route.allow != NULL && ctx->route.allow[0] != '\0') {
+        ngx_table_elt_t *h = ngx_list_push(&r->headers_out.headers);
+        if (h != NULL) {
+            h->hash = 1;
+            ngx_str_set(&h->key, "Allow");
+            h->value.data = (u_char *) ctx->route.allow;
+            h->value.len = ngx_strlen(ctx->route.allow);
+        }
+        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found",
+                      "This path has no such method.", NULL, 0);
+    }
+    return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "There is no such route.", NULL, 0);
+}
+
+/* Idempotency-Key: 1 to 255 printable ASCII characters, once. Checked here because nginx forwards only one
+ * of two, and none that is empty. */
+static bool idempotency_key_good(ngx_http_request_t *r)
+{
+    static const char name[] = "idempotency-key";
+    ngx_uint_t seen = 0;
+    ngx_list_part_t *part = &r->headers_in.headers.part;
+    for (; part != NULL; part = part->next) {
+        ngx_table_elt_t *h = part->elts;
+        for (ngx_uint_t i = 0; i < part->nelts; i++) {
+            if (h[i].key.len != sizeof name - 1 ||
+                ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) != 0)
+                continue;
+            if (++seen > 1 || h[i].value.len == 0 || h[i].value.len > 255)
+                return false;
+            for (size_t k = 0; k < h[i].value.len; k++)
+                if (h[i].value.data[k] < ' ' || h[i].value.data[k] > '~')
+                    return false;
+        }
+    }
+    return true;
+}
+
+static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf, ngx_str_t state)
+{
+    const tab_route *route = &tab_routes[ctx->route.id];
+    if ((route->flags & TAB_ROUTE_IDEMPOTENT) && !idempotency_key_good(r))
+        return refuse(r, ctx, NGX_HTTP_BAD_REQUEST, "validation_error",
+                      "Idempotency-Key must be 1 to 255 printable ASCII characters, given once.",
+                      "Idempotency-Key", 0);
+
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    tab_identity id = {
+        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .request_id = { (char *) ctx->id, ctx->id_len },
+        .route = tab_str_of(route->name),
+        .path = { (char *) ctx->path.data, ctx->path.len },
+        .state = state.len == 0 ? TAB_S("-") : (tab_str){ (char *) state.data, state.len },
+        .grant = ctx->grant,
+    };
+    ctx->identity.data = ngx_pnalloc(r->pool, TAB_IDENTITY_TEXT);
+    if (ctx->identity.data == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    ctx->identity.len = tab_identity_sign(&conf->identity_key, &id, (char *) ctx->identity.data,
+                                          TAB_IDENTITY_TEXT);
+    if (ctx->identity.len == 0)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    ctx->step = TAB_STEP_LET_IN;
+    return NGX_OK;
+}
+
+/* Redis is away: scope and rates are decided here, with the same numbers, for this node alone. */
+static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    const tab_grant *g = &ctx->grant;
+    ctx->node_rates = 1;
+    if (!ctx->routed)
+        return refuse_route(r, ctx);
+    const tab_route *route = &tab_routes[ctx->route.id];
+    if ((g->scopes & (unsigned) route->scope) == 0)
+        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                      "The API key lacks the scope that this route needs.", NULL, 0);
+    tab_limit limits[3] = {
+        { 'k', tab_str_of(g->key), { NULL, 0 }, g->key_rpm },
+        { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
+        { 'e', tab_str_of(g->org), ctx->route.param[0], g->endpoint_rpm },
+    };
+    tab_limit_answer a =
+        node_take(conf, limits, (route->flags & TAB_ROUTE_ENDPOINT) ? 3 : 2, false);
+    ctx->limit = a.limit;
+    ctx->remaining = a.remaining;
+    ctx->reset_s = seconds(a.reset_ms);
+    ctx->rates = 1;
+    if (!a.let_in)
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                      ngx_max(seconds(a.retry_ms), 1));
+    ngx_str_t none = ngx_null_string;
+    return let_in(r, ctx, conf, none);
+}
+
+/* ---- asking the api --------------------------------------------------------------------- */
+static ngx_int_t on_asked(ngx_http_request_t *sub, void *data, ngx_int_t rc)
+{
+    tab_ctx *ctx = data;
+    (void) rc;
+    ctx->sub_status = sub->headers_out.status;
+    ctx->sub = sub;
+    return NGX_OK;
+}
+
+static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    tab_limit l = address_limit(r, conf);
+    tab_limit_answer peek = node_take(conf, &l, 1, true);
+    if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
+        return refuse_key(r, ctx, conf);
+
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    tab_identity id = {
+        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .request_id = { (char *) ctx->id, ctx->id_len },
+        .route = TAB_S(TAB_AUTHENTICATE_ROUTE),
+        .path = TAB_S(TAB_AUTHENTICATE_PATH),
+        .state = TAB_S("-"),
+        .grant = { .org = "-", .plan = "-" },
+    };
+    ngx_memcpy(id.grant.key, ctx->hash, sizeof ctx->hash);
+    ctx->question.data = ngx_pnalloc(r->pool, TAB_IDENTITY_TEXT);
+    ngx_http_post_subrequest_t *ps = ngx_palloc(r->pool, sizeof *ps);
+    if (ctx->question.data == NULL || ps == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    ctx->question.len = tab_identity_sign(&conf->identity_key, &id, (char *) ctx->question.data,
+                                          TAB_IDENTITY_TEXT);
+    ps->handler = on_asked;
+    ps->data = ctx;
+    ctx->sub = NULL;
+    ctx->asked = 1;
+    ctx->step = TAB_STEP_ASK;
+    ngx_http_request_t *sub;
+    if (ngx_http_subrequest(r, &conf->authenticate, NULL, &sub, ps, NGX_HTTP_SUBREQUEST_WAITED) !=
+        NGX_OK)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    /* An empty body of its own, so that the main request's body is neither read nor closed. */
+    sub->request_body = ngx_pcalloc(r->pool, sizeof(ngx_http_request_body_t));
+    if (sub->request_body == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    sub->header_only = 1;
+    return NGX_AGAIN;
+}
+
+static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
+{
+    static const char name[] = "x-tabella-grant";
+    if (sub->upstream == NULL)
+        return false;
+    ngx_list_part_t *part = &sub->upstream->headers_in.headers.part;
+    for (; part != NULL; part = part->next) {
+        ngx_table_elt_t *h = part->elts;
+        for (ngx_uint_t i = 0; i < part->nelts; i++)
+            if (h[i].key.len == sizeof name - 1 &&
+                ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
+                return tab_grant_read((tab_str){ (char *) h[i].value.data, h[i].value.len }, ret);
+    }
+    return false;
+}
+
+static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    if (ctx->sub == NULL)
+        return NGX_AGAIN; /* woken for another reason */
+    if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED)
+        return refuse_key(r, ctx, conf);
+    if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
+        return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
+                      "The service cannot check API keys at the moment.", NULL, 1);
+    ctx->granted = 1;
+    ngx_int_t rc = ngx_http_tab_redis_ask(r, ctx);
+    if (rc == NGX_AGAIN) {
+        ctx->step = TAB_STEP_REDIS;
+        r->read_event_handler = ngx_http_test_reading;
+        return NGX_AGAIN;
+    }
+    return decide_here(r, ctx, conf);
+}
+
+/* ---- Redis' answer ----------------------------------------------------------------------- */
+static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
+{
+    tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
+    if (a->code <= 0) { /* Redis is away, or has no entry */
+        if (ctx->granted)
+            return decide_here(r, ctx, conf);
+        return ask(r, ctx, conf);
+    }
+    if (a->code == 2)
+        return refuse_key(r, ctx, conf);
+    if (!tab_grant_read((tab_str){ (char *) a->grant.data, a->grant.len }, &ctx->grant))
+        return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
+    ctx->granted = 1;
+    if (a->code == 5)
+        return refuse_route(r, ctx);
+    if (a->code == 3)
+        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                      "The API key lacks the scope that this route needs.", NULL, 0);
+    ctx->limit = (ngx_uint_t) a->limit;
+    ctx->remaining = (ngx_uint_t) a->remaining;
+    ctx->reset_s = seconds(a->reset_ms);
+    ctx->rates = 1;
+    if (a->code == 4)
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                      ngx_max(seconds(a->retry_ms), 1));
+    return let_in(r, ctx, conf, a->state);
+}
+
+/* The callback of Redis runs outside of nginx's phases: what it decides is kept in the context, and the
+ * phases go on from it. */
+void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
+{
+    ngx_connection_t *c = r->connection;
+    r->read_event_handler = ngx_http_block_reading;
+    ngx_int_t rc = judge(r, ctx, a);
+    if (rc == NGX_OK)
+        ngx_http_core_run_phases(r);
+    else if (rc >= NGX_HTTP_SPECIAL_RESPONSE)
+        ngx_http_finalize_request(r, rc);
+    ngx_http_run_posted_requests(c);
+}
+
+/* ---- the phase handler ------------------------------------------------------------------- */
+
+/* The raw path, if it is also what nginx made of it; "" otherwise. */
+static ngx_str_t plain_path(ngx_http_request_t *r)
+{
+    ngx_str_t path = r->unparsed_uri, none = ngx_null_string;
+    u_char *query = ngx_strlchr(path.data, path.data + path.len, '?');
+    if (query != NULL)
+        path.len = (size_t) (query - path.data);
+    if (path.len != r->uri.len || ngx_memcmp(path.data, r->uri.data, path.len) != 0)
+        return none;
+    return path;
+}
+
+static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    tab_str secret;
+    ngx_table_elt_t *h = r->headers_in.authorization;
+    if (h == NULL || !tab_bearer((tab_str){ (char *) h->value.data, h->value.len }, &secret) ||
+        !tab_secret_valid(secret))
+        return refuse_key(r, ctx, conf);
+
+    ctx->path = plain_path(r);
+    ctx->routed = tab_route_find((tab_str){ (char *) r->method_name.data, r->method_name.len },
+                                 (tab_str){ (char *) ctx->path.data, ctx->path.len },
+                                 &ctx->route) == TAB_OK;
+    uint8_t hash[TAB_SECRET_HASH];
+    tab_secret_hash(secret, hash);
+    sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);
+
+    ngx_int_t rc = ngx_http_tab_redis_ask(r, ctx);
+    if (rc == NGX_AGAIN) {
+        ctx->step = TAB_STEP_REDIS;
+        r->read_event_handler = ngx_http_test_reading; /* notices a caller that leaves */
+        return NGX_AGAIN;
+    }
+    return ask(r, ctx, conf);
+}
+
+ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r)
+{
+    tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
+    if (!loc->gate || r != r->main)
+        return NGX_DECLINED;
+    tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
+    tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (ctx == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+
+    switch (ctx->step) {
+    case TAB_STEP_START:
+        return start(r, ctx, conf);
+    case TAB_STEP_REDIS:
+        return NGX_AGAIN;
+    case TAB_STEP_ASK:
+        return on_answer_about_key(r, ctx, conf);
+    case TAB_STEP_LET_IN:
+        return NGX_OK;
+    case TAB_STEP_REFUSED:
+        break;
+    }
+    return NGX_DONE;
+}

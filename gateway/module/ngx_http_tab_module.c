@@ -1,0 +1,355 @@
+/* Directives, variables and the JSON envelope. The directives are described in nginx.conf.template, where
+ * they are used. */
+#include "gateway/module/ngx_http_tab.h"
+
+#include <sodium.h>
+
+#include "common/secret.h"
+
+enum { LIMIT_SETS = 1 << 14 };
+
+/* ---- one request's context ---------------------------------------------------------------- */
+static void on_cleanup(void *data)
+{
+    ngx_http_tab_redis_forget(data);
+}
+
+tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
+{
+    r = r->main;
+    tab_ctx *ctx = ngx_http_get_module_ctx(r, ngx_http_tab_module);
+    if (ctx != NULL)
+        return ctx;
+    if (r->internal || r->filter_finalize) {
+        for (ngx_pool_cleanup_t *cln = r->pool->cleanup; cln != NULL; cln = cln->next)
+            if (cln->handler == on_cleanup) {
+                ngx_http_set_ctx(r, cln->data, ngx_http_tab_module);
+                return cln->data;
+            }
+    }
+    ngx_pool_cleanup_t *cln = ngx_pool_cleanup_add(r->pool, sizeof *ctx);
+    if (cln == NULL)
+        return NULL;
+    ctx = cln->data;
+    ngx_memzero(ctx, sizeof *ctx);
+    cln->handler = on_cleanup;
+    ctx->request = r;
+    tab_random_id("req_", 22, (char *) ctx->id);
+    ctx->id_len = 26;
+    ngx_http_set_ctx(r, ctx, ngx_http_tab_module);
+    return ctx;
+}
+
+/* ---- the envelope --------------------------------------------------------------------------- */
+static ngx_int_t push_header(ngx_http_request_t *r, const char *name, u_char *value, size_t len)
+{
+    ngx_table_elt_t *h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL)
+        return NGX_ERROR;
+    h->hash = 1;
+    h->key.data = (u_char *) name;
+    h->key.len = ngx_strlen(name);
+    h->value.data = value;
+    h->value.len = len;
+    return NGX_OK;
+}
+
+/* type, message and param are our own constants: nothing in them needs escaping. */
+ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type,
+                            const char *message, const char *param, ngx_uint_t retry_s)
+{
+    tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (ctx == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    size_t room = 160 + ngx_strlen(type) + ngx_strlen(message) + (param ? ngx_strlen(param) : 0);
+    ngx_buf_t *b = ngx_create_temp_buf(r->pool, room);
+    u_char *retry = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (b == NULL || retry == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    b->last = ngx_sprintf(b->last, "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",", type, message);
+    if (param != NULL && param[0] != '\0')
+        b->last = ngx_sprintf(b->last, "\"param\":\"%s\",", param);
+    b->last = ngx_sprintf(b->last, "\"request_id\":\"%*s\"}}\n", ctx->id_len, ctx->id);
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    if (ngx_http_discard_request_body(r) != NGX_OK)
+        r->keepalive = 0;
+    r->headers_out.status = status;
+    r->headers_out.status_line.len = 0;
+    r->headers_out.content_length_n = b->last - b->pos;
+    ngx_str_set(&r->headers_out.content_type, "application/json");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+    if (status == NGX_HTTP_UNAUTHORIZED &&
+        push_header(r, "WWW-Authenticate", (u_char *) "Bearer", 6) != NGX_OK)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    if (retry_s > 0 && push_header(r, "Retry-After", retry,
+                                   (size_t) (ngx_sprintf(retry, "%ui", retry_s) - retry)) != NGX_OK)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+
+    ngx_int_t rc = ngx_http_send_header(r);
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only)
+        return rc;
+    ngx_chain_t out = { b, NULL };
+    return ngx_http_output_filter(r, &out);
+}
+
+static ngx_int_t envelope_handler(ngx_http_request_t *r)
+{
+    tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
+    ngx_uint_t retry = loc->status == NGX_HTTP_SERVICE_UNAVAILABLE ||
+                       loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
+    return ngx_http_tab_send(r, loc->status, (const char *) loc->type.data,
+                             (const char *) loc->message.data, (const char *) loc->param.data, retry);
+}
+
+/* ---- variables ------------------------------------------------------------------------------ */
+enum { VAR_ID, VAR_IDENTITY, VAR_QUESTION, VAR_ORG, VAR_KEY, VAR_ROUTE, VAR_LIMIT, VAR_REMAINING, VAR_RESET };
+
+static ngx_int_t set_number(ngx_http_request_t *r, ngx_http_variable_value_t *v, ngx_uint_t x)
+{
+    v->data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (v->data == NULL)
+        return NGX_ERROR;
+    v->len = (unsigned) (ngx_sprintf(v->data, "%ui", x) - v->data) & 0xfffffff;
+    return NGX_OK;
+}
+
+static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t which)
+{
+    tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (ctx == NULL)
+        return NGX_ERROR;
+    const char *text = "";
+    size_t n = 0;
+    v->valid = 1;
+    v->no_cacheable = which != VAR_ID;
+    v->not_found = 0;
+    switch (which) {
+    case VAR_ID:
+        text = (char *) ctx->id;
+        n = ctx->id_len;
+        break;
+    case VAR_IDENTITY:
+        text = (char *) ctx->identity.data;
+        n = ctx->identity.len;
+        break;
+    case VAR_QUESTION:
+        text = (char *) ctx->question.data;
+        n = ctx->question.len;
+        break;
+    case VAR_ORG:
+    case VAR_KEY:
+        if (ctx->granted) {
+            text = which == VAR_ORG ? ctx->grant.org : ctx->grant.key;
+            n = ngx_strlen(text);
+        }
+        break;
+    case VAR_ROUTE:
+        if (ctx->routed) {
+            text = tab_routes[ctx->route.id].name;
+            n = ngx_strlen(text);
+        }
+        break;
+    case VAR_LIMIT:
+    case VAR_REMAINING:
+    case VAR_RESET:
+        if (ctx->rates)
+            return set_number(r, v, which == VAR_LIMIT       ? ctx->limit
+                                    : which == VAR_REMAINING ? ctx->remaining
+                                                             : ctx->reset_s);
+        break;
+    }
+    v->data = (u_char *) text;
+    v->len = n & 0xfffffff;
+    return NGX_OK;
+}
+
+static ngx_http_variable_t variables[] = {
+    { ngx_string("tab_request_id"), NULL, variable, VAR_ID, 0, 0 },
+    { ngx_string("tab_identity"), NULL, variable, VAR_IDENTITY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_question"), NULL, variable, VAR_QUESTION, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_org"), NULL, variable, VAR_ORG, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_key"), NULL, variable, VAR_KEY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_route"), NULL, variable, VAR_ROUTE, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_limit"), NULL, variable, VAR_LIMIT, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_remaining"), NULL, variable, VAR_REMAINING, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_reset"), NULL, variable, VAR_RESET, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    ngx_http_null_variable
+};
+
+static ngx_int_t add_variables(ngx_conf_t *cf)
+{
+    for (ngx_http_variable_t *v = variables; v->name.len > 0; v++) {
+        ngx_http_variable_t *var = ngx_http_add_variable(cf, &v->name, v->flags);
+        if (var == NULL)
+            return NGX_ERROR;
+        var->get_handler = v->get_handler;
+        var->data = v->data;
+    }
+    return NGX_OK;
+}
+
+/* ---- configuration -------------------------------------------------------------------------- */
+static void *create_main(ngx_conf_t *cf)
+{
+    tab_main_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
+    if (conf != NULL) {
+        conf->failures = NGX_CONF_UNSET_UINT;
+        conf->redis_timeout = NGX_CONF_UNSET_MSEC;
+    }
+    return conf;
+}
+
+static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
+{
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *) zone->shm.addr;
+    unsigned char seed[16];
+    if (old != NULL || zone->shm.exists)
+        return NGX_OK; /* a reload keeps its counts */
+    pool->data = ngx_slab_alloc(pool, tab_limits_size(LIMIT_SETS));
+    if (pool->data == NULL)
+        return NGX_ERROR;
+    randombytes_buf(seed, sizeof seed);
+    tab_limits_init(pool->data, LIMIT_SETS, seed);
+    return NGX_OK;
+}
+
+static char *init_main(ngx_conf_t *cf, void *c)
+{
+    tab_main_conf *conf = c;
+    ngx_str_t name = ngx_string("tab_limits");
+    ngx_conf_init_uint_value(conf->failures, 300);
+    ngx_conf_init_msec_value(conf->redis_timeout, 100);
+    if (sodium_init() < 0)
+        return NGX_CONF_ERROR;
+    if (conf->redis.len == 0)
+        return NGX_CONF_OK; /* the module is loaded, but not used */
+    if (!conf->identity_key_set || conf->authenticate.len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "tab_redis needs tab_secret_file and tab_authenticate beside it");
+        return NGX_CONF_ERROR;
+    }
+    conf->zone = ngx_shared_memory_add(cf, &name, tab_limits_size(LIMIT_SETS) + 64 * 1024,
+                                       &ngx_http_tab_module);
+    if (conf->zone == NULL)
+        return NGX_CONF_ERROR;
+    conf->zone->init = init_zone;
+    return NGX_CONF_OK;
+}
+
+static void *create_loc(ngx_conf_t *cf)
+{
+    tab_loc_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
+    if (conf != NULL)
+        conf->gate = NGX_CONF_UNSET;
+    return conf;
+}
+
+static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
+{
+    tab_loc_conf *prev = parent, *conf = child;
+    (void) cf;
+    ngx_conf_merge_value(conf->gate, prev->gate, 0);
+    return NGX_CONF_OK;
+}
+
+/* The secret that gateway and api share: the first line of a file, 32 characters or more. */
+static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_main_conf *conf = c;
+    ngx_str_t *args = cf->args->elts;
+    u_char text[4096];
+    (void) cmd;
+    if (conf->identity_key_set)
+        return "is duplicate";
+    if (ngx_conf_full_name(cf->cycle, &args[1], 1) != NGX_OK)
+        return NGX_CONF_ERROR;
+    ngx_fd_t fd = ngx_open_file(args[1].data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    ssize_t n = fd == NGX_INVALID_FILE ? -1 : ngx_read_fd(fd, text, sizeof text);
+    if (n < 0)
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno, "cannot read \"%V\"", &args[1]);
+    if (fd != NGX_INVALID_FILE)
+        (void) ngx_close_file(fd);
+    if (n < 0)
+        return NGX_CONF_ERROR;
+    size_t line = 0;
+    while (line < (size_t) n && text[line] != '\n' && text[line] != '\r')
+        line++;
+    bool good = tab_identity_key_set(&conf->identity_key, (tab_str){ (char *) text, line });
+    sodium_memzero(text, sizeof text);
+    if (!good)
+        return "needs a first line of 32 characters or more";
+    conf->identity_key_set = 1;
+    return NGX_CONF_OK;
+}
+
+static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_loc_conf *conf = c;
+    ngx_str_t *args = cf->args->elts;
+    ngx_int_t status = ngx_atoi(args[1].data, args[1].len);
+    ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    (void) cmd;
+    if (status < 400 || status > 599)
+        return "needs a status of 400 to 599";
+    conf->status = (ngx_uint_t) status;
+    conf->type = args[2]; /* nginx ends its arguments with NUL */
+    conf->message = args[3];
+    if (cf->args->nelts > 4)
+        conf->param = args[4];
+    core->handler = envelope_handler;
+    return NGX_CONF_OK;
+}
+
+static ngx_command_t commands[] = {
+    { ngx_string("tab_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis), NULL },
+    { ngx_string("tab_redis_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_msec_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_timeout), NULL },
+    { ngx_string("tab_authenticate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, authenticate), NULL },
+    { ngx_string("tab_failures_per_minute"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+      ngx_conf_set_num_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, failures), NULL },
+    { ngx_string("tab_secret_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_secret,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
+    { ngx_string("tab_envelope"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_envelope,
+      NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
+    ngx_null_command
+};
+
+static ngx_int_t install(ngx_conf_t *cf)
+{
+    ngx_http_core_main_conf_t *core = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+    ngx_http_handler_pt *h = ngx_array_push(&core->phases[NGX_HTTP_ACCESS_PHASE].handlers);
+    if (h == NULL)
+        return NGX_ERROR;
+    *h = ngx_http_tab_gate;
+    return NGX_OK;
+}
+
+static ngx_int_t init_process(ngx_cycle_t *cycle)
+{
+    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)
+        return NGX_OK;
+    tab_main_conf *conf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_tab_module);
+    if (conf == NULL || conf->redis.len == 0)
+        return NGX_OK;
+    return ngx_http_tab_redis_start(cycle, conf);
+}
+
+static void exit_process(ngx_cycle_t *cycle)
+{
+    (void) cycle;
+    ngx_http_tab_redis_stop();
+}
+
+static ngx_http_module_t module_ctx = { add_variables, install,   create_main, init_main,
+                                        NULL,          NULL,      create_loc,  merge_loc };
+
+ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1, &module_ctx,  commands, NGX_HTTP_MODULE, NULL,
+                                     NULL,          init_process, NULL,     NULL,            exit_process,
+                                     NULL,          NGX_MODULE_V1_PADDING };
