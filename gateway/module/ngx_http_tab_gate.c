@@ -207,6 +207,9 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     sub->request_body = ngx_pcalloc(r->pool, sizeof(ngx_http_request_body_t));
     if (sub->request_body == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    sub->headers_in.content_length_n = -1; /* of its copy: a body too large is not the question's */
+    sub->headers_in.content_length = NULL;
+    sub->headers_in.chunked = 0;
     sub->header_only = 1;
     return NGX_AGAIN;
 }

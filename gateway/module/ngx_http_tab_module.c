@@ -75,6 +75,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
 
     if (ngx_http_discard_request_body(r) != NGX_OK)
         r->keepalive = 0;
+    r->err_status = 0; /* of the error_page that led here; the verdict's own status holds */
     r->headers_out.status = status;
     r->headers_out.status_line.len = 0;
     r->headers_out.content_length_n = b->last - b->pos;
@@ -206,7 +207,8 @@ static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
 {
     ngx_slab_pool_t *pool = (ngx_slab_pool_t *) zone->shm.addr;
     unsigned char seed[16];
-    if (old != NULL || zone->shm.exists)
+    (void) old;
+    if (pool->data != NULL)
         return NGX_OK; /* a reload keeps its counts */
     pool->data = ngx_slab_alloc(pool, tab_limits_size(LIMIT_SETS));
     if (pool->data == NULL)
