@@ -1,0 +1,387 @@
+/* The RPC methods of proto/jobs.proto. */
+#include "services/jobs/jobs.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/proto.h"
+#include "proto/inference.pb-c.h"
+
+/* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three lines. */
+static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
+{
+    return tab_tx_begin(self->pg, call->org, call->deadline, tx, err);
+}
+
+static tab_status no_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* A queue's eta: who is ahead, at the pace of late, shared by the workers. */
+static void fill_eta(jobs *self, Tabella__Job *j)
+{
+    if (j->eta == NULL)
+        return;
+    int64_t now = tab_now_us();
+    if (j->eta->due_us == 0) {
+        int64_t ahead = atomic_load(&self->queued) + atomic_load(&self->running);
+        int64_t mean = atomic_load(&self->mean_ms);
+        int64_t ms = (ahead / (self->workers > 0 ? self->workers : 1) + 1) * (mean > 100 ? mean : 100);
+        j->eta->due_us = now + ms * 1000;
+    }
+    j->eta->seconds_remaining = j->eta->due_us > now ? (uint64_t)((j->eta->due_us - now + 999999) / 1000000) : 0;
+}
+
+static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *id, Tabella__Job *ret, tab_error *err)
+{
+    Tabella__Job *j = NULL;
+    tab_status s = jobs_get(tx, call->arena, call->org, id, &j, err);
+    if (s == TAB_OK) {
+        fill_eta(self, j);
+        *ret = *j;
+    }
+    return s;
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+static tab_status submit(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__SubmitRequest *q = call->in;
+    static const char *const kinds[] = { "run", "batch", "generate", "sync" };
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= strcmp(q->kind, kinds[i]) == 0;
+    if (!known || !tab_id_valid(tab_str_of(q->job_id), "job_"))
+        return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
+    if (strcmp(q->kind, "generate") == 0 || strcmp(q->kind, "sync") == 0)
+        return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
+    bool batch = strcmp(q->kind, "batch") == 0;
+    jobs_new j = { .job_id = q->job_id, .kind = q->kind, .work = "run", .processing = batch ? "batch" : "realtime",
+                   .label = q->label[0] != 0 ? q->label : q->report_id, .report_id = q->report_id, .run_id = q->run_id,
+                   .key_id = q->key_id, .surface = q->surface, .request_id = call->request_id, .cells = q->cells,
+                   .batch_cap = q->batch_concurrency, .window_s = batch ? self->window_s : 0,
+                   .request = tab_proto_write(call->arena, &q->base) };
+    if (j.request.p == NULL)
+        return no_memory(err);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
+        (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        jobs_wake(self);
+    return s;
+}
+
+static tab_status get(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__GetJobRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    return s;
+}
+
+static tab_status list(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    Tabella__ListJobsReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = jobs_list(tx, call->arena, call->org, call->in, y, err)) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    for (size_t i = 0; s == TAB_OK && i < y->n_jobs; i++)
+        fill_eta(self, y->jobs[i]);
+    return s;
+}
+
+static void wait_ms(long ms)
+{
+    struct timespec t = { 0, ms * 1000000 };
+    nanosleep(&t, NULL);
+}
+
+static tab_status cancel(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__CancelJobRequest *q = call->in;
+    for (bool busy = true; busy;) {
+        TAB_AUTO(tab_tx) *tx = NULL;
+        int64_t attempt = 0;
+        tab_status s;
+        if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+            (s = jobs_cancel(tx, call->org, q->job_id, q->actor, &busy, &attempt, err)) != TAB_OK)
+            return s;
+        if (!busy) {
+            if ((s = read_job(self, call, tx, q->job_id, call->out, err)) != TAB_OK ||
+                (s = tab_tx_commit(&tx, err)) != TAB_OK)
+                return s;
+            if (attempt > 0)
+                jobs_cancel_call(self, q->job_id, attempt);
+            jobs_wake(self);
+            return TAB_OK;
+        }
+        /* Its end is being committed: a moment later it is terminal, and the answer is a conflict. */
+        if (tab_left_ms(call->deadline, 1) == 0)
+            return tab_fail(err, TAB_UNAVAILABLE, "", "the job is just ending: try again");
+        wait_ms(50);
+    }
+    return TAB_OK;
+}
+
+static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_error *err)
+{
+    Tabella__OutputReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_str bytes = { NULL, 0 };
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+        (s = jobs_output_get(tx, call->org, job_id, call->arena, &bytes, err)) != TAB_OK ||
+        (s = tab_tx_commit(&tx, err)) != TAB_OK)
+        return s;
+    y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
+    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read") : TAB_OK;
+}
+
+static tab_status output(void *arg, tab_call *call, tab_error *err)
+{
+    const Tabella__OutputRequest *q = call->in;
+    return bundle_of(arg, call, q->job_id, err);
+}
+
+/* ---- endpoints ------------------------------------------------------------------------------ */
+
+static bool slug(const char *s)
+{
+    size_t n = strlen(s);
+    if (n == 0 || n > 63 || s[0] == '-' || s[n - 1] == '-')
+        return false;
+    return strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+/* Whether a base may be used: inference knows. An empty name is the default. */
+static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_error *err)
+{
+    if (base == NULL || base[0] == 0)
+        return TAB_OK;
+    Tabella__ModelsRequest q = TABELLA__MODELS_REQUEST__INIT;
+    q.with_retired = true;
+    tab_ask ask = { .service = "inference", .method = "Models", .in = &q.base,
+                    .reply = &tabella__models_reply__descriptor, .arena = call->arena };
+    tab_answer answer = { 0 };
+    tab_ask_inherit(&ask, call);
+    tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
+    if (s != TAB_OK)
+        return s;
+    const Tabella__ModelsReply *y = answer.msg;
+    for (size_t i = 0; i < y->n_models; i++)
+        if (strcmp(y->models[i]->id, base) == 0)
+            return strcmp(y->models[i]->status, "retired") != 0
+                       ? TAB_OK
+                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: omit base for the latest", base);
+    return tab_fail(err, TAB_VALIDATION, "base", "no such base");
+}
+
+static tab_status read_endpoint(tab_call *call, tab_tx *tx, const char *id, Tabella__Endpoint **ret, tab_error *err)
+{
+    return endpoint_get(tx, call->arena, call->org, id, false, ret, err);
+}
+
+static tab_status read_both(jobs *self, tab_call *call, tab_tx *tx, const char *id, const char *job, tab_error *err)
+{
+    Tabella__EndpointJob *y = call->out;
+    tab_status s = read_endpoint(call, tx, id, &y->endpoint, err);
+    if (s != TAB_OK)
+        return s;
+    y->job = tab_arena_new_of(call->arena, Tabella__Job, 1);
+    return y->job == NULL ? no_memory(err) : read_job(self, call, tx, job, y->job, err);
+}
+
+static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__CreateEndpointRequest *q = call->in;
+    if (!slug(q->name))
+        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+    if (q->n_sources == 0)
+        return tab_fail(err, TAB_VALIDATION, "data", "data or tables are required");
+    if (q->endpoint_id[0] == 0 || !tab_id_valid(tab_str_of(q->job_id), "job_"))
+        return tab_fail(err, TAB_VALIDATION, "id", "the caller chooses both ids");
+    tab_status s = check_base(self, call, q->options == NULL ? NULL : q->options->base_model, err);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    if (s == TAB_OK && (s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = endpoint_create(tx, call->arena, call->org, q, call->request_id, err)) == TAB_OK &&
+        (s = read_both(self, call, tx, q->endpoint_id, q->job_id, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        jobs_wake(self);
+    return s;
+}
+
+static tab_status get_endpoint(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__GetEndpointRequest *q = call->in;
+    Tabella__Endpoint *e = NULL;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) != TAB_OK || (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
+        (s = tab_tx_commit(&tx, err)) != TAB_OK)
+        return s;
+    if (strcmp(e->status, "live") == 0)
+        state_show(self, call->org, e);
+    *(Tabella__Endpoint *)call->out = *e;
+    return TAB_OK;
+}
+
+static tab_status list_endpoints(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = endpoint_list(tx, call->arena, call->org, call->in, call->out, err)) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    return s;
+}
+
+static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__DeleteEndpointRequest *q = call->in;
+    Tabella__DeleteEndpointReply *y = call->out;
+    Tabella__Endpoint *e = NULL;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    int64_t attempt = 0;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+        (s = endpoint_get(tx, call->arena, call->org, q->id_or_name, true, &e, err)) != TAB_OK)
+        return s;
+    state_forget(self, call->org, e);
+    if ((s = endpoint_delete(tx, call->org, e, q->actor, &y->deleted_us, &attempt, err)) != TAB_OK ||
+        (s = tab_tx_commit(&tx, err)) != TAB_OK)
+        return s;
+    if (attempt > 0)
+        jobs_cancel_call(self, e->job_id, attempt);
+    if (!state_settled(self, call->org, e))
+        wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+    jobs_wake(self);
+    y->id = e->id;
+    return TAB_OK;
+}
+
+static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_new *given, const char *base,
+                         tab_error *err)
+{
+    Tabella__Endpoint *e = NULL;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    char report[TAB_ID];
+    tab_status s;
+    if (!tab_id_valid(tab_str_of(given->job_id), "job_"))
+        return tab_fail(err, TAB_VALIDATION, "job_id", "the caller chooses the job's id");
+    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+        (s = endpoint_get(tx, call->arena, call->org, id, true, &e, err)) != TAB_OK)
+        return s;
+    tab_id_hex(report, "r_");
+    jobs_new j = *given;
+    j.report_id = report;
+    j.label = j.endpoint = e->name;
+    j.endpoint_id = e->id;
+    j.request_id = call->request_id;
+    if (j.request.p == NULL)
+        return no_memory(err);
+    if ((s = endpoint_mutate(tx, call->org, e, &j, base, err)) == TAB_OK &&
+        (s = read_both(self, call, tx, e->id, j.job_id, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        jobs_wake(self);
+    return s;
+}
+
+static tab_status refresh(void *arg, tab_call *call, tab_error *err)
+{
+    const Tabella__RefreshRequest *q = call->in;
+    jobs_new j = { .job_id = q->job_id, .kind = "refresh", .work = "refresh", .key_id = q->key_id,
+                   .surface = q->surface, .request = tab_proto_write(call->arena, &q->base) };
+    return mutate(arg, call, q->id_or_name, &j, NULL, err);
+}
+
+static tab_status upgrade(void *arg, tab_call *call, tab_error *err)
+{
+    const Tabella__UpgradeRequest *q = call->in;
+    if (q->base_model[0] == 0)
+        return tab_fail(err, TAB_VALIDATION, "base", "name the base to upgrade to");
+    tab_status s = check_base(arg, call, q->base_model, err);
+    if (s != TAB_OK)
+        return s;
+    jobs_new j = { .job_id = q->job_id, .kind = "upgrade", .work = "upgrade", .key_id = q->key_id,
+                   .surface = q->surface, .request = tab_proto_write(call->arena, &q->base) };
+    return mutate(arg, call, q->id_or_name, &j, q->base_model, err);
+}
+
+static tab_status endpoint_logs_of(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = endpoint_logs(tx, call->arena, call->org, call->in, call->out, err)) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    return s;
+}
+
+static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__GetEndpointRequest *q = call->in;
+    char job[TAB_ID] = "";
+    {
+        Tabella__Endpoint *e = NULL;
+        TAB_AUTO(tab_tx) *tx = NULL;
+        tab_status s;
+        if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+            (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
+            (s = endpoint_output_job(tx, call->org, e->id, job, err)) != TAB_OK || (s = tab_tx_commit(&tx, err)) != TAB_OK)
+            return s;
+    }
+    if (job[0] == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "id", "the endpoint has no bundle yet");
+    return bundle_of(self, call, job, err);
+}
+
+#define METHOD(name, in, out, fn)                                                                  \
+    { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+
+const tab_rpc_method jobs_methods[] = {
+    METHOD("Submit", submit_request, job, submit),
+    METHOD("Get", get_job_request, job, get),
+    METHOD("List", list_jobs_request, list_jobs_reply, list),
+    METHOD("Cancel", cancel_job_request, job, cancel),
+    METHOD("Output", output_request, output_reply, output),
+    METHOD("CreateEndpoint", create_endpoint_request, endpoint_job, create_endpoint),
+    METHOD("GetEndpoint", get_endpoint_request, endpoint, get_endpoint),
+    METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),
+    METHOD("DeleteEndpoint", delete_endpoint_request, delete_endpoint_reply, delete_endpoint),
+    METHOD("Refresh", refresh_request, endpoint_job, refresh),
+    METHOD("Upgrade", upgrade_request, endpoint_job, upgrade),
+    METHOD("EditEndpoint", edit_endpoint_request, endpoint, jobs_edit_endpoint),
+    METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
+    METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
+    TAB_RPC_METHODS_END,
+};
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    (void)self;
+    const Tabella__WorkDone *e = tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
+    if (e == NULL || strcmp(e->org_id, event->org) != 0) {
+        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id, NULL);
+        return TAB_OK;
+    }
+    if (strcmp(e->kind, "serve") == 0)
+        return endpoint_called(tx, e, err);
+    return e->run == NULL || e->run->job_id[0] == 0 ? TAB_OK : jobs_record_run(tx, event->arena, e, err);
+}

@@ -1,0 +1,343 @@
+#include "services/jobs/work.h"
+
+#include <nats/nats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/proto.h"
+
+enum { BEAT_MS = 500, POLL_MS = 1000 };
+
+/* ---- what the workflows use ----------------------------------------------------------------- */
+
+void work_phase(work *w, const char *phase, double from, double to)
+{
+    pthread_mutex_lock(&w->self->lock);
+    snprintf(w->phase, sizeof w->phase, "%s", phase);
+    w->from = from;
+    w->to = to;
+    w->progress = (int)(100 * from);
+    w->begun = false;
+    pthread_mutex_unlock(&w->self->lock);
+}
+
+tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
+                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
+{
+    if (atomic_load(&w->lost))
+        return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
+    tab_ask ask = { .service = service, .method = method, .org = w->c->org, .request_id = w->c->request_id,
+                    .actor = w->c->key_id, .deadline = tab_in_ms(ms), .in = in, .reply = reply, .arena = a };
+    tab_answer answer = { 0 };
+    tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
+    if (s == TAB_OK)
+        *ret = answer.msg;
+    return s;
+}
+
+uint64_t work_seed(const char *id)
+{
+    uint64_t h = 14695981039346656037u; /* FNV-1a, 64 bits */
+    for (; *id != 0; id++)
+        h = (h ^ (uint8_t)*id) * 1099511628211u;
+    return h >> 11; /* 53 bits: JSON's numbers hold it */
+}
+
+void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)
+{
+    char subject[TAB_ID + 48];
+    natsConnection *nc = tab_rpc_nats(self->rpc);
+    snprintf(subject, sizeof subject, "tabella.cancel.%s-%lld", job_id, (long long)attempt);
+    if (nc != NULL && natsConnection_Publish(nc, subject, "", 0) == NATS_OK)
+        natsConnection_Flush(nc);
+}
+
+void jobs_wake(jobs *self)
+{
+    natsConnection *nc = tab_rpc_nats(self->rpc);
+    tab_relay_nudge(self->relay);
+    atomic_store(&self->woken, true);
+    pthread_cond_signal(&self->wake);
+    if (nc != NULL)
+        (void)natsConnection_Publish(nc, "tabella.jobs.wake", "", 0);
+}
+
+/* ---- subscriptions -------------------------------------------------------------------------- */
+
+static void on_wake(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    jobs *self = arg;
+    atomic_store(&self->woken, true);
+    pthread_cond_signal(&self->wake);
+    natsMsg_Destroy(m);
+}
+
+static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    jobs *self = arg;
+    int n = natsMsg_GetDataLength(m);
+    Tabella__Progress *p =
+        n > 4096 ? NULL : tabella__progress__unpack(NULL, (size_t)n, (const uint8_t *)natsMsg_GetData(m));
+    if (p != NULL) {
+        double done = p->done < 0 ? 0 : p->done > 1 ? 1 : p->done;
+        pthread_mutex_lock(&self->lock);
+        for (work *w = self->held; w != NULL; w = w->next)
+            if (strcmp(w->call_id, p->call_id) == 0) {
+                int at = (int)(100 * (w->from + (w->to - w->from) * done));
+                if (at > w->progress)
+                    w->progress = at > 99 ? 99 : at;
+                w->begun = true;
+                if (p->phase[0] != 0)
+                    snprintf(w->phase, sizeof w->phase, "%s", p->phase);
+            }
+        pthread_mutex_unlock(&self->lock);
+        tabella__progress__free_unpacked(p, NULL);
+    }
+    natsMsg_Destroy(m);
+}
+
+/* ---- the beat ------------------------------------------------------------------------------- */
+
+static void sleep_ms(jobs *self, int64_t ms)
+{
+    for (tab_deadline end = tab_in_ms(ms); !atomic_load(&self->stop) && tab_left_ms(end, 1) > 0;) {
+        struct timespec t = { 0, 50000000 };
+        nanosleep(&t, NULL);
+    }
+}
+
+static void *beat(void *arg)
+{
+    jobs *self = arg;
+    while (!atomic_load(&self->stop)) {
+        /* The list is short (one a worker), so that it is walked by position: a worker that leaves it waits for
+         * the lock, and the lease is renewed from a copy of what that needs. */
+        for (size_t i = 0;; i++) {
+            pthread_mutex_lock(&self->lock);
+            work *w = self->held;
+            for (size_t k = 0; k < i && w != NULL; k++)
+                w = w->next;
+            if (w == NULL) {
+                pthread_mutex_unlock(&self->lock);
+                break;
+            }
+            jobs_claimed copy = { .attempt = w->c->attempt };
+            memcpy(copy.org, w->c->org, sizeof copy.org);
+            memcpy(copy.job_id, w->c->job_id, sizeof copy.job_id);
+            char phase[sizeof w->phase];
+            memcpy(phase, w->phase, sizeof phase);
+            int progress = w->progress;
+            bool lost = atomic_load(&w->lost);
+            pthread_mutex_unlock(&self->lock);
+            if (lost)
+                continue;
+            bool held = true;
+            tab_error err = { 0 };
+            if (jobs_renew(self->pg, &copy, progress, phase, &held, &err) == TAB_OK && !held) {
+                jobs_cancel_call(self, copy.job_id, copy.attempt);
+                pthread_mutex_lock(&self->lock);
+                for (work *x = self->held; x != NULL; x = x->next)
+                    if (strcmp(x->c->job_id, copy.job_id) == 0 && x->c->attempt == copy.attempt)
+                        atomic_store(&x->lost, true);
+                pthread_mutex_unlock(&self->lock);
+            }
+        }
+        sleep_ms(self, BEAT_MS);
+    }
+    return NULL;
+}
+
+static void *sweep(void *arg)
+{
+    jobs *self = arg;
+    while (!atomic_load(&self->stop)) {
+        jobs_swept s;
+        tab_error err = { 0 };
+        tab_status st = jobs_sweep(self->pg, &s, &err);
+        if (st == TAB_OK) {
+            atomic_store(&self->queued, s.queued);
+            atomic_store(&self->running, s.running);
+            atomic_store(&self->mean_ms, (int64_t)(s.mean_s * 1000));
+            tab_metric_set(tab_gauge("tabella_jobs_queued", "Jobs waiting", NULL), (double)s.queued);
+            tab_metric_set(tab_gauge("tabella_jobs_running", "Jobs at work", NULL), (double)s.running);
+            if (s.requeued + s.failed + s.expired > 0) {
+                tab_log(TAB_WARN, "sweep: %zu queued again, %zu failed, %zu expired", s.requeued, s.failed, s.expired);
+                jobs_wake(self);
+            }
+            chores_do(self);
+        } else if (st != TAB_UNAVAILABLE && st != TAB_CANCELLED) {
+            tab_log(TAB_ERROR, "sweep: %s", err.message);
+        }
+        sleep_ms(self, 1000);
+    }
+    return NULL;
+}
+
+/* ---- a worker ------------------------------------------------------------------------------- */
+
+static tab_status fail_job(work *w, const char *message, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    jobs_end end = { .status = "failed", .error = message };
+    tab_status s = tab_tx_begin(w->self->pg, w->c->org, tab_in_ms(10000), &tx, err);
+    if (s == TAB_OK)
+        s = jobs_finish(tx, w->c, &end, err);
+    if (s == TAB_OK && w->c->endpoint_id[0] != 0) {
+        s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+                         TAB_P(tab_p_text(w->c->org), tab_p_text(w->c->endpoint_id)));
+        char event[32];
+        snprintf(event, sizeof event, "%s.failed", w->c->kind);
+        if (s == TAB_OK)
+            s = endpoint_log(tx, w->c->org, w->c->endpoint_id, event, w->c->job_id, "system", err, "%s", message);
+    }
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+/* What an attempt that ended in an error means for its job. */
+static void settle(work *w, tab_status s, const tab_error *why)
+{
+    jobs *self = w->self;
+    tab_error err = { 0 };
+    tab_status st;
+    char label[64];
+    if (atomic_load(&w->lost))
+        return;
+    bool away = s == TAB_UNAVAILABLE, interrupted = s == TAB_CANCELLED && atomic_load(&self->stop);
+    snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind, away ? "away" : "error");
+    tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label), 1);
+    if (interrupted) {
+        st = jobs_requeue(self->pg, w->c, 0, true, "its worker is stopping", &err);
+    } else if (away && w->c->age_s < self->give_up_s && (!w->begun || w->c->tries < JOBS_TRIES)) {
+        /* A pass that had begun may be what killed its worker: it must not come back for ever, so that its try
+         * counts. A server that was away from the start costs time only. */
+        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3), !w->begun, why->message, &err);
+    } else {
+        char message[sizeof why->message + 64];
+        snprintf(message, sizeof message, "%s%s",
+                 s == TAB_CANCELLED ? "the pass took longer than it may" : why->message,
+                 away ? " (given up after several tries)" : "");
+        st = fail_job(w, message, &err);
+    }
+    if (st != TAB_OK && st != TAB_CANCELLED)
+        tab_log(TAB_WARN, "job %s: %s; its lease will run out", w->c->job_id, err.message);
+    jobs_wake(self);
+}
+
+static void work_on(jobs *self, jobs_claimed *c)
+{
+    work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
+    snprintf(w.call_id, sizeof w.call_id, "%s-%lld", c->job_id, (long long)c->attempt);
+    tab_log_context(c->request_id, c->org);
+    tab_log_fields(TAB_INFO, "job taken", "job_id", c->job_id, "kind", c->kind, NULL);
+    pthread_mutex_lock(&self->lock);
+    w.next = self->held;
+    self->held = &w;
+    pthread_mutex_unlock(&self->lock);
+
+    int64_t began = tab_mono_ms();
+    tab_error err = { 0 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
+    tab_status s;
+    if (a == NULL)
+        s = tab_fail(&err, TAB_UNAVAILABLE, "", "out of memory");
+    else if (c->endpoint_id[0] != 0)
+        s = work_endpoint(&w, a, &err);
+    else
+        s = work_run(&w, a, &err);
+    if (s != TAB_OK)
+        settle(&w, s, &err);
+
+    pthread_mutex_lock(&self->lock);
+    for (work **p = &self->held; *p != NULL; p = &(*p)->next)
+        if (*p == &w) {
+            *p = w.next;
+            break;
+        }
+    pthread_mutex_unlock(&self->lock);
+    char label[40];
+    snprintf(label, sizeof label, "kind=\"%s\"", c->kind);
+    tab_metric_observe(tab_histogram("tabella_job_duration_seconds", "An attempt, from claim to end", label),
+                       (double)(tab_mono_ms() - began) / 1000.0);
+    tab_log_fields(TAB_INFO, s == TAB_OK ? "job ended" : "attempt ended", "job_id", c->job_id, "status",
+                   tab_status_name(s), "why", err.message, NULL);
+    tab_log_context(NULL, NULL);
+}
+
+static void *worker(void *arg)
+{
+    jobs *self = arg;
+    int64_t back_off = 0;
+    while (!atomic_load(&self->stop)) {
+        jobs_claimed *c = NULL;
+        tab_error err = { 0 };
+        pthread_mutex_lock(&self->take);
+        atomic_store(&self->woken, false);
+        tab_status s = atomic_load(&self->stop) ? TAB_OK : jobs_claim(self->pg, &c, &err);
+        if (c == NULL && !atomic_load(&self->woken) && !atomic_load(&self->stop)) {
+            back_off = s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
+            struct timespec t;
+            clock_gettime(CLOCK_MONOTONIC, &t);
+            t.tv_sec += POLL_MS / 1000 + back_off;
+            pthread_cond_timedwait(&self->wake, &self->take, &t);
+        }
+        pthread_mutex_unlock(&self->take);
+        if (c != NULL) {
+            work_on(self, c);
+            jobs_claimed_free(c);
+        }
+    }
+    return NULL;
+}
+
+bool jobs_work_start(jobs *self)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&self->take, NULL);
+    pthread_mutex_init(&self->lock, NULL);
+    natsConnection *nc = tab_rpc_nats(self->rpc);
+    if (nc == NULL || natsConnection_Subscribe(&self->progress_sub, nc, "tabella.progress.*", on_progress, self) != NATS_OK ||
+        natsConnection_Subscribe(&self->wake_sub, nc, "tabella.jobs.wake", on_wake, self) != NATS_OK) {
+        tab_log(TAB_ERROR, "no subscription to progress");
+        return false;
+    }
+    self->thread = calloc((size_t)self->workers, sizeof *self->thread);
+    if (self->thread == NULL)
+        return false;
+    while (self->n_thread < self->workers &&
+           pthread_create(&self->thread[self->n_thread], NULL, worker, self) == 0)
+        self->n_thread++;
+    self->beats = pthread_create(&self->beat_thread, NULL, beat, self) == 0;
+    self->sweeps = pthread_create(&self->sweep_thread, NULL, sweep, self) == 0;
+    return self->n_thread == self->workers && self->beats && self->sweeps;
+}
+
+void jobs_work_stop(jobs *self)
+{
+    atomic_store(&self->stop, true);
+    pthread_cond_broadcast(&self->wake);
+    /* What is at work is told to end; it comes back as cancelled and is handed back to the queue. */
+    pthread_mutex_lock(&self->lock);
+    for (work *w = self->held; w != NULL; w = w->next)
+        jobs_cancel_call(self, w->c->job_id, w->c->attempt);
+    pthread_mutex_unlock(&self->lock);
+    for (int64_t i = 0; i < self->n_thread; i++)
+        pthread_join(self->thread[i], NULL);
+    if (self->beats)
+        pthread_join(self->beat_thread, NULL);
+    if (self->sweeps)
+        pthread_join(self->sweep_thread, NULL);
+    natsSubscription_Destroy(self->progress_sub);
+    natsSubscription_Destroy(self->wake_sub);
+    free(self->thread);
+}

@@ -1,0 +1,80 @@
+/* Workers: each takes the next job by lease and sees it to an end, while one beat a process renews all leases.
+ *
+ *   take: one worker at a time asks the database; with nothing there it sleeps until woken, or a second
+ *   beat: every 0.5 s: renew, store progress; a lease that is gone ends the pass (tabella.cancel.CALL)
+ *
+ * A pass is one call to inference. Whoever does not answer is given up by the RPC within seconds, and the job goes
+ * back to the queue with its try counted; a server that is away costs no try. */
+#ifndef TAB_JOBS_WORK_H
+#define TAB_JOBS_WORK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/outbox.h"
+#include "common/redis.h"
+#include "common/rpc.h"
+#include "services/jobs/endpoint.h"
+
+typedef struct work work;
+
+typedef struct {
+    tab_pg *pg;
+    tab_rpc *rpc;
+    tab_redis *redis;
+    tab_relay *relay;
+    int64_t workers, window_s, give_up_s;
+
+    pthread_mutex_t take; /* held by the worker that asks or waits for the next job */
+    pthread_cond_t wake;
+    atomic_bool stop, woken;
+    pthread_mutex_t lock; /* of the list of what is at work */
+    work *held;
+    pthread_t *thread, beat_thread, sweep_thread;
+    int64_t n_thread;
+    bool beats, sweeps;
+    struct __natsSubscription *progress_sub, *wake_sub;
+    _Atomic int64_t queued, running;
+    _Atomic int64_t mean_ms;
+} jobs;
+
+/* One job at work. */
+struct work {
+    jobs *self;
+    jobs_claimed *c;
+    work *next;
+    char call_id[TAB_ID + 24];
+    atomic_bool lost; /* cancelled, expired, or another attempt has it */
+    /* What the beat stores; under self->lock. */
+    int progress;
+    char phase[48];
+    bool begun;      /* the present pass has said something */
+    double from, to; /* the part of the job that the present pass is: 0..1 */
+};
+
+bool jobs_work_start(jobs *self) TAB_CHECKED; /* threads and subscriptions */
+void jobs_work_stop(jobs *self);              /* hands back what is at work, joins */
+void jobs_wake(jobs *self);                   /* after a commit: here and in other processes */
+void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
+
+/* For the workflows. */
+void work_phase(work *w, const char *phase, double from, double to);
+/* A call to another service for this job: its organization, request id and deadline filled in. */
+tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
+                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
+    TAB_CHECKED;
+uint64_t work_seed(const char *id); /* the same for the same id */
+
+/* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
+tab_status work_run(work *w, tab_arena *a, tab_error *err);
+tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
+
+/* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
+void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);
+bool state_settled(jobs *self, const char *org, const Tabella__Endpoint *e); /* see state.c */
+void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
+
+/* chores.c: calls that must happen in the end. */
+void chores_do(jobs *self);
+
+#endif

@@ -1,0 +1,425 @@
+/* create, refresh and upgrade of an endpoint. Each step may be repeated by another worker under the job's id:
+ *
+ *   pins        data-connector Acquire: the snapshots of the old state and of the new one
+ *   pass        inference Evaluate: bundle and held-out report
+ *   stage       what is left to do is written into the job's row; from here the job ends `done`, cancel is too late
+ *   mint        reports Mint, by the id that the job has had from its submission
+ *   end         one transaction: endpoint moved, job done, bundle in force, usage event
+ *   pins again  a chore: the endpoint's snapshots alone */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/log.h"
+#include "common/proto.h"
+#include "proto/data.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "services/jobs/work.h"
+
+enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000 };
+
+#define NEW(a, Type, init)                                                                         \
+    __extension__({                                                                                \
+        Type *m_ = tab_arena_new_of((a), Type, 1);                                                 \
+        if (m_ != NULL)                                                                            \
+            init(m_);                                                                              \
+        m_;                                                                                        \
+    })
+
+static tab_status out_of_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+/* Pins these and, while it still serves from them, the endpoint's present ones. */
+static tab_status pin(work *w, tab_arena *a, const Tabella__Endpoint *now, Tabella__PinnedDataset *const *d, size_t n,
+                      const Tabella__AcquireReply **ret, tab_error *err)
+{
+    Tabella__AcquireRequest q = TABELLA__ACQUIRE_REQUEST__INIT;
+    bool live = strcmp(now->status, "live") == 0;
+    q.snapshots = tab_arena_new_of(a, char *, n + now->n_datasets + 1);
+    if (q.snapshots == NULL)
+        return out_of_memory(err);
+    q.endpoint_id = now->id;
+    q.endpoint = now->name;
+    for (size_t i = 0; i < n; i++)
+        q.snapshots[q.n_snapshots++] = d[i]->snapshot;
+    for (size_t i = 0; live && i < now->n_datasets; i++) {
+        bool there = false;
+        for (size_t k = 0; k < n; k++)
+            there |= strcmp(d[k]->snapshot, now->datasets[i]->snapshot) == 0;
+        if (!there)
+            q.snapshots[q.n_snapshots++] = now->datasets[i]->snapshot;
+    }
+    const void *msg = NULL;
+    tab_status s = work_call(w, "data-connector", "Acquire", CALL_MS, &q.base, &tabella__acquire_reply__descriptor, a,
+                             &msg, err);
+    if (s == TAB_OK)
+        *ret = msg;
+    return s;
+}
+
+static const Tabella__Resolved *resolved(const Tabella__AcquireReply *y, const char *snapshot)
+{
+    for (size_t i = 0; y != NULL && i < y->n_tables; i++)
+        if (strcmp(y->tables[i]->snapshot, snapshot) == 0)
+            return y->tables[i];
+    return NULL;
+}
+
+/* The newest snapshot of a dataset: synced first where a connection feeds it. */
+static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset *d, tab_error *err)
+{
+    Tabella__DataRequest get = TABELLA__DATA_REQUEST__INIT;
+    const void *msg = NULL;
+    get.id = d->dataset;
+    tab_status s = work_call(w, "data-connector", "Get", CALL_MS, &get.base, &tabella__data_object__descriptor, a, &msg,
+                             err);
+    if (s != TAB_OK)
+        return s;
+    const Tabella__DataObject *o = msg;
+    d->snapshot = o->snapshot;
+    if (strcmp(o->source, "upload") == 0 || strcmp(o->source, "generate") == 0)
+        return TAB_OK;
+    Tabella__SyncRequest sync = TABELLA__SYNC_REQUEST__INIT;
+    char id[TAB_ID + 32];
+    snprintf(id, sizeof id, "%s:%zu", w->c->job_id, i); /* a repeated step syncs no second time */
+    sync.id = d->dataset;
+    sync.sync_id = id;
+    sync.actor = (char *)w->c->key_id;
+    s = work_call(w, "data-connector", "Sync", SYNC_MS, &sync.base, &tabella__sync_reply__descriptor, a, &msg, err);
+    if (s == TAB_VALIDATION) /* its connection is gone: what it holds is what there is */
+        return TAB_OK;
+    if (s == TAB_OK)
+        d->snapshot = ((const Tabella__SyncReply *)msg)->snapshot;
+    return s;
+}
+
+static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *to, Tabella__Diff *sum,
+                           uint64_t *ret_fresh, uint64_t *ret_kept, const Tabella__Resolved *r, tab_error *err)
+{
+    Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
+    const void *msg = NULL;
+    q.from = (char *)from;
+    q.to = (char *)to;
+    tab_status s =
+        work_call(w, "data-connector", "Diff", SYNC_MS, &q.base, &tabella__diff_reply__descriptor, a, &msg, err);
+    const Tabella__DiffReply *y = msg;
+    if (s != TAB_OK || y->diff == NULL)
+        return s;
+    uint64_t cols = r == NULL ? 0 : r->cols;
+    sum->rows_added += y->diff->rows_added;
+    sum->rows_changed += y->diff->rows_changed;
+    sum->rows_removed += y->diff->rows_removed;
+    sum->rows_unchanged += y->diff->rows_unchanged;
+    *ret_fresh += (y->diff->rows_added + y->diff->rows_changed) * cols;
+    *ret_kept += y->diff->rows_unchanged * cols;
+    return TAB_OK;
+}
+
+/* ---- pass and report ------------------------------------------------------------------------ */
+
+static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, uint64_t seed,
+                           const Tabella__EvaluateReply **ret, tab_error *err)
+{
+    Tabella__EvaluateRequest q = TABELLA__EVALUATE_REQUEST__INIT;
+    Tabella__RunOptions options = TABELLA__RUN_OPTIONS__INIT;
+    if (e->options != NULL)
+        options = *e->options;
+    options.base_model = e->base_model;
+    q.options = &options;
+    q.seed = seed;
+    q.call_id = w->call_id;
+    q.sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
+    Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
+    if (q.sources == NULL || t == NULL)
+        return out_of_memory(err);
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        tabella__table_source__init(&t[i]);
+        t[i].id = e->datasets[i]->table_id;
+        t[i].snapshot = e->datasets[i]->snapshot;
+        t[i].dataset = e->datasets[i]->dataset;
+        q.sources[q.n_sources++] = &t[i];
+    }
+    const void *msg = NULL;
+    work_phase(w, "evaluating", 0.05, 0.95);
+    tab_status s = work_call(w, "inference", "Evaluate", PASS_MS, &q.base, &tabella__evaluate_reply__descriptor, a, &msg,
+                             err);
+    if (s == TAB_OK)
+        *ret = msg;
+    if (s == TAB_OK && (*ret)->bundle == NULL)
+        s = tab_fail(err, TAB_INTERNAL, "", "a pass without a bundle");
+    return s;
+}
+
+static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__Endpoint *e,
+                                  const Tabella__EvaluateReply *y, const Tabella__AcquireReply *pins)
+{
+    Tabella__Report *r = NEW(a, Tabella__Report, tabella__report__init);
+    Tabella__ReportData *d = NEW(a, Tabella__ReportData, tabella__report_data__init);
+    if (r == NULL || d == NULL)
+        return NULL;
+    r->id = (char *)w->c->report_id;
+    r->endpoint = e->name;
+    r->endpoint_id = e->id;
+    r->kind = (char *)w->c->kind;
+    r->base_model = e->base_model;
+    r->data = d;
+    r->held_out = y->held_out;
+    size_t which = y->bundle->prediction == NULL ? 0 : y->bundle->prediction->table;
+    if (which >= e->n_datasets)
+        which = 0;
+    d->snapshots = tab_arena_new_of(a, char *, e->n_datasets + 1);
+    for (size_t i = 0; d->snapshots != NULL && i < e->n_datasets; i++)
+        d->snapshots[d->n_snapshots++] = e->datasets[i]->snapshot;
+    if (e->n_datasets > 0) {
+        const Tabella__Resolved *t = resolved(pins, e->datasets[which]->snapshot);
+        d->snapshot = e->datasets[which]->snapshot;
+        d->version_us = t == NULL ? 0 : t->snapshot_at;
+        d->rows = t == NULL ? 0 : t->rows;
+    }
+    if (y->held_out != NULL) {
+        r->task = y->held_out->task;
+        r->classes = y->held_out->classes;
+        r->n_classes = y->held_out->n_classes;
+        if (y->held_out->target != NULL) {
+            tab_str t = tab_arena_copy(a, (tab_str){ (const char *)y->held_out->target->address.data,
+                                                     y->held_out->target->address.len });
+            r->target = t.p == NULL ? r->target : (char *)t.p;
+        }
+        r->estimate_note = (char *)"The held-out figure is an estimate made when this state was created, on rows of the "
+                                   "same snapshot that were not used for fitting; serving uses the whole snapshot.";
+    }
+    if (y->bundle->cross_table_map != NULL) {
+        r->column_alignment = y->bundle->cross_table_map->column_alignment;
+        r->n_column_alignment = y->bundle->cross_table_map->n_column_alignment;
+    }
+    return r;
+}
+
+/* ---- staging and the end -------------------------------------------------------------------- */
+
+static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const Tabella__Bundle *bundle, tab_error *err)
+{
+    tab_str bytes = tab_proto_write(a, &g->base);
+    if (bytes.p == NULL)
+        return out_of_memory(err);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    const jobs_claimed *c = w->c;
+    tab_status s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(120000), &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, &rows, err,
+                         "UPDATE jobs.job SET staged = $4 WHERE org = $1 AND job_id = $2 AND attempt = $3 "
+                         "AND status = 'running' RETURNING 1",
+                         TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt), tab_p_bytes(bytes)));
+    if (s == TAB_OK && tab_rows_count(rows) == 0) {
+        atomic_store(&w->lost, true);
+        return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
+    }
+    if (s == TAB_OK)
+        s = jobs_output_put(tx, c->org, c->job_id, bundle, true, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+/* Everything that the report's content hash covers is in `g`; the same again mints the same report. */
+static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
+{
+    const jobs_claimed *c = w->c;
+    Tabella__MintRequest q = TABELLA__MINT_REQUEST__INIT;
+    q.report = g->report;
+    const void *msg = NULL;
+    work_phase(w, "reporting", 0.97, 0.99);
+    tab_status s = work_call(w, "reports", "Mint", CALL_MS, &q.base, &tabella__report__descriptor, a, &msg, err);
+    if (s != TAB_OK)
+        return s;
+    const Tabella__Report *minted = msg;
+
+    TAB_AUTO(tab_tx) *tx = NULL;
+    Tabella__Endpoint *now = NULL;
+    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(60000), &tx, err)) != TAB_OK)
+        return s;
+    s = endpoint_get(tx, a, c->org, c->endpoint_id, true, &now, err);
+    if (s == TAB_NOT_FOUND)
+        return tab_fail(err, TAB_NOT_FOUND, "", "the endpoint was deleted");
+    if (s != TAB_OK)
+        return s;
+    Tabella__Endpoint next = *g->endpoint;
+    next.name = now->name; /* renamed and its fragments edited while the job ran: kept */
+    next.system_prompts = now->system_prompts;
+    next.n_system_prompts = now->n_system_prompts;
+    next.config_revision = now->config_revision;
+    next.report = minted->name;
+    next.report_id = minted->id;
+    next.status = (char *)"live";
+    g->result->report = minted->name;
+    g->result->endpoint = now->name;
+    jobs_end done = { .status = "done", .result = g->result };
+    char event[32];
+    snprintf(event, sizeof event, "%s.done", c->kind);
+    state_forget(w->self, c->org, now);
+    if ((s = jobs_finish(tx, c, &done, err)) == TAB_OK &&
+        (s = endpoint_put(tx, a, c->org, &next, c->job_id, err)) == TAB_OK &&
+        (s = jobs_bill(tx, c, g->done, err)) == TAB_OK &&
+        (s = endpoint_log(tx, c->org, c->endpoint_id, event, c->job_id, c->key_id, err, "report %s", minted->name)) ==
+            TAB_OK &&
+        (s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+                          TAB_P(tab_p_text(c->org), tab_p_text(c->endpoint_id)))) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK) {
+        next.state_version = now->state_version + 1;
+        state_show(w->self, c->org, &next);
+        jobs_wake(w->self);
+    }
+    return s;
+}
+
+/* ---- the three kinds ------------------------------------------------------------------------ */
+
+static void bill(Tabella__WorkDone *d, tab_arena *a, const char *op, uint64_t cells)
+{
+    if (d->usage == NULL)
+        d->usage = tab_arena_new_of(a, Tabella__UsageLine *, 4);
+    Tabella__UsageLine *l = NEW(a, Tabella__UsageLine, tabella__usage_line__init);
+    if (d->usage == NULL || l == NULL || cells == 0)
+        return;
+    l->op = (char *)op;
+    l->cells = cells;
+    d->usage[d->n_usage++] = l;
+}
+
+static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__Bundle **ret_bundle, tab_error *err)
+{
+    const jobs_claimed *c = w->c;
+    bool refresh = strcmp(c->work, "refresh") == 0, upgrade = strcmp(c->work, "upgrade") == 0;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    Tabella__Endpoint *e = NULL;
+    tab_status s;
+    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(10000), &tx, err)) != TAB_OK ||
+        (s = endpoint_get(tx, a, c->org, c->endpoint_id, false, &e, err)) != TAB_OK ||
+        (s = tab_tx_commit(&tx, err)) != TAB_OK)
+        return s;
+    Tabella__Endpoint *next = tab_arena_new_of(a, Tabella__Endpoint, 1);
+    Tabella__PinnedDataset *d = tab_arena_new_of(a, Tabella__PinnedDataset, e->n_datasets + 1);
+    g->result = NEW(a, Tabella__JobResult, tabella__job_result__init);
+    g->done = NEW(a, Tabella__WorkDone, tabella__work_done__init);
+    if (next == NULL || d == NULL || g->result == NULL || g->done == NULL)
+        return out_of_memory(err);
+    *next = *e;
+    next->datasets = tab_arena_new_of(a, Tabella__PinnedDataset *, e->n_datasets + 1);
+    if (next->datasets == NULL)
+        return out_of_memory(err);
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        d[i] = *e->datasets[i];
+        next->datasets[i] = &d[i];
+    }
+
+    work_phase(w, refresh ? "syncing" : "pinning", 0.01, 0.05);
+    for (size_t i = 0; refresh && i < e->n_datasets; i++)
+        if ((s = newest(w, a, i, &d[i], err)) != TAB_OK)
+            return s;
+    const Tabella__AcquireReply *pins = NULL;
+    if ((s = pin(w, a, e, next->datasets, next->n_datasets, &pins, err)) != TAB_OK)
+        return s;
+    uint64_t fresh = 0, kept = 0, cells = 0;
+    if (refresh) {
+        next->diff = NEW(a, Tabella__Diff, tabella__diff__init);
+        if (next->diff == NULL)
+            return out_of_memory(err);
+        for (size_t i = 0; i < e->n_datasets; i++)
+            if ((s = add_diff(w, a, e->datasets[i]->snapshot, d[i].snapshot, next->diff, &fresh, &kept,
+                              resolved(pins, d[i].snapshot), err)) != TAB_OK)
+                return s;
+    }
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        const Tabella__Resolved *r = resolved(pins, d[i].snapshot);
+        d[i].pinned = true;
+        cells += r == NULL ? 0 : r->rows * r->cols;
+        if (i == 0)
+            next->data_version_us = r == NULL ? 0 : r->snapshot_at;
+    }
+    next->pinned_cells = cells;
+    next->snapshot = e->n_datasets > 0 ? d[0].snapshot : next->snapshot;
+
+    uint64_t seed = work_seed(c->job_id); /* a fresh split for each state ... */
+    if (upgrade) {
+        const Tabella__UpgradeRequest *q = tab_proto_read(a, &tabella__upgrade_request__descriptor, c->request);
+        if (q == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
+        next->base_model = q->base_model;
+        if (e->held_out != NULL) /* ... but one split for two bases that are to be compared */
+            seed = e->held_out->seed;
+    }
+    const Tabella__EvaluateReply *y = NULL;
+    if ((s = evaluate(w, a, next, seed, &y, err)) != TAB_OK)
+        return s;
+    next->base_model = y->base_model;
+    next->held_out = y->held_out;
+    next->data_revision = e->data_revision + (refresh ? 1 : 0);
+    g->endpoint = next;
+    g->report = report_of(w, a, next, y, pins);
+    if (g->report == NULL)
+        return out_of_memory(err);
+    next->data_snapshot = g->report->data->snapshot;
+
+    Tabella__JobResult *r = g->result;
+    r->endpoint_id = e->id;
+    r->report_id = (char *)c->report_id;
+    r->held_out = y->held_out;
+    r->base_model = y->base_model;
+    r->feed = e->feed;
+    g->done->base_model = y->base_model;
+    g->done->tables = (uint32_t)e->n_datasets;
+    if (refresh) {
+        r->snapshot = next->snapshot;
+        r->previous_snapshot = e->snapshot;
+        r->diff = next->diff;
+        bill(g->done, a, "refresh", fresh);
+        bill(g->done, a, "cached", kept);
+    } else if (upgrade) {
+        r->previous_base = e->base_model;
+        r->previous_held_out = e->held_out;
+        if (y->held_out != NULL && e->held_out != NULL) {
+            r->has_delta = true;
+            r->delta = y->held_out->score - e->held_out->score;
+            Tabella__ReportPrevious *p = NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
+            if (p == NULL)
+                return out_of_memory(err);
+            p->report_id = e->report_id;
+            p->base_model = e->base_model;
+            p->score = e->held_out->score;
+            p->delta = r->delta;
+            g->report->previous = p;
+        }
+        bill(g->done, a, "cached", cells);
+    } else {
+        bill(g->done, a, "create", cells);
+    }
+    *ret_bundle = y->bundle;
+    return TAB_OK;
+}
+
+tab_status work_endpoint(work *w, tab_arena *a, tab_error *err)
+{
+    Tabella__Staged *g = NULL, fresh = TABELLA__STAGED__INIT;
+    tab_status s = TAB_OK;
+    if (w->c->staged.n > 0) {
+        g = tab_proto_read(a, &tabella__staged__descriptor, w->c->staged);
+        if (g == NULL || g->endpoint == NULL || g->report == NULL || g->result == NULL || g->done == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "the job's staged state cannot be read");
+    } else {
+        const Tabella__Bundle *bundle = NULL;
+        g = &fresh;
+        s = prepare(w, a, g, &bundle, err);
+        if (s == TAB_OK)
+            s = stage(w, a, g, bundle, err);
+    }
+    if (s == TAB_OK)
+        s = end(w, a, g, err);
+    if (s == TAB_OK)
+        return TAB_OK;
+    if (s == TAB_CANCELLED) /* the lease may be gone: then nothing is left to settle */
+        return atomic_load(&w->lost) ? TAB_OK : s;
+    return s;
+}

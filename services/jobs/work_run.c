@@ -1,0 +1,94 @@
+/* A run as a job: the snapshots that its submitter named go through one pass, the bundle is kept for a day. */
+#include <stdio.h>
+
+#include "common/proto.h"
+#include "proto/inference.pb-c.h"
+#include "services/jobs/work.h"
+
+/* What the run's record says, from what the pass found. */
+static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, Tabella__InlineRun *r, tab_arena *a)
+{
+    r->run_id = q->run_id;
+    r->job_id = q->job_id;
+    r->report_id = q->report_id;
+    r->feed = (char *)(q->n_sources > 1 ? "multi_table" : "single_table");
+    for (size_t i = 0; i < b->n_tables; i++)
+        r->rows += b->tables[i]->rows;
+    const Tabella__Prediction *p = b->prediction;
+    if (p == NULL)
+        return;
+    r->task = p->task_type;
+    if (p->target != NULL) {
+        tab_str t = tab_arena_copy(a, (tab_str){ (const char *)p->target->address.data, p->target->address.len });
+        r->target = t.p == NULL ? r->target : (char *)t.p;
+    }
+    if (p->classes == NULL || !p->classes->coded || p->classes->level_end.len % sizeof(uint32_t) != 0)
+        return;
+    size_t n = p->classes->level_end.len / sizeof(uint32_t);
+    r->classes = tab_arena_new_of(a, char *, n + 1);
+    uint32_t from = 0;
+    for (size_t i = 0; r->classes != NULL && i < n; i++) {
+        uint32_t to;
+        memcpy(&to, p->classes->level_end.data + i * sizeof to, sizeof to);
+        if (to < from || to > p->classes->level_text.len)
+            return;
+        tab_str t = tab_arena_copy(a, (tab_str){ (const char *)p->classes->level_text.data + from, to - from });
+        if (t.p == NULL)
+            return;
+        r->classes[r->n_classes++] = (char *)t.p;
+        from = to;
+    }
+}
+
+tab_status work_run(work *w, tab_arena *a, tab_error *err)
+{
+    const jobs_claimed *c = w->c;
+    const Tabella__SubmitRequest *q = tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
+    if (q == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
+    Tabella__RunRequest ask = TABELLA__RUN_REQUEST__INIT;
+    ask.sources = q->sources;
+    ask.n_sources = q->n_sources;
+    ask.options = q->options;
+    ask.call_id = w->call_id;
+    const void *msg = NULL;
+    work_phase(w, "reading", 0.02, 0.95);
+    tab_status s = work_call(w, "inference", "Run", strcmp(c->processing, "batch") == 0 ? 24 * 3600000 : 3600000,
+                             &ask.base, &tabella__run_reply__descriptor, a, &msg, err);
+    if (s != TAB_OK)
+        return s;
+    const Tabella__RunReply *y = msg;
+    if (y->bundle == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "a pass without a bundle");
+    work_phase(w, "storing", 0.96, 0.99);
+
+    Tabella__UsageLine all = TABELLA__USAGE_LINE__INIT, *lines[] = { &all };
+    all.op = (char *)(strcmp(c->kind, "batch") == 0 ? "batch" : "run");
+    all.cells = y->cells;
+    Tabella__InlineRun record = TABELLA__INLINE_RUN__INIT;
+    describe(q, y->bundle, &record, a);
+    Tabella__WorkDone done = TABELLA__WORK_DONE__INIT;
+    done.base_model = y->base_model;
+    done.tables = (uint32_t)y->bundle->n_tables;
+    done.usage = q->n_usage > 0 ? q->usage : lines;
+    done.n_usage = q->n_usage > 0 ? q->n_usage : 1;
+    done.run = &record;
+    Tabella__JobResult result = TABELLA__JOB_RESULT__INIT;
+    result.run_id = q->run_id;
+    result.report_id = q->report_id;
+    result.base_model = y->base_model;
+    result.feed = record.feed;
+
+    TAB_AUTO(tab_tx) *tx = NULL;
+    jobs_end end = { .status = "done", .result = &result };
+    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(120000), &tx, err)) == TAB_OK &&
+        (s = jobs_finish(tx, c, &end, err)) == TAB_OK &&
+        (s = jobs_output_put(tx, c->org, c->job_id, y->bundle, false, err)) == TAB_OK &&
+        (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK || s == TAB_CANCELLED) {
+        jobs_wake(w->self);
+        return TAB_OK; /* cancelled, expired or taken over meanwhile: nothing was written */
+    }
+    return s;
+}
