@@ -1,0 +1,61 @@
+/* jobs: job rows, endpoints, and the workers that see both to their ends. Owns the Postgres schema `jobs`.
+ * Start: configuration, log, servers, methods, workers, ready. Stop, on SIGTERM: not ready, hand back, drain, free. */
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/jobs/jobs.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+    int64_t workers, window_s, give_up_s;
+} config;
+
+static const tab_option options[] = {
+    TAB_COMMON_OPTIONS(config),
+    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
+    TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400", "completion window of a batch job, in seconds"),
+    TAB_OPTION(config, give_up_s, INT, "TAB_JOBS_GIVE_UP_S", "3600",
+               "age in seconds at which a job that finds its servers away is given up"),
+    TAB_OPTIONS_END,
+};
+
+int main(int argc, char **argv)
+{
+    config cfg;
+    int early = tab_config_read(options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+
+    tab_log_open("jobs", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+
+    /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
+    int64_t pool = cfg.workers + cfg.threads + 4;
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool > pool ? cfg.pg_pool : pool);
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(cfg.redis);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "jobs");
+    if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+
+    static jobs self;
+    self = (jobs){ .pg = pg, .redis = redis, .rpc = rpc, .workers = cfg.workers > 0 ? cfg.workers : 1,
+                   .window_s = cfg.window_s, .give_up_s = cfg.give_up_s };
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs");
+    self.relay = relay;
+    TAB_AUTO(tab_consumer) *events =
+        tab_consumer_open(pg, rpc, "jobs", "tabella.event.work.done", jobs_on_work, &self);
+    tab_rpc_limits(rpc, cfg.threads, 0, 0);
+    if (relay == NULL || events == NULL || !jobs_work_start(&self) || !tab_rpc_serve(rpc, jobs_methods, &self))
+        return EXIT_FAILURE;
+    tab_health_ready(health, true);
+
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    jobs_work_stop(&self);
+    return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

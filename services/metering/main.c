@@ -1,0 +1,66 @@
+/* metering: how much was used. Owns the usage ledger in the Postgres schema `metering`.
+ * Start: configuration, log, servers, methods, consumer, relay, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/metering/metering.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+    double ratio[METERING_OP_COUNT];
+    double usd_per_million;
+} config;
+
+static const tab_option options[] = {
+    TAB_COMMON_OPTIONS(config),
+    TAB_OPTION(config, ratio[METERING_RUN], REAL, "TAB_RATIO_RUN", "1", "ratio of a run's cells to the fresh rate"),
+    TAB_OPTION(config, ratio[METERING_CACHED], REAL, "TAB_RATIO_CACHED", "0.05", "the same for cached cells"),
+    TAB_OPTION(config, ratio[METERING_CREATE], REAL, "TAB_RATIO_CREATE", "1", "the same for a creation"),
+    TAB_OPTION(config, ratio[METERING_REFRESH], REAL, "TAB_RATIO_REFRESH", "1", "the same for a refresh"),
+    TAB_OPTION(config, ratio[METERING_SERVE], REAL, "TAB_RATIO_SERVE", "1", "the same for a serve call"),
+    TAB_OPTION(config, ratio[METERING_BATCH], REAL, "TAB_RATIO_BATCH", "0.5", "the same for batch processing"),
+    TAB_OPTION(config, ratio[METERING_GENERATE], REAL, "TAB_RATIO_GENERATE", "0.5", "the same for generated cells"),
+    TAB_OPTION(config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
+               "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
+    TAB_OPTIONS_END,
+};
+
+int main(int argc, char **argv)
+{
+    config cfg;
+    int early = tab_config_read(options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+
+    tab_log_open("metering", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "metering");
+    if (pg == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+
+    static metering self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    self.pg = pg;
+    self.rpc = rpc;
+    self.usd_per_million = cfg.usd_per_million;
+    for (int i = 0; i < METERING_OP_COUNT; i++)
+        self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    TAB_AUTO(tab_consumer) *work =
+        tab_consumer_open(pg, rpc, "metering", "tabella.event.work.done", metering_on_work, &self);
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering"); /* alerts */
+    tab_rpc_limits(rpc, cfg.threads, 0, 0);
+    if (work == NULL || relay == NULL || !tab_rpc_serve(rpc, metering_methods, &self))
+        return EXIT_FAILURE;
+    tab_health_ready(health, true);
+
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

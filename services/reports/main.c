@@ -1,0 +1,45 @@
+/* reports: held-out reports and run records, immutable. Owns the Postgres schema `reports`.
+ * Start: configuration, log, servers, methods, consumer, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/reports/reports.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+} config;
+
+static const tab_option options[] = { TAB_COMMON_OPTIONS(config), TAB_OPTIONS_END };
+
+int main(int argc, char **argv)
+{
+    config cfg;
+    int early = tab_config_read(options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+
+    tab_log_open("reports", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "reports");
+    if (pg == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+
+    reports self = { .pg = pg };
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    TAB_AUTO(tab_consumer) *work =
+        tab_consumer_open(pg, rpc, "reports", "tabella.event.work.done", reports_on_work, &self);
+    tab_rpc_limits(rpc, cfg.threads, 0, 0);
+    if (work == NULL || !tab_rpc_serve(rpc, reports_methods, &self))
+        return EXIT_FAILURE;
+    tab_health_ready(health, true);
+
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
