@@ -356,7 +356,7 @@ static bool take(tab_consumer *c, natsMsg *m)
         natsMsg_Ack(m, NULL); /* lost: it comes again, and the inbox knows it */
         return true;
     }
-    int64_t wait = second << (delivered > 6 ? 5 : delivered - 1);
+    int64_t wait = (int64_t)1000 << (delivered > 6 ? 5 : delivered - 1); /* milliseconds here */
     tab_log_fields(s == TAB_UNAVAILABLE ? TAB_WARN : TAB_ERROR, "an event comes again later", "event_id",
                    e.event_id, "subject", e.subject, "why", err.message, NULL);
     natsMsg_NakWithDelay(m, wait, NULL);

@@ -78,7 +78,7 @@ static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
 {
     static const char *const names[] = { "options", "dbname", "tcp_user_timeout", "keepalives_idle",
                                          "client_encoding", NULL };
-    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO", conninfo, "10000", "10", "UTF8",
+    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning", conninfo, "10000", "10", "UTF8",
                                    NULL };
     PGconn *c = PQconnectStartParams(names, values, 1);
     PostgresPollingStatusType s = PGRES_POLLING_WRITING;

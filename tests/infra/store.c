@@ -1,0 +1,310 @@
+/* PostgreSQL, Redis and the outbox against real servers: TAB_POSTGRES, TAB_REDIS and TAB_NATS name them.
+ * Run by tests/suite/common. With an argument it is one of the processes that the suite kills:
+ *   store produce FROM TO   writes events in transactions, and their effect's mirror
+ *   store consume SECONDS   takes them, adding each to a sum */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/ids.h"
+#include "common/log.h"
+#include "common/outbox.h"
+#include "common/redis.h"
+#include "common/signals.h"
+#include "proto/events.pb-c.h"
+#include "tests/infra/check.h"
+
+int passed, failed;
+
+static const tab_migration schema[] = {
+    { "alpha", 1, "0001-things",
+      "CREATE TABLE alpha.thing (org text NOT NULL, id text NOT NULL, n bigint NOT NULL, x float8, b bytea, "
+      "at timestamptz, ok bool, PRIMARY KEY (org, id)); SELECT tab.protect('alpha.thing');" },
+    { "alpha", 2, "0002-sums", "CREATE TABLE alpha.sum (org text PRIMARY KEY, total bigint NOT NULL);"
+                               "SELECT tab.protect('alpha.sum')" },
+    { "beta", 1, "0001-sums", "CREATE TABLE beta.sum (org text PRIMARY KEY, total bigint NOT NULL);"
+                              "SELECT tab.protect('beta.sum')" },
+};
+
+static tab_deadline soon(void)
+{
+    return tab_in_ms(10000);
+}
+
+static int64_t number(tab_pg *pg, const char *org, const char *sql)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (tab_tx_begin(pg, org, soon(), &tx, NULL) != TAB_OK ||
+        tab_tx_query(tx, &rows, NULL, sql, TAB_P_NONE) != TAB_OK || tab_rows_count(rows) != 1)
+        return -1;
+    return tab_rows_int(rows, 0, 0);
+}
+
+static tab_status put_thing(tab_pg *pg, const char *org, const char *owner, const char *id, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(pg, org, soon(), &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err,
+                         "INSERT INTO alpha.thing (org, id, n, x, b, at, ok) VALUES ($1,$2,$3,$4,$5,$6,$7)",
+                         TAB_P(tab_p_text(owner), tab_p_text(id), tab_p_int(INT64_MAX), tab_p_real(0.1),
+                               tab_p_bytes(TAB_S("a\0\xff")), tab_p_time(1763715845123456), tab_p_bool(true)));
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+static void migrations_run_once_and_in_order(tab_pg *pg)
+{
+    tab_error err = { 0 };
+    CHECK(tab_pg_migrate(pg, schema, 3, &err) == TAB_OK);
+    CHECK(tab_pg_migrate(pg, schema, 3, &err) == TAB_OK);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.schema_version") == 2);
+    static const tab_migration gap[] = { { "alpha", 4, "0004-gap", "SELECT 1" } };
+    CHECK(tab_pg_migrate(pg, gap, 1, &err) == TAB_INTERNAL);
+    static const tab_migration broken[] = { { "alpha", 3, "0003-broken", "CREATE TABLE alpha.x (i int); SELECT 1/0" } };
+    CHECK(tab_pg_migrate(pg, broken, 1, &err) == TAB_INTERNAL);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM pg_tables WHERE schemaname='alpha' AND tablename='x'") == 0);
+}
+
+static void an_organization_sees_its_rows_only(tab_pg *pg)
+{
+    tab_error err = { 0 };
+    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_OK);
+    CHECK(put_thing(pg, "org_b", "org_b", "1", &err) == TAB_OK);
+    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_CONFLICT && strcmp(err.param, "thing_pkey") == 0);
+    CHECK(put_thing(pg, "org_a", "org_b", "2", &err) == TAB_INTERNAL); /* writing as another: refused */
+    CHECK(number(pg, "org_a", "SELECT count(*) FROM alpha.thing") == 1);
+    CHECK(number(pg, "org_c", "SELECT count(*) FROM alpha.thing") == 0);
+    CHECK(number(pg, "", "SELECT count(*) FROM alpha.thing") == 0);
+    CHECK(number(pg, "o'; SET tab.org = '*", "SELECT count(*) FROM alpha.thing") == 0);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.thing") == 2);
+}
+
+static void values_come_back_as_they_went(tab_pg *pg)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_error err = { 0 };
+    CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, &rows, &err, "SELECT id, n, x, b, at, ok, null FROM alpha.thing WHERE org = $1",
+                       TAB_P(tab_p_text("org_a"))) == TAB_OK);
+    CHECK(tab_str_eq(tab_rows_str(rows, 0, 0), TAB_S("1")) && tab_rows_int(rows, 0, 1) == INT64_MAX);
+    CHECK(tab_rows_real(rows, 0, 2) == 0.1 && tab_rows_time(rows, 0, 4) == 1763715845123456);
+    CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 3, a), TAB_S("a\0\xff")));
+    CHECK(tab_rows_bool(rows, 0, 5) && tab_rows_null(rows, 0, 6) && !tab_rows_null(rows, 0, 5));
+    CHECK(tab_tx_query_bytes(tx, &rows, &err, "SELECT b FROM alpha.thing", TAB_P_NONE) == TAB_OK);
+    CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 0, a), TAB_S("a\0\xff")));
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT $1::text", TAB_P(tab_p_str(TAB_S("a\0b")))) == TAB_VALIDATION);
+    CHECK(tab_tx_savepoint(tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1/0", TAB_P_NONE) == TAB_INTERNAL);
+    CHECK(strcmp(tab_tx_sqlstate(tx), "22012") == 0);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1", TAB_P_NONE) == TAB_INTERNAL);
+    CHECK(tab_tx_rollback_to_savepoint(tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1", TAB_P_NONE) == TAB_OK);
+    CHECK(tab_tx_commit(&tx, &err) == TAB_OK);
+}
+
+static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_pg *pg)
+{
+    tab_tx *tx = NULL;
+    tab_error err = { 0 };
+    int64_t from = tab_mono_ms();
+    CHECK(tab_tx_begin(pg, "org_a", tab_in_ms(300), &tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_sleep(20)", TAB_P_NONE) == TAB_CANCELLED);
+    CHECK(tab_mono_ms() - from < 2000);
+    tab_tx_free(tx);
+    tx = NULL;
+    CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_terminate_backend(pg_backend_pid())", TAB_P_NONE) ==
+          TAB_UNAVAILABLE);
+    tab_tx_free(tx);
+    CHECK(number(pg, "org_a", "SELECT 7") == 7);
+    CHECK(tab_pg_alive(pg));
+}
+
+typedef struct {
+    tab_pg *pg;
+    const char *first, *second;
+    pthread_barrier_t *meet;
+    bool met;
+    tab_status s;
+} locker;
+
+static tab_status lock_both(tab_tx *tx, void *ctx, tab_error *err)
+{
+    locker *l = ctx;
+    const char *sql = "UPDATE alpha.thing SET n = n - 1 WHERE id = $1";
+    tab_status s = tab_tx_query(tx, NULL, err, sql, TAB_P(tab_p_text(l->first)));
+    if (s == TAB_OK && !l->met) {
+        l->met = true;
+        pthread_barrier_wait(l->meet);
+    }
+    return s == TAB_OK ? tab_tx_query(tx, NULL, err, sql, TAB_P(tab_p_text(l->second))) : s;
+}
+
+static void *locking(void *arg)
+{
+    locker *l = arg;
+    l->s = tab_pg_transact(l->pg, "org_d", soon(), lock_both, l, NULL);
+    return NULL;
+}
+
+static void a_deadlock_is_tried_again(tab_pg *pg)
+{
+    pthread_barrier_t meet;
+    pthread_t t[2];
+    tab_error err;
+    CHECK(put_thing(pg, "org_d", "org_d", "1", &err) == TAB_OK && put_thing(pg, "org_d", "org_d", "2", &err) == TAB_OK);
+    pthread_barrier_init(&meet, NULL, 2);
+    locker l[2] = { { pg, "1", "2", &meet, false, TAB_INTERNAL }, { pg, "2", "1", &meet, false, TAB_INTERNAL } };
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, locking, &l[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    CHECK(l[0].s == TAB_OK && l[1].s == TAB_OK);
+    CHECK(number(pg, "org_d", "SELECT 9223372036854775807 - min(n) FROM alpha.thing") == 2);
+}
+
+static void an_absent_server_is_said_at_once(void)
+{
+    TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", 2);
+    TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
+    tab_tx *tx = NULL;
+    tab_error err;
+    int64_t from = tab_mono_ms();
+    for (int i = 0; i < 20; i++) {
+        CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_UNAVAILABLE);
+        CHECK(tab_redis_command(redis, 200, NULL, &err, "PING") == TAB_UNAVAILABLE);
+    }
+    CHECK(tab_mono_ms() - from < 1000);
+    CHECK(!tab_pg_alive(pg) && !tab_redis_alive(redis));
+}
+
+static void redis_answers(const char *address)
+{
+    TAB_AUTO(tab_redis) *r = tab_redis_open(address);
+    tab_error err;
+    redisReply *reply = NULL;
+    CHECK(tab_redis_alive(r));
+    CHECK(tab_redis_command(r, 500, NULL, &err, "SET k %b", "a\0b", (size_t)3) == TAB_OK);
+    CHECK(tab_redis_command(r, 500, &reply, &err, "GET k") == TAB_OK);
+    CHECK(reply != NULL && reply->type == REDIS_REPLY_STRING && reply->len == 3);
+    freeReplyObject(reply);
+    CHECK(tab_redis_command(r, 500, NULL, &err, "NOSUCH") == TAB_INTERNAL);
+    CHECK(tab_redis_command(r, 500, NULL, &err, "CLIENT KILL TYPE normal SKIPME no") != TAB_INTERNAL);
+    CHECK(tab_redis_command(r, 500, NULL, &err, "PING") == TAB_OK);
+}
+
+/* ---- outbox ------------------------------------------------------------------------------------- */
+
+static tab_status produce(tab_pg *pg, int i)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    Tabella__UsageAlert e = TABELLA__USAGE_ALERT__INIT;
+    char id[32], org[16];
+    snprintf(id, sizeof id, "evt_%06d", i);
+    snprintf(org, sizeof org, "org_%d", i % 3);
+    e.event_id = id;
+    e.used_cells = (uint64_t)i;
+    tab_status s = tab_tx_begin(pg, org, soon(), &tx, NULL);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, NULL, "INSERT INTO alpha.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
+                                         "DO UPDATE SET total = alpha.sum.total + $2",
+                         TAB_P(tab_p_text(org), tab_p_int(i)));
+    if (s == TAB_OK)
+        s = tab_outbox_put(tx, "alpha", id, "tabella.event.infra.test", org, &e.base, NULL);
+    return s == TAB_OK ? tab_tx_commit(&tx, NULL) : s;
+}
+
+static tab_status add(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    (void)self;
+    Tabella__UsageAlert *e =
+        tabella__usage_alert__unpack(NULL, event->payload.n, (const uint8_t *)event->payload.p);
+    if (e == NULL)
+        return TAB_OK;
+    int64_t cells = (int64_t)e->used_cells;
+    tabella__usage_alert__free_unpacked(e, NULL);
+    if (cells % 17 == 0 && event->delivered == 1) /* now and then a consumer fails, and the event returns */
+        return tab_fail(err, TAB_INTERNAL, NULL, "on purpose");
+    return tab_tx_query(tx, NULL, err, "INSERT INTO beta.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
+                                       "DO UPDATE SET total = beta.sum.total + $2",
+                        TAB_P(tab_p_text(event->org), tab_p_int(cells)));
+}
+
+static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
+{
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
+    TAB_AUTO(tab_consumer) *consumer = NULL;
+    if (strcmp(argv[1], "produce") == 0 && argc == 4) {
+        for (int i = atoi(argv[2]); i < atoi(argv[3]);) {
+            tab_status s = produce(pg, i);
+            if (s == TAB_OK) {
+                printf("%d\n", i++); /* acknowledged */
+                fflush(stdout);
+                tab_relay_nudge(relay);
+            } else {
+                poll(NULL, 0, 50); /* the same event id again: counted once even if it was committed */
+                TAB_AUTO(tab_tx) *tx = NULL;
+                TAB_AUTO(tab_rows) *rows = NULL;
+                char id[32];
+                snprintf(id, sizeof id, "evt_%06d", i);
+                if (tab_tx_begin(pg, TAB_ORG_ALL, soon(), &tx, NULL) == TAB_OK &&
+                    tab_tx_query(tx, &rows, NULL, "SELECT 1 FROM alpha.outbox WHERE event_id = $1",
+                                 TAB_P(tab_p_text(id))) == TAB_OK &&
+                    tab_rows_count(rows) == 1)
+                    i++;
+            }
+        }
+        return 0;
+    }
+    consumer = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
+    poll(NULL, 0, argc == 3 ? atoi(argv[2]) * 1000 : 1000);
+    return 0;
+}
+
+static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
+{
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
+    TAB_AUTO(tab_relay) *second = tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
+    TAB_AUTO(tab_consumer) *c = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
+    for (int i = 0; i < 200; i++)
+        CHECK(produce(pg, i) == TAB_OK);
+    CHECK(produce(pg, 5) == TAB_OK); /* its event is ignored: same id */
+    tab_relay_nudge(relay);
+    int64_t want = 199 * 200 / 2, got = 0;
+    for (int i = 0; i < 150 && got < want; i++) {
+        poll(NULL, 0, 100);
+        got = number(pg, TAB_ORG_ALL, "SELECT coalesce(sum(total), 0)::bigint FROM beta.sum");
+    }
+    CHECK(got == want);
+    poll(NULL, 0, 1500);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT sum(total)::bigint FROM beta.sum") == want);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.outbox WHERE published IS NULL") == 0);
+}
+
+int main(int argc, char **argv)
+{
+    tab_log_open("infra-test", argc > 1 ? TAB_ERROR : TAB_ERROR);
+    tab_signals_hold();
+    signal(SIGTERM, SIG_DFL);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), 4);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(getenv("TAB_NATS"), "infra-test");
+    if (pg == NULL || rpc == NULL)
+        return 1;
+    if (argc > 1)
+        return role(argc, argv, pg, rpc);
+    migrations_run_once_and_in_order(pg);
+    an_organization_sees_its_rows_only(pg);
+    values_come_back_as_they_went(pg);
+    a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(pg);
+    a_deadlock_is_tried_again(pg);
+    an_absent_server_is_said_at_once();
+    redis_answers(getenv("TAB_REDIS"));
+    events_arrive_once(pg, rpc);
+    printf("store: %d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}

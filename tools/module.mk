@@ -1,0 +1,22 @@
+## make up              install, build, start the suite on loopback and run two sample tables through it
+## make down            stop what make up started
+## make status          what runs, and where
+
+up: deps
+	@$(MAKE) --no-print-directory -s -j$$(nproc) build MODE=release
+	@tools/stack up
+down:
+	@tools/stack down
+status:
+	@tools/stack status
+.PHONY: status
+
+# migrate: the services' schemas, compiled in
+SCHEMAS := $(wildcard services/*/schema/*.sql)
+$(GEN)/schema.c: tools/migrate/schema-c $(SCHEMAS)
+	@mkdir -p $(@D) && tools/migrate/schema-c > $@.new && mv $@.new $@
+$(B)/gen/schema.o: $(GEN)/schema.c | $(GENH)
+	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+$(B)/bin/migrate: $(B)/tools/migrate/main.o $(B)/gen/schema.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+EXTRA_BUILD += $(B)/bin/migrate
