@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/impute/impute.h"
+#include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
@@ -87,6 +88,13 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
         if (b->tables[t] == NULL || tab_arena_full(a))
             return out_of_memory(err);
         b->records_total += tables[t]->rows;
+    }
+    if (n > 1) {
+        tab_engine_progress(e, "link", 0);
+        st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows, &b->records_linked, err);
+        if (st != TAB_OK)
+            return st;
+        b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
 
     tab_selection s;

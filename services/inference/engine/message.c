@@ -6,7 +6,7 @@ static ProtobufCBinaryData bytes(tab_arena *a, const void *p, size_t n)
     return (ProtobufCBinaryData){ .len = s.p == NULL ? 0 : s.n, .data = (uint8_t *)(uintptr_t)s.p };
 }
 
-Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows)
+Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t rows)
 {
     Tabella__Column *m = tab_message(a, Tabella__Column, TABELLA__COLUMN__INIT);
     if (m == NULL)

@@ -403,7 +403,7 @@ tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, cons
     tab_column value;
     if (!tab_builder_finish(b, &value))
         return failed(e, err);
-    m->value = tab_column_message(a, &value, total);
+    m->value = tab_cells_message(a, &value, total);
     if (m->value == NULL)
         return failed(e, err);
     *ret = m;

@@ -672,8 +672,8 @@ static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double bud
     return rounds >= (double)most ? most : rounds < 20 ? 20 : (size_t)rounds;
 }
 
-static const recipe DEEP = { .eta = 0.07, .lambda = 3, .min_hess = 2, .columns = 0.6, .rows = 0.8,
-                             .leaves = 24, .depth = 8, .patience = 40, .salt = 0xb005 };
+static const recipe DEEP = { .eta = 0.07, .lambda = 2, .min_hess = 1.5, .columns = 0.6, .rows = 0.8,
+                             .leaves = 28, .depth = 9, .patience = 40, .salt = 0xb005 };
 static const recipe SHALLOW = { .eta = 0.10, .lambda = 2, .min_hess = 2, .columns = 0.7, .rows = 0.9,
                                 .leaves = 5, .depth = 3, .patience = 40, .salt = 0x5a11 };
 

@@ -1,13 +1,13 @@
-/* See stack.h. Calibration and weights, with p_l the calibrated out-of-fold probabilities of learner l:
+/* See stack.h. Calibration and weights, with z_l the calibrated out-of-fold log-probabilities of learner l:
  *
  *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
- *   weights       w maximises sum over rows of log sum over l of w_l p_l[y],   w >= 0, sum w = 1
+ *   weights       w >= 0 minimise the log-loss of softmax(sum over l of w_l z_l) plus a small ridge towards
+ *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The sum
+ *                 of w is free, so that the pool is sharpened or softened in the same step
  *
- * The second is the likelihood of a mixture with known components: expectation-maximisation climbs it, and
- * pseudo-counts pull w towards equality while rows are few. The class shares stand among the components, so
- * that a target which nothing explains is answered by its shares. For regression the weights minimise the
- * squared error plus a ridge towards equality, on the simplex, by exact moves between pairs
- * (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996; convex: van der Laan 2007). */
+ * The class shares stand among the z_l, so that a target which nothing explains is answered by its shares. For
+ * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by exact
+ * moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
 #include "services/inference/engine/learn/stack.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #include "services/inference/engine/features/mix.h"
 
-enum { BLOCK = 2048, CALIBRATE_ROWS = 50000, NO_FOLD = 255 };
+enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255, TAB_POOLED = 10000 /* most classes */ };
 static const size_t MODEL_LIMIT = (size_t)8 << 30;
 
 typedef struct {
@@ -391,44 +391,136 @@ static void output_block(void *ctx, size_t b)
 
 /* ---- weights ------------------------------------------------------------------------------------------ */
 
-static bool mixture_weights(pass *c, const uint32_t *row, size_t n, float *const *z)
+/* Loss of the geometric pool at w, its gradient and Hessian; the pull included. */
+static double pool_loss(const pass *c, const uint32_t *row, size_t n, float *const *z, const double *w, double *g,
+                        double (*h)[TAB_LEARNERS + 1])
+{
+    const tab_stack *s = c->s;
+    enum { MOST = TAB_LEARNERS + 1 };
+    size_t parts = s->members + 1, k = s->outputs;
+    double loss = 0, p[TAB_POOLED];
+    if (g != NULL) {
+        memset(g, 0, MOST * sizeof *g);
+        memset(h, 0, MOST * sizeof *h);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float *at[MOST];
+        for (size_t l = 0; l < s->members; l++)
+            at[l] = z[l] + (size_t)row[i] * k;
+        at[s->members] = s->prior;
+        uint32_t label = c->p->label[row[i]];
+        double top = -INFINITY, sum = 0, own = 0;
+        for (size_t j = 0; j < k; j++) {
+            double v = 0;
+            for (size_t l = 0; l < parts; l++)
+                v += w[l] * (double)at[l][j];
+            p[j] = v;
+            top = fmax(top, v);
+            if (j == label)
+                own = v;
+        }
+        for (size_t j = 0; j < k; j++)
+            sum += p[j] = exp(p[j] - top);
+        loss += top + log(sum) - own;
+        if (g == NULL)
+            continue;
+        double mean[MOST] = { 0 };
+        for (size_t j = 0; j < k; j++) {
+            p[j] /= sum;
+            if (p[j] < 1e-12)
+                continue;
+            for (size_t l = 0; l < parts; l++)
+                mean[l] += p[j] * (double)at[l][j];
+        }
+        for (size_t l = 0; l < parts; l++)
+            g[l] += mean[l] - (double)at[l][label];
+        for (size_t j = 0; j < k; j++) {
+            if (p[j] < 1e-12)
+                continue;
+            for (size_t l = 0; l < parts; l++) {
+                double d = p[j] * ((double)at[l][j] - mean[l]);
+                for (size_t q = 0; q <= l; q++)
+                    h[l][q] += d * ((double)at[q][j] - mean[q]);
+            }
+        }
+    }
+    return loss;
+}
+
+/* Adds the pull towards equal weights of the learners, and of the prior towards none. */
+static double pull(const tab_stack *s, double strength, const double *w, double *g, double (*h)[TAB_LEARNERS + 1])
+{
+    double loss = 0;
+    for (size_t l = 0; l <= s->members; l++) {
+        double d = w[l] - (l < s->members ? 1.0 / (double)s->members : 0);
+        loss += strength * d * d / 2;
+        if (g != NULL) {
+            g[l] += strength * d;
+            h[l][l] += strength;
+        }
+    }
+    return loss;
+}
+
+/* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM Journal on
+ * Control 1982). The loss is convex, and there are as many unknowns as learners. */
+static bool pool_weights(pass *c, const uint32_t *row, size_t n, float *const *z)
 {
     tab_stack *s = c->s;
-    size_t parts = s->members + 1, k = s->outputs;
-    double *p = malloc((n * parts + 1) * sizeof *p), w[TAB_LEARNERS + 1], sum[TAB_LEARNERS + 1];
-    if (p == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t label = c->p->label[row[i]];
-        for (size_t l = 0; l < s->members; l++)
-            p[i * parts + l] = exp((double)z[l][(size_t)row[i] * k + label]) + 1e-12;
-        p[i * parts + s->members] = exp((double)s->prior[label]) + 1e-12;
-    }
+    enum { MOST = TAB_LEARNERS + 1 };
+    size_t parts = s->members + 1;
+    double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2;
     for (size_t l = 0; l < parts; l++)
-        w[l] = 1.0 / (double)parts;
-    double pull = 0.02 * (double)n + 2; /* shared by the learners; the prior gets none */
-    for (int round = 0; round < 300; round++) {
-        memset(sum, 0, sizeof sum);
-        for (size_t i = 0; i < n; i++) {
-            double mix = 0;
-            for (size_t l = 0; l < parts; l++)
-                mix += w[l] * p[i * parts + l];
-            for (size_t l = 0; l < parts; l++)
-                sum[l] += w[l] * p[i * parts + l] / mix;
+        w[l] = l < s->members ? 1.0 / (double)s->members : 0;
+    double loss = INFINITY;
+    for (int round = 0; round < 25; round++) {
+        loss = pool_loss(c, row, n, z, w, g, h) + pull(s, strength, w, g, h);
+        double a[MOST][MOST], x[MOST];
+        size_t open[MOST], m = 0;
+        for (size_t l = 0; l < parts; l++)
+            if (w[l] > 0 || g[l] < 0)
+                open[m++] = l;
+        for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
+            for (size_t j = 0; j < m; j++) {
+                size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
+                a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
+            }
+            x[i] = g[open[i]];
         }
-        double all = (double)n + (s->members > 0 ? pull : 0), moved = 0;
-        for (size_t l = 0; l < parts; l++) {
-            double next = (sum[l] + (l < s->members ? pull / (double)s->members : 0)) / all;
-            moved = fmax(moved, fabs(next - w[l]));
-            w[l] = next;
+        for (size_t i = 0; i < m; i++)
+            for (size_t j = i + 1; j < m; j++) {
+                double f = a[j][i] / a[i][i];
+                for (size_t q = i; q < m; q++)
+                    a[j][q] -= f * a[i][q];
+                x[j] -= f * x[i];
+            }
+        for (size_t i = m; i-- > 0;) {
+            for (size_t q = i + 1; q < m; q++)
+                x[i] -= a[i][q] * x[q];
+            x[i] /= a[i][i];
         }
-        if (moved < 1e-5)
+        double next[MOST], got = INFINITY, length = 1, moved = 0;
+        for (int halving = 0; halving < 10; halving++, length /= 2) {
+            memcpy(next, w, sizeof next);
+            for (size_t i = 0; i < m; i++) {
+                next[open[i]] = w[open[i]] - length * x[i];
+                if (!(next[open[i]] > 0))
+                    next[open[i]] = 0;
+            }
+            got = pool_loss(c, row, n, z, next, NULL, NULL) + pull(s, strength, next, NULL, NULL);
+            if (got <= loss)
+                break;
+        }
+        if (!(got <= loss))
+            break;
+        for (size_t l = 0; l < parts; l++)
+            moved = fmax(moved, fabs(next[l] - w[l])), w[l] = next[l];
+        if (moved < 1e-4)
             break;
     }
     for (size_t l = 0; l < s->members; l++)
         s->member[l].weight = w[l];
     s->prior_weight = w[s->members];
-    free(p);
     return true;
 }
 
@@ -488,10 +580,10 @@ static void combine(const tab_stack *s, const float *const *z, float *out)
         return;
     }
     for (size_t j = 0; j < k; j++) {
-        double p = s->prior_weight * exp((double)s->prior[j]);
+        double v = s->prior_weight * (double)s->prior[j];
         for (size_t l = 0; l < s->members; l++)
-            p += s->member[l].weight * exp((double)z[l][j]);
-        out[j] = (float)log(p > 1e-30 ? p : 1e-30);
+            v += s->member[l].weight * (double)z[l][j];
+        out[j] = (float)v;
     }
 }
 
@@ -589,7 +681,7 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
             m->loss = mean_loss(&c, z[l], NULL);
     }
     if (ok && s->members > 0)
-        ok = s->classification ? mixture_weights(&c, some, sampled, z)
+        ok = s->classification ? pool_weights(&c, some, sampled, z)
                                : least_squares_weights(&c, some, sampled, z);
     if (ok) {
         const float *at[TAB_LEARNERS];

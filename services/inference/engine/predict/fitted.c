@@ -172,7 +172,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         m->target->address.data = (uint8_t *)tab_text(text.p);
     }
     if (f->task == TAB_TASK_CLASSIFICATION) {
-        m->classes = tab_column_message(a, &f->class_cells, f->classes);
+        m->classes = tab_cells_message(a, &f->class_cells, f->classes);
     } else {
         m->n_quantile_levels = TAB_LEVELS;
         m->quantile_levels = tab_arena_new_of(a, double, TAB_LEVELS);

@@ -1,0 +1,295 @@
+/* Extremely randomized trees (Geurts, Ernst & Wehenkel, Machine Learning 2006) on binned features.
+ *
+ * At each node a few features are drawn, each with one cut drawn uniformly between the least and the greatest
+ * bin that its rows hold (a category: a random half of its levels; missing cells: a random side), and the best
+ * of these splits is kept: by the decrease of the sum of squares, which for classes, coded one-hot, is Gini's.
+ * Trees are grown almost to single rows and averaged: low bias by depth, low variance by randomness, and errors
+ * unlike the boosted trees', which is what a stack needs. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/learner.h"
+
+enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64 };
+static const size_t LEAST[] = { 1, 4, 12 }; /* the alternatives: rows of a leaf, for clean and noisy targets */
+
+typedef struct {
+    int32_t feature; /* -1: a leaf */
+    uint32_t left;   /* its children: left, left + 1; a leaf: where its values stand */
+    uint32_t salt;   /* categories: the half of the levels */
+    uint8_t cut;     /* numbers: bins <= cut go left */
+    bool code, missing_left;
+} node;
+
+typedef struct {
+    size_t outputs, k; /* k: values a leaf: 1, or classes beyond two */
+    bool classification;
+    node *node;
+    float *value;
+    uint32_t root[TREES];
+    float *prior; /* (k) */
+} forest;
+
+typedef struct {
+    const tab_problem *p;
+    size_t k, mtry, least;
+    uint64_t seed;
+    uint8_t *const *bin;
+    const uint32_t *label;
+    const float *y;
+    forest *m;
+    size_t nodes, values, node_room, value_room;
+    bool failed;
+} grower;
+
+static bool goes_left(const node *n, uint8_t bin)
+{
+    if (bin == TAB_BIN_MISSING)
+        return n->missing_left;
+    return n->code ? tab_mix2(bin, n->salt) >> 63 : bin <= n->cut;
+}
+
+static void reserve(grower *g, size_t nodes, size_t values)
+{
+    if (g->nodes + nodes > g->node_room) {
+        size_t room = g->node_room * 2 + 4096;
+        void *p = realloc(g->m->node, room * sizeof *g->m->node);
+        if (p == NULL) {
+            g->failed = true;
+            return;
+        }
+        g->m->node = p;
+        g->node_room = room;
+    }
+    if (g->values + values > g->value_room) {
+        size_t room = g->value_room * 2 + 4096 + values;
+        void *p = realloc(g->m->value, room * sizeof *g->m->value);
+        if (p == NULL) {
+            g->failed = true;
+            return;
+        }
+        g->m->value = p;
+        g->value_room = room;
+    }
+}
+
+static void make_leaf(grower *g, uint32_t at, const uint32_t *row, size_t n)
+{
+    reserve(g, 0, g->k);
+    if (g->failed)
+        return;
+    float *v = g->m->value + g->values;
+    memset(v, 0, g->k * sizeof *v);
+    for (size_t i = 0; i < n; i++) {
+        if (g->label == NULL)
+            v[0] += g->y[row[i]] / (float)n;
+        else if (g->k == 1)
+            v[0] += (float)(g->label[row[i]] == 1) / (float)n;
+        else
+            v[g->label[row[i]]] += 1 / (float)n;
+    }
+    g->m->node[at] = (node){ .feature = -1, .left = (uint32_t)g->values };
+    g->values += g->k;
+}
+
+/* How far the split of `row` by `t` brings down the sum of squares, up to a constant of the node. */
+static double gain(const grower *g, const node *t, const uint32_t *row, size_t n)
+{
+    const uint8_t *bin = g->bin[t->feature];
+    size_t nl = 0;
+    if (g->label == NULL || g->k == 1) {
+        double sum = 0, left = 0;
+        for (size_t i = 0; i < n; i++) {
+            double v = g->label == NULL ? (double)g->y[row[i]] : (double)(g->label[row[i]] == 1);
+            bool l = goes_left(t, bin[row[i]]);
+            sum += v;
+            left += l ? v : 0;
+            nl += l;
+        }
+        if (nl < g->least || n - nl < g->least)
+            return -1;
+        double right = sum - left;
+        return left * left / (double)nl + right * right / (double)(n - nl) - sum * sum / (double)n;
+    }
+    uint32_t left[MOST_OUTPUTS] = { 0 }, all[MOST_OUTPUTS] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        bool l = goes_left(t, bin[row[i]]);
+        all[g->label[row[i]]]++;
+        left[g->label[row[i]]] += l;
+        nl += l;
+    }
+    if (nl < g->least || n - nl < g->least)
+        return -1;
+    double sl = 0, sr = 0, sa = 0;
+    for (size_t k = 0; k < g->k; k++) {
+        double l = left[k], a = all[k];
+        sl += l * l, sr += (a - l) * (a - l), sa += a * a;
+    }
+    return sl / (double)nl + sr / (double)(n - nl) - sa / (double)n;
+}
+
+static bool pure(const grower *g, const uint32_t *row, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (g->label != NULL ? g->label[row[i]] != g->label[row[0]] : g->y[row[i]] != g->y[row[0]])
+            return false;
+    return true;
+}
+
+static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
+{
+    node best = { .feature = -1 };
+    double most = 1e-9;
+    if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n)) {
+        size_t features = g->p->enc->n, tried = 0;
+        for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
+            uint64_t h = tab_mix2(salt, draw);
+            uint32_t f = (uint32_t)(h % features);
+            const uint8_t *bin = g->bin[f];
+            node t = { .feature = (int32_t)f, .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                       .missing_left = h >> 40 & 1, .salt = (uint32_t)(h >> 32) };
+            uint8_t lo = 255, hi = 0;
+            bool missing = false;
+            for (size_t i = 0; i < n; i++) {
+                uint8_t b = bin[row[i]];
+                if (b == TAB_BIN_MISSING) {
+                    missing = true;
+                    continue;
+                }
+                lo = b < lo ? b : lo;
+                hi = b > hi ? b : hi;
+            }
+            if (hi <= lo && !(missing && hi == lo))
+                continue;
+            t.cut = hi > lo ? (uint8_t)(lo + (size_t)(tab_unit(tab_mix(h)) * (hi - lo))) : hi;
+            if (hi == lo)
+                t.missing_left = false, t.code = false;
+            tried++;
+            double v = gain(g, &t, row, n);
+            if (v > most)
+                most = v, best = t;
+        }
+    }
+    reserve(g, 2, 0);
+    if (g->failed)
+        return;
+    if (best.feature < 0) {
+        make_leaf(g, at, row, n);
+        return;
+    }
+    const uint8_t *bin = g->bin[best.feature];
+    size_t left = 0, right = n;
+    while (left < right) {
+        if (goes_left(&best, bin[row[left]])) {
+            left++;
+        } else {
+            uint32_t swap = row[--right];
+            row[right] = row[left];
+            row[left] = swap;
+        }
+    }
+    best.left = (uint32_t)g->nodes;
+    g->nodes += 2;
+    g->m->node[at] = best;
+    grow(g, best.left, row, left, depth + 1, tab_mix2(salt, 101));
+    grow(g, best.left + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
+}
+
+static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    (void)curve;
+    if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
+        return NULL;
+    forest *m = tab_arena_new_of(t->arena, forest, 1);
+    size_t k = p->classification && p->outputs > 2 ? p->outputs : 1, features = p->enc->n, n = t->n;
+    float *prior = tab_arena_new_of(t->arena, float, k);
+    uint32_t *row = malloc(n * sizeof *row), *label = malloc(n * sizeof *label);
+    float *y = malloc(n * sizeof *y);
+    uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
+    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL && bins != NULL;
+    if (ok) {
+        *m = (forest){ .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior };
+        for (size_t f = 0; f < features; f++) {
+            bin[f] = bins + f * n;
+            for (size_t i = 0; i < n; i++)
+                bin[f][i] = p->data->bin[f][t->context[i]];
+        }
+        for (size_t i = 0; i < n; i++) {
+            label[i] = p->classification ? p->label[t->context[i]] : 0;
+            y[i] = p->classification ? 0 : p->y[t->context[i]];
+            if (!p->classification)
+                prior[0] += y[i] / (float)n;
+            else if (k == 1)
+                prior[0] += (float)(label[i] == 1) / (float)n;
+            else
+                prior[label[i]] += 1 / (float)n;
+        }
+        double share = p->classification ? sqrt((double)features) + 2 : (double)features * 0.6 + 1;
+        grower g = { .p = p, .k = k, .mtry = (size_t)(share < 60 ? share : 60), .bin = bin,
+                     .least = LEAST[t->config], .label = p->classification ? label : NULL, .y = y,
+                     .m = m };
+        for (size_t tree = 0; ok && tree < TREES; tree++) {
+            if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
+                ok = false;
+            for (size_t i = 0; i < n; i++)
+                row[i] = (uint32_t)i;
+            reserve(&g, 1, 0);
+            m->root[tree] = (uint32_t)g.nodes++;
+            if (!g.failed)
+                grow(&g, m->root[tree], row, n, 0, tab_mix2(p->seed + 0xf0, tree));
+            ok = ok && !g.failed;
+        }
+        /* The forest moves from the growing arrays into the model's arena. */
+        node *nodes = tab_arena_new_of(t->arena, node, g.nodes + 1);
+        float *values = tab_arena_new_of(t->arena, float, g.values + 1);
+        ok = ok && nodes != NULL && values != NULL;
+        if (ok) {
+            memcpy(nodes, m->node, g.nodes * sizeof *nodes);
+            memcpy(values, m->value, g.values * sizeof *values);
+        }
+        free(m->node), free(m->value);
+        m->node = nodes;
+        m->value = values;
+    }
+    free(row), free(label), free(y), free(bin), free(bins);
+    return ok ? m : NULL;
+}
+
+static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
+{
+    const forest *m = model;
+    (void)enc;
+    for (size_t i = 0; i < n; i++) {
+        float sum[MOST_OUTPUTS] = { 0 };
+        for (size_t t = 0; t < TREES; t++) {
+            const node *at = &m->node[m->root[t]];
+            while (at->feature >= 0)
+                at = &m->node[at->left + !goes_left(at, q->bin[at->feature][row[i]])];
+            for (size_t k = 0; k < m->k; k++)
+                sum[k] += m->value[at->left + k];
+        }
+        if (!m->classification) {
+            out[i] = sum[0] / TREES;
+        } else if (m->k == 1) { /* half a tree of the prior keeps the logarithm finite */
+            float p = (sum[0] + 0.5f * m->prior[0] + 0.01f) / (TREES + 0.52f);
+            out[2 * i] = logf(1 - p);
+            out[2 * i + 1] = logf(p);
+        } else {
+            for (size_t k = 0; k < m->k; k++)
+                out[i * m->k + k] = logf((sum[k] + 0.5f * m->prior[k] + 0.01f) / (TREES + 1));
+        }
+    }
+}
+
+static double forest_work(const tab_problem *p, size_t n)
+{
+    if (p->outputs > MOST_OUTPUTS)
+        return 0;
+    double share = p->classification ? sqrt((double)p->enc->n) + 2 : (double)p->enc->n * 0.6 + 1;
+    return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < 60 ? share : 60);
+}
+
+const tab_learner tab_learn_forest = { .name = "forest", .configs = 3, .cap = 20000, .work = forest_work,
+                                       .fit = forest_fit, .predict = forest_predict };

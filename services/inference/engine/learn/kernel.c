@@ -1,0 +1,283 @@
+/* Kernel ridge and kernel logistic regression with a Gaussian kernel.
+ *
+ *   k(x, c) = exp(-gamma sum_j s_j (x_j - c_j)^2)
+ *
+ * With m landmark rows c and K_mm + eps I = L L', the features z(x) = L^-1 k(x, c) have inner products that
+ * reproduce the kernel on the landmarks (Nystroem: Williams & Seeger, NeurIPS 2000), so the ridge and the
+ * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark (below
+ * EXACT rows) nothing is approximated. The fitted form is one matrix alpha = L^-T w a landmark and margin:
+ *
+ *   f(x) = b + sum_i k(x, c_i) alpha_i
+ *
+ * s_j weighs the columns of the dense metric form: by equal shares, or by how much the boosted trees of the
+ * same context gained from the feature (then the kernel forgets noise columns, which is its weakness).
+ * gamma is in units of the median squared distance between landmarks. Penalties are a path, as in linear.c. */
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/solve.h"
+
+enum { PATH = 5, EXACT = 500, LANDMARKS = 500, WIDEST = 300 };
+static const double LAMBDA[PATH] = { 10, 2, 0.5, 0.1, 0.02 };
+
+/* The alternatives: width of the kernel, and whether columns are weighed. */
+static const struct {
+    double gamma, weigh;
+} CONFIG[] = { { 0.35, 0.5 }, { 1.2, 0.5 }, { 0.12, 0.5 } };
+
+typedef struct {
+    tab_dense *dense;
+    size_t width, landmarks, k, outputs, step;
+    bool classification;
+    float gamma;
+    float *scale;   /* (width) square root of s */
+    float *centre;  /* (width, landmarks) */
+    float *norm;    /* (landmarks) */
+    float *alpha;   /* (PATH, landmarks, k) */
+    float *bias;    /* (PATH + 1, k); at 0 the intercept alone */
+} kernel;
+
+/* e^-x for x >= 0, relative error below 3e-7: 2^n times a polynomial on [-ln2/2, ln2/2]. Plain enough for the
+ * compiler to do four or more at once. */
+static inline float exp_minus(float x)
+{
+    float t = (x < 80 ? x : 80) * -1.44269504f;
+    int32_t n = (int32_t)(t - 0.5f);
+    float r = (t - (float)n) * 0.693147181f;
+    float p = 1 + r * (1 + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
+    union {
+        int32_t i;
+        float f;
+    } two = { .i = (n + 127) << 23 };
+    return p * two.f;
+}
+
+static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
+                      float *x)
+{
+    tab_dense_read(m->dense, enc, d, row, n, x);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m->width; j++)
+            x[i * m->width + j] *= m->scale[j];
+}
+
+/* out (n, landmarks): kernel values of x (n, width), n of any size. */
+static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
+{
+    size_t c = m->landmarks;
+    tab_apply(x, n, m->width, m->centre, c, out);
+    for (size_t i = 0; i < n; i++) {
+        float own = 0, *o = out + i * c;
+        for (size_t j = 0; j < m->width; j++)
+            own += x[i * m->width + j] * x[i * m->width + j];
+        for (size_t k = 0; k < c; k++) {
+            float d = own + m->norm[k] - 2 * o[k];
+            o[k] = exp_minus(m->gamma * (d > 0 ? d : 0));
+        }
+    }
+}
+
+static void margins(const kernel *m, const float *k, size_t n, size_t step, float *out)
+{
+    if (step > 0)
+        tab_apply(k, n, m->landmarks, m->alpha + (step - 1) * m->landmarks * m->k, m->k, out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m->k; j++)
+            out[i * m->k + j] = (step > 0 ? out[i * m->k + j] : 0) + m->bias[step * m->k + j];
+}
+
+static double loss_of(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
+{
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!p->classification) {
+            double d = (double)(f[i] - p->y[row[i]]);
+            loss += d * d;
+        } else if (k == 1) {
+            double z = (double)(p->label[row[i]] == 1 ? f[i] : -f[i]);
+            loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
+        } else {
+            double top = (double)f[i * k], sum = 0;
+            for (size_t j = 1; j < k; j++)
+                top = fmax(top, (double)f[i * k + j]);
+            for (size_t j = 0; j < k; j++)
+                sum += exp((double)f[i * k + j] - top);
+            loss += log(sum) + top - (double)f[i * k + p->label[row[i]]];
+        }
+    }
+    return loss;
+}
+
+static int by_float(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median squared distance between the landmarks, by pairs at fixed offsets. */
+static double median_distance(const kernel *m)
+{
+    enum { PAIRS = 2000 };
+    float d[PAIRS];
+    size_t n = 0, c = m->landmarks;
+    for (size_t k = 0; k < PAIRS && c > 1; k++) {
+        size_t i = (size_t)(tab_mix2(k, 1) % c), j = (size_t)(tab_mix2(k, 2) % c);
+        float sum = 0;
+        for (size_t w = 0; w < m->width; w++) {
+            float diff = m->centre[w * c + i] - m->centre[w * c + j];
+            sum += diff * diff;
+        }
+        if (sum > 0)
+            d[n++] = sum;
+    }
+    if (n == 0)
+        return 1;
+    qsort(d, n, sizeof *d, by_float);
+    return (double)d[n / 2];
+}
+
+static void *kernel_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    kernel *m = tab_arena_new_of(t->arena, kernel, 1);
+    size_t n = t->n;
+    if (m == NULL || n < 4)
+        return NULL;
+    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_METRIC, WIDEST);
+    if (m->dense == NULL || m->dense->width == 0)
+        return NULL;
+    m->width = m->dense->width;
+    m->classification = p->classification;
+    m->outputs = p->outputs;
+    m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
+    m->landmarks = n <= EXACT ? n : LANDMARKS;
+    m->step = PATH;
+    size_t w = m->width, c = m->landmarks, k = m->k, cols = c + 1;
+    m->scale = tab_arena_new_of(t->arena, float, w);
+    m->centre = tab_arena_new_of(t->arena, float, w * c);
+    m->norm = tab_arena_new_of(t->arena, float, c);
+    m->alpha = tab_arena_new_of(t->arena, float, PATH * c * k);
+    m->bias = tab_arena_new_of(t->arena, float, (PATH + 1) * k);
+    size_t most = n > t->held_n ? n : t->held_n;
+    float *x = malloc((most + 1) * w * sizeof *x), *kn = malloc((most + 1) * c * sizeof *kn);
+    float *z = malloc(n * cols * sizeof *z), *y = malloc(n * sizeof *y), *sol = malloc(PATH * cols * k * sizeof *sol);
+    uint32_t *label = malloc(n * sizeof *label), *pick = malloc(c * sizeof *pick);
+    double *kmm = malloc(c * c * sizeof *kmm);
+    float *low = malloc(c * c * sizeof *low), *out = malloc((t->held_n + 1) * k * sizeof *out);
+    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL && sol != NULL &&
+              label != NULL && pick != NULL && kmm != NULL && low != NULL && out != NULL;
+    if (ok) {
+        double weigh = CONFIG[t->config].weigh, features = (double)p->enc->n;
+        for (size_t j = 0; j < w; j++) {
+            double share = t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
+            m->scale[j] = (float)sqrt(pow(0.02 + share, weigh));
+        }
+        for (size_t i = 0; i < c; i++) /* context rows stand by hash: any run of them is a sample */
+            pick[i] = t->context[i * n / c];
+        read_rows(m, p->enc, p->data, pick, c, x);
+        for (size_t i = 0; i < c; i++)
+            for (size_t j = 0; j < w; j++) {
+                m->centre[j * c + i] = x[i * w + j];
+                m->norm[i] += x[i * w + j] * x[i * w + j];
+            }
+        m->gamma = (float)(CONFIG[t->config].gamma / median_distance(m));
+        kernel_rows(m, x, c, low);
+        for (size_t i = 0; i < c; i++)
+            for (size_t j = 0; j < c; j++)
+                kmm[i * c + j] = (double)low[i * c + j] + (i == j ? 1e-4 : 0);
+        ok = tab_cholesky(kmm, c);
+    }
+    if (ok) {
+        for (size_t i = 0; i < c * c; i++)
+            low[i] = i % c <= i / c ? (float)kmm[i] : 0;
+        read_rows(m, p->enc, p->data, t->context, n, x);
+        kernel_rows(m, x, n, kn);
+        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, low,
+                    (int)c, kn, (int)c);
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            z[i * cols] = 1;
+            memcpy(z + i * cols + 1, kn + i * c, c * sizeof *z);
+            if (p->classification) {
+                label[i] = p->label[t->context[i]];
+                if (k > 1)
+                    m->bias[label[i]] += 1;
+                sum += label[i] == 1;
+            } else {
+                y[i] = p->y[t->context[i]];
+                sum += (double)y[i];
+            }
+        }
+        if (!p->classification)
+            m->bias[0] = (float)(sum / (double)n);
+        else if (k == 1)
+            m->bias[0] = (float)log((sum + 0.5) / ((double)n - sum + 0.5));
+        else
+            for (size_t j = 0; j < k; j++)
+                m->bias[j] = logf((m->bias[j] + 0.5f) / ((float)n + 0.5f * (float)k));
+        tab_system s = { .z = z, .n = n, .m = cols, .k = k, .y = p->classification ? NULL : y,
+                         .label = p->classification ? label : NULL, .lambda = LAMBDA, .path = PATH,
+                         .cancel = t->cancel };
+        ok = tab_solve(&s, sol);
+    }
+    for (size_t step = 0; ok && step < PATH; step++) { /* alpha = L^-T w */
+        float *a = m->alpha + step * c * k;
+        memcpy(a, sol + step * cols * k + k, c * k * sizeof *a);
+        memcpy(m->bias + (step + 1) * k, sol + step * cols * k, k * sizeof *a);
+        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k, 1, low,
+                    (int)c, a, (int)k);
+    }
+    if (ok && curve != NULL) {
+        read_rows(m, p->enc, p->data, t->held, t->held_n, x);
+        kernel_rows(m, x, t->held_n, kn);
+        for (size_t step = 0; step <= PATH; step++) {
+            margins(m, kn, t->held_n, step, out);
+            curve[step] = loss_of(p, t->held, t->held_n, k, out);
+        }
+    }
+    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low), free(out);
+    return ok ? m : NULL;
+}
+
+static void kernel_stop(void *model, size_t step)
+{
+    ((kernel *)model)->step = step;
+}
+
+static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
+{
+    const kernel *m = model;
+    float *x = malloc(TAB_TILE * m->width * sizeof *x), *k = malloc(TAB_TILE * m->landmarks * sizeof *k);
+    float one[TAB_TILE];
+    bool two = m->classification && m->outputs == 2;
+    for (size_t at = 0; at < n; at += TAB_TILE) {
+        size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
+        if (x == NULL || k == NULL) {
+            memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
+            continue;
+        }
+        read_rows(m, enc, q, row + at, b, x);
+        kernel_rows(m, x, b, k);
+        margins(m, k, b, m->step, two ? one : out + at * m->outputs);
+        for (size_t i = 0; two && i < b; i++) {
+            out[(at + i) * 2] = 0;
+            out[(at + i) * 2 + 1] = one[i];
+        }
+    }
+    free(x);
+    free(k);
+}
+
+static double kernel_work(const tab_problem *p, size_t n)
+{
+    double c = n <= EXACT ? (double)n : LANDMARKS, w = p->enc->n * 3.0 < WIDEST ? (double)p->enc->n * 3.0 : WIDEST;
+    double k = p->classification && p->outputs > 2 ? (double)p->outputs : 1;
+    return (double)n * c * (2 * w + 3 * c + 60 * k) / 8; /* a product's multiply-add is cheaper than a bin's */
+}
+
+const tab_learner tab_learn_kernel = { .name = "kernel", .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 12000,
+                                       .work = kernel_work, .fit = kernel_fit, .steps = PATH,
+                                       .stop = kernel_stop, .predict = kernel_predict };
