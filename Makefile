@@ -17,8 +17,9 @@ HARDEN = $(if $(filter release,$(MODE)),-D_FORTIFY_SOURCE=2) -fstack-protector-s
 PKGS   = libpq openblas
 override CPPFLAGS += -I. -I$(GEN) -I$(B) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -D_GNU_SOURCE
 override BASEFLAGS += -g $(OPT_$(MODE)) -ffp-contract=off -pthread $(HARDEN) $(SAN_$(MODE)) -MMD -MP
-override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN)
-override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti
+WARN_fuzz = -Wno-error -Wno-double-promotion   # clang builds these alone; gcc holds the warnings down
+override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN) $(WARN_$(MODE))
+override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti $(WARN_$(MODE))
 LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
 LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lcrypto \
            -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lutf8proc -lm
@@ -38,7 +39,7 @@ TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
 .SECONDARY:
 all: build
 
--include $(wildcard */module.mk)   # gateway/module.mk, tools/module.mk, tests/module.mk add their targets
+-include $(wildcard */module.mk */*/module.mk)   # gateway/module.mk, tools/module.mk, tests/module.mk add their targets
 
 build: $(SERVICES:%=$(B)/bin/%) $(EXTRA_BUILD)
 

@@ -7,7 +7,8 @@ static const char survivorship[] =
     "the value that most sources agree on after format normalisation; then the value of the source that "
     "agrees most often with the others; then the most complete form; then the first table's";
 
-Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows)
+/* A built column as the bundle's message; points into the column. */
+static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t rows)
 {
     Tabella__Column *m = tab_arena_new_of(a, Tabella__Column, 1);
     if (m == NULL)
@@ -146,7 +147,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         ref->address = bytes_of(tab_str_of(full));
         m->attribute = bytes_of(t->name);
         m->from = ref;
-        m->values = tab_column_message(e->arena, built, n->n);
+        m->values = column_message(e->arena, built, n->n);
         if (m->values == NULL)
             return false;
         u->shared_variants[u->n_shared_variants++] = m;
@@ -177,7 +178,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
     }
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (b == NULL || built == NULL || !tab_builder_finish(b, built) ||
-        (*ret = tab_column_message(a, built, n->n)) == NULL)
+        (*ret = column_message(a, built, n->n)) == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return TAB_OK;
 }

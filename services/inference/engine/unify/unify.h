@@ -21,7 +21,4 @@ typedef struct {
 tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
                      size_t attrs, const tab_entities *entities, double threshold,
                      Tabella__UnifiedRows **ret, tab_error *err) TAB_CHECKED;
-
-/* A built column as the bundle's message; points into the column. */
-Tabella__Column *tab_column_message(tab_arena *a, const tab_column *c, size_t rows);
 #endif

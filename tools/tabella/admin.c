@@ -1,0 +1,240 @@
+/* `tabella admin`: the operator's commands, as calls to the daemons over NATS. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/ids.h"
+#include "common/log.h"
+#include "common/rpc.h"
+#include "proto/inference.pb-c.h"
+#include "proto/keys.pb-c.h"
+#include "tools/tabella/tabella.h"
+
+static const char HELP[] =
+    "usage: tabella admin org create --name NAME [--plan PLAN] [--email ADDRESS]\n"
+    "       tabella admin org set ORG [--name NAME] [--plan PLAN] [--email ADDRESS]\n"
+    "                                 [--add-usage on|off] [--spend-cap USD|none]\n"
+    "       tabella admin base retire base-N\n"
+    "       tabella admin base restore base-N\n\n"
+    "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key "
+    "holds all scopes and is\n"
+    "shown this once. The suite is found at TAB_NATS (nats://127.0.0.1:4222 when it is not set).\n";
+
+#define MUTABLE(s) ((char *)(uintptr_t)(s))
+
+static int usage(const char *why)
+{
+    fprintf(stderr, "tabella admin: %s\n%s", why, HELP);
+    return EXIT_USAGE;
+}
+
+static int ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
+               const ProtobufCMessageDescriptor *reply, const void **ret)
+{
+    const char *url = getenv("TAB_NATS");
+    tab_log_open("tabella", TAB_ERROR);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(url != NULL ? url : "nats://127.0.0.1:4222", "tabella");
+    char id[TAB_ID];
+    tab_id_new(id, "req_");
+    tab_error err = { 0 };
+    tab_answer answer = { 0 };
+    tab_status s = rpc == NULL ? TAB_UNAVAILABLE : TAB_OK;
+    tab_deadline end = tab_in_ms(10000);
+    /* The connection is made in the background. */
+    while (rpc != NULL && !tab_rpc_alive(rpc) && tab_left_ms(end, 3000) > 7000)
+        ;
+    if (s == TAB_OK)
+        s = tab_rpc_call(rpc,
+                         &(tab_ask){ .service = service,
+                                     .method = method,
+                                     .org = "",
+                                     .request_id = id,
+                                     .actor = "operator",
+                                     .deadline = end,
+                                     .in = in,
+                                     .reply = reply,
+                                     .arena = a },
+                         &answer, &err);
+    if (s != TAB_OK) {
+        fprintf(stderr, "tabella admin: %s%s%s\n", err.param, err.param[0] != 0 ? ": " : "",
+                err.message[0] != 0 ? err.message : "the suite is not there");
+        return s == TAB_VALIDATION || s == TAB_NOT_FOUND ? EXIT_INPUT : EXIT_FAILURE;
+    }
+    *ret = answer.msg;
+    return 0;
+}
+
+static void print_line(tab_out *o)
+{
+    tab_out_bytes(o, "\n", 1);
+    fwrite(o->p, 1, o->n, stdout);
+    tab_out_free(o);
+}
+
+static void member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+typedef struct {
+    char *name, *plan, *email, *add_usage, *spend_cap;
+} org_options;
+
+static int parse(int argc, char **argv, org_options *ret)
+{
+    static const struct option options[] = {
+        { "name", 1, NULL, 'n' },      { "plan", 1, NULL, 'p' },      { "email", 1, NULL, 'e' },
+        { "add-usage", 1, NULL, 'a' }, { "spend-cap", 1, NULL, 'c' }, { "help", 0, NULL, 'h' },
+        { NULL, 0, NULL, 0 }
+    };
+    optind = 1;
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+        switch (c) {
+        case 'n':
+            ret->name = optarg;
+            break;
+        case 'p':
+            ret->plan = optarg;
+            break;
+        case 'e':
+            ret->email = optarg;
+            break;
+        case 'a':
+            ret->add_usage = optarg;
+            break;
+        case 'c':
+            ret->spend_cap = optarg;
+            break;
+        case 'h':
+            fputs(HELP, stdout);
+            return 0;
+        default:
+            return usage("unknown option");
+        }
+    return -1;
+}
+
+static int org_create(tab_arena *a, int argc, char **argv)
+{
+    org_options o = { 0 };
+    int early = parse(argc, argv, &o);
+    if (early >= 0)
+        return early;
+    if (o.name == NULL)
+        return usage("--name is missing");
+    Tabella__CreateOrgRequest q = TABELLA__CREATE_ORG_REQUEST__INIT;
+    q.name = o.name;
+    q.plan = o.plan != NULL ? o.plan : MUTABLE("free");
+    if (o.email != NULL)
+        q.email = o.email;
+    const void *msg;
+    int rc = ask(a, "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__CreateOrgReply *y = msg;
+    tab_out out = { 0 };
+    tab_out_open(&out, '{');
+    member(&out, "org", y->org);
+    member(&out, "key", y->key);
+    tab_out_close(&out, '}');
+    print_line(&out);
+    return 0;
+}
+
+static int org_set(tab_arena *a, int argc, char **argv)
+{
+    org_options o = { 0 };
+    int early = parse(argc, argv, &o);
+    if (early >= 0)
+        return early;
+    if (optind + 1 != argc)
+        return usage("name one organization: org_...");
+    Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
+    q.org = argv[optind];
+    if (o.name != NULL)
+        q.name = o.name;
+    if (o.plan != NULL)
+        q.plan = o.plan;
+    if (o.email != NULL)
+        q.email = o.email;
+    if (o.add_usage != NULL) {
+        bool on = strcmp(o.add_usage, "on") == 0;
+        if (!on && strcmp(o.add_usage, "off") != 0)
+            return usage("--add-usage is on or off");
+        q.add_usage =
+            on ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
+    }
+    if (o.spend_cap != NULL) {
+        char *end;
+        bool none = strcmp(o.spend_cap, "none") == 0;
+        q.spend_cap_usd = none ? 0 : strtod(o.spend_cap, &end);
+        if (!none && (*end != 0 || !(q.spend_cap_usd >= 0 && q.spend_cap_usd < 1e12)))
+            return usage("--spend-cap is an amount, or none");
+        q.spend_cap =
+            none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+    }
+    const void *msg;
+    int rc = ask(a, "keys", "SetOrg", &q.base, &tabella__org__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__Org *y = msg;
+    tab_out out = { 0 };
+    tab_out_open(&out, '{');
+    member(&out, "org", y->org);
+    member(&out, "name", y->name);
+    member(&out, "plan", y->plan);
+    tab_out_key(&out, "add_usage");
+    tab_out_bool(&out, y->add_usage_enabled);
+    tab_out_key(&out, "spend_cap_usd");
+    if (y->spend_cap_set)
+        tab_out_double(&out, y->spend_cap_usd);
+    else
+        tab_out_null(&out);
+    tab_out_close(&out, '}');
+    print_line(&out);
+    return 0;
+}
+
+static int set_base(tab_arena *a, char *base, bool retired)
+{
+    Tabella__SetBaseRequest q = TABELLA__SET_BASE_REQUEST__INIT;
+    q.base_model = base;
+    q.retired = retired;
+    const void *msg;
+    int rc = ask(a, "inference", "SetBase", &q.base, &tabella__models_reply__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__ModelsReply *y = msg;
+    tab_out out = { 0 };
+    tab_out_open(&out, '[');
+    for (size_t i = 0; i < y->n_models; i++) {
+        tab_out_open(&out, '{');
+        member(&out, "id", y->models[i]->id);
+        member(&out, "status", y->models[i]->status);
+        tab_out_key(&out, "default");
+        tab_out_bool(&out, y->models[i]->default_base);
+        tab_out_close(&out, '}');
+    }
+    tab_out_close(&out, ']');
+    print_line(&out);
+    return 0;
+}
+
+int cmd_admin(int argc, char **argv)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(HELP, stdout);
+            return 0;
+        }
+    if (argc >= 3 && strcmp(argv[1], "org") == 0 && strcmp(argv[2], "create") == 0)
+        return org_create(a, argc - 2, argv + 2);
+    if (argc >= 3 && strcmp(argv[1], "org") == 0 && strcmp(argv[2], "set") == 0)
+        return org_set(a, argc - 2, argv + 2);
+    if (argc == 4 && strcmp(argv[1], "base") == 0 &&
+        (strcmp(argv[2], "retire") == 0 || strcmp(argv[2], "restore") == 0))
+        return set_base(a, argv[3], strcmp(argv[2], "retire") == 0);
+    return usage("unknown command");
+}

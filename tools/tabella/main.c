@@ -1,0 +1,43 @@
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/config.h"
+#include "tools/tabella/tabella.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    { "run", cmd_run, "understand CSV files here, with no server" },
+    { "admin", cmd_admin, "organizations and bases of a running suite" },
+};
+
+static void usage(FILE *to)
+{
+    fputs("tabella understands tables: what they are, how they relate, what is missing, what can "
+          "be predicted.\n\n"
+          "usage: tabella COMMAND ...      (tabella COMMAND --help says more)\n\n",
+          to);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_DFL);
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        usage(stdout);
+        return 0;
+    }
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        puts("tabella " TAB_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    usage(stderr);
+    return EXIT_USAGE;
+}

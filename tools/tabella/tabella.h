@@ -1,0 +1,15 @@
+/* tabella, the command line: passes of the engine with no server, and the operator's commands. */
+#ifndef TABELLA_H
+#define TABELLA_H
+
+#include "common/bundle_json.h"
+
+int cmd_run(int argc, char **argv);
+int cmd_admin(int argc, char **argv);
+
+/* What a person wants to see of a bundle, on stdout. */
+void print_summary(const Tabella__Bundle *b, size_t cells, double seconds);
+
+enum { EXIT_USAGE = 64, EXIT_INPUT = 65 };
+
+#endif
