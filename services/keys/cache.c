@@ -1,0 +1,111 @@
+#include "services/keys/cache.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/limits_lua.h"
+#include "common/log.h"
+
+enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500, MOST_ARGS = 16 };
+
+/* FCALL; when Redis has no functions yet (a keys daemon that is up before any gateway), loads them. */
+static tab_status fcall(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err, int argc,
+                        const char **argv)
+{
+    size_t len[MOST_ARGS];
+    for (int i = 0; i < argc; i++)
+        len[i] = strlen(argv[i]);
+    tab_status s = tab_redis_argv(redis, timeout_ms, ret, err, argc, argv, len);
+    if (s != TAB_INTERNAL)
+        return s;
+    const char *load[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
+    const size_t load_len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
+    redisReply *loaded = NULL;
+    s = tab_redis_argv(redis, timeout_ms, &loaded, err, 4, load, load_len);
+    if (s != TAB_OK)
+        return s;
+    freeReplyObject(loaded);
+    return tab_redis_argv(redis, timeout_ms, ret, err, argc, argv, len);
+}
+
+static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
+{
+    char hex[2 * TAB_SECRET_HASH + 1];
+    sodium_bin2hex(hex, sizeof hex, hash, TAB_SECRET_HASH);
+    snprintf(name, 80, "tab:k:%s", hex);
+}
+
+static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH], int64_t version,
+                      int seconds, const tab_grant *g, tab_error *err)
+{
+    char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "", n[4][16] = { "", "", "", "" };
+    entry_name(hash, name);
+    snprintf(v, sizeof v, "%" PRId64, version);
+    snprintf(ttl, sizeof ttl, "%d", seconds);
+    if (g != NULL) {
+        if (tab_grant_write(g, grant, sizeof grant) == 0)
+            return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
+        const uint32_t numbers[4] = { g->scopes, g->key_rpm, g->org_rpm, g->endpoint_rpm };
+        for (int i = 0; i < 4; i++)
+            snprintf(n[i], sizeof n[i], "%u", numbers[i]);
+    }
+    const char *argv[] = { "FCALL", "tab_key_put",         "1",  name, v,    ttl, grant, g ? g->org : "",
+                           g ? g->key : "", n[0], n[1], n[2], n[3] };
+    redisReply *reply = NULL;
+    tab_status s = fcall(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
+    if (s == TAB_OK)
+        freeReplyObject(reply);
+    return s;
+}
+
+void keys_cache_fill(tab_redis *redis, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g)
+{
+    tab_error err = { 0 };
+    if (put(redis, FILL_MS, hash, (int64_t)g->version, KEYS_CACHE_ENTRY_S, g, &err) != TAB_OK)
+        tab_log_fields(TAB_DEBUG, "key not cached", "why", err.message, NULL);
+}
+
+tab_status keys_cache_bury(tab_redis *redis, const keys_tombstone *t, tab_error *err)
+{
+    tab_error why = { 0 };
+    if (put(redis, BURY_MS, t->hash, t->version, KEYS_CACHE_TOMBSTONE_S, NULL, &why) == TAB_OK)
+        return TAB_OK;
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The change is recorded, but cannot be confirmed at the moment. Retry.");
+}
+
+tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err)
+{
+    char batch[TAB_ID];
+    redisReply *reply = NULL;
+    keys_uses u = { 0 };
+    tab_id_new(batch, "");
+    const char *argv[] = { "FCALL", "tab_use_take", "0", batch };
+    tab_status s = fcall(redis, COUNT_MS, &reply, err, 4, argv);
+    if (s != TAB_OK)
+        return s;
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements >= 1 && reply->elements % 2 == 1) {
+        size_t n = (reply->elements - 1) / 2;
+        u.batch = tab_arena_copy(a, tab_str_of(reply->element[0]->str)).p;
+        u.key_id = tab_arena_new_of(a, const char *, n);
+        u.count = tab_arena_new_of(a, int64_t, n);
+        for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
+            u.key_id[i] = tab_arena_copy(a, tab_str_of(reply->element[1 + 2 * i]->str)).p;
+            u.count[i] = strtoll(reply->element[2 + 2 * i]->str, NULL, 10);
+        }
+        u.n = n;
+    }
+    freeReplyObject(reply);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "the counters do not fit in memory");
+    *ret = u;
+    return TAB_OK;
+}
+
+void keys_cache_taken(tab_redis *redis, const char *batch)
+{
+    redisReply *reply = NULL;
+    const char *argv[] = { "FCALL", "tab_use_taken", "0", batch };
+    if (fcall(redis, COUNT_MS, &reply, NULL, 4, argv) == TAB_OK)
+        freeReplyObject(reply);
+}

@@ -1,0 +1,524 @@
+#include "services/keys/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/proto.h"
+#include "common/routes.h"
+#include "proto/events.pb-c.h"
+#include "services/keys/cache.h"
+
+enum { NAME_MOST = 128, AUDIT_PAGE = 100 };
+
+tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned bit = tab_scope_named(tab_str_of(names[i]));
+        if (bit == 0 || (bits & bit) != 0)
+            return tab_fail(err, TAB_VALIDATION, "scopes",
+                            "scopes must hold one or more of read, run, serve, manage, delete, each once.");
+        bits |= bit;
+    }
+    if (bits == 0)
+        return tab_fail(err, TAB_VALIDATION, "scopes", "scopes must name one scope or more.");
+    *ret = bits;
+    return TAB_OK;
+}
+
+static tab_status name_good(const char *name, tab_error *err)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n > NAME_MOST)
+        return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d bytes.", NAME_MOST);
+    return TAB_OK;
+}
+
+/* One audit entry of this call, in its transaction. */
+static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const char *actor, const char *action,
+                        const char *object, const char *detail, tab_error *err)
+{
+    char id[TAB_ID];
+    tab_id_new(id, "aud_");
+    Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
+    e.id = id;
+    e.org = (char *)org;
+    e.actor = (char *)(actor[0] != '\0' ? actor : call->actor[0] != '\0' ? call->actor : "operator");
+    e.action = (char *)action;
+    e.object = (char *)object;
+    e.detail = (char *)detail;
+    e.at = tab_now_us();
+    e.request_id = (char *)call->request_id;
+    return keys_store_audit(tx, &e, err);
+}
+
+/* ---- the gateway's question ------------------------------------------------------------------- */
+
+static void count_use(keys *self, const char *key_id)
+{
+    pthread_mutex_lock(&self->lock);
+    size_t i = 0;
+    while (i < self->counted && strcmp(self->count[i].key_id, key_id) != 0)
+        i++;
+    if (i < KEYS_COUNTED) {
+        if (i == self->counted) {
+            snprintf(self->count[i].key_id, sizeof self->count[i].key_id, "%s", key_id);
+            self->count[i].n = 0;
+            self->counted++;
+        }
+        self->count[i].n++;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__AuthenticateRequest *q = call->in;
+    Tabella__AuthenticateReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_grant g;
+    bool known;
+    if (q->secret_sha256.len != TAB_SECRET_HASH)
+        return tab_fail(err, TAB_VALIDATION, "secret_sha256", "not a SHA-256");
+    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s != TAB_OK || !known)
+        return s;
+
+    Tabella__Grant *grant = tab_arena_new_of(call->arena, Tabella__Grant, 1);
+    if (grant == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__grant__init(grant);
+    grant->org = tab_proto_text(call->arena, g.org);
+    grant->key_id = tab_proto_text(call->arena, g.key);
+    grant->plan = tab_proto_text(call->arena, g.plan);
+    grant->scopes = g.scopes;
+    grant->key_rpm = g.key_rpm;
+    grant->org_rpm = g.org_rpm;
+    grant->endpoint_rpm = g.endpoint_rpm;
+    grant->cells_per_minute = g.cells_per_minute;
+    grant->endpoint_concurrency = g.endpoint_concurrency;
+    grant->batch_concurrency = g.batch_concurrency;
+    grant->version = g.version;
+    out->known = true;
+    out->grant = grant;
+    keys_cache_fill(self->redis, q->secret_sha256.data, &g);
+    if (!q->uncounted)
+        count_use(self, g.key);
+    return TAB_OK;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    Tabella__ListKeysReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_list(tx, call->arena, call->org, NULL, &out->keys, &out->n_keys, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+/* The key as it stands, with its secret, into the reply. */
+static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret, tab_error *err)
+{
+    Tabella__ApiKey **keys;
+    size_t n;
+    tab_status s = keys_store_list(tx, call->arena, call->org, id, &keys, &n, err);
+    if (s != TAB_OK)
+        return s;
+    if (n != 1)
+        return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
+    Tabella__ApiKey *out = call->out;
+    *out = *keys[0];
+    out->secret = tab_proto_text(call->arena, secret);
+    return TAB_OK;
+}
+
+static tab_status create_key(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__CreateKeyRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    unsigned scopes;
+    char id[TAB_ID], secret[TAB_SECRET_LENGTH + 1], detail[64] = "scopes ";
+    tab_status s = name_good(q->name, err);
+    if (s == TAB_OK)
+        s = keys_scopes(q->scopes, q->n_scopes, &scopes, err);
+    if (s != TAB_OK)
+        return s;
+    for (unsigned bit = 1; bit <= TAB_SCOPE_ALL; bit <<= 1)
+        if (scopes & bit)
+            snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "%s%s",
+                     strlen(detail) > 7 ? "," : "", tab_scope_name(bit));
+    tab_id_new(id, "key_");
+    tab_secret_new(secret);
+    s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_create(tx, call->org, id, q->name, scopes, secret, err);
+    if (s == TAB_OK)
+        s = audit(tx, call, call->org, q->actor, "key.create", id, detail, err);
+    if (s == TAB_OK)
+        s = show(tx, call, id, secret, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    sodium_memzero(secret, sizeof secret);
+    return s;
+}
+
+/* After the commit that wrote the tombstone's row: Redis first, then the row goes. Only then is the change
+ * answered. What fails here is finished by the chores, and by the caller's retry. */
+static tab_status bury(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = keys_cache_bury(self->redis, t, err);
+    if (s != TAB_OK)
+        return s;
+    /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to repeat. */
+    tab_error ignored;
+    s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
+    if (s == TAB_OK)
+        s = keys_store_confirmed(tx, t, &ignored);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, &ignored);
+    return TAB_OK;
+}
+
+static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__RotateKeyRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    keys_tombstone old;
+    char secret[TAB_SECRET_LENGTH + 1];
+    tab_secret_new(secret);
+    tab_status s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_rotate(tx, call->org, q->id, secret, &old, err);
+    if (s == TAB_OK)
+        s = audit(tx, call, call->org, q->actor, "key.rotate", q->id, "", err);
+    if (s == TAB_OK)
+        s = show(tx, call, q->id, secret, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK)
+        s = bury(self, &old, call->deadline, err);
+    sodium_memzero(secret, sizeof secret);
+    return s;
+}
+
+static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__DeleteKeyRequest *q = call->in;
+    Tabella__DeleteKeyReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    keys_tombstone old;
+    bool again = false;
+    tab_status s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_end(tx, call->org, q->id, &old, &again, err);
+    if (s == TAB_OK && !again)
+        s = audit(tx, call, call->org, q->actor, "key.delete", q->id, "", err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK)
+        s = bury(self, &old, call->deadline, err);
+    if (s == TAB_OK)
+        out->id = tab_proto_text(call->arena, q->id);
+    return s;
+}
+
+/* ---- audit ------------------------------------------------------------------------------------ */
+
+static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__AuditEntry *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *org = q->org[0] != '\0' ? q->org : call->org;
+    Tabella__AuditEntry e = *q;
+    e.org = (char *)org;
+    if (e.id[0] == '\0' || org[0] == '\0')
+        return tab_fail(err, TAB_VALIDATION, "id", "an audit entry needs an id and an organization");
+    if (e.at == 0)
+        e.at = tab_now_us();
+    tab_status s = tab_tx_begin(self->pg, org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_audit(tx, &e, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+static tab_status list_audit(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__ListAuditRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    uint32_t limit = q->limit == 0 || q->limit > AUDIT_PAGE ? AUDIT_PAGE : q->limit;
+    tab_status s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_audit_list(tx, call->arena, call->org, limit, q->before, call->out, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+/* ---- the operator's calls --------------------------------------------------------------------- */
+
+static tab_status create_org(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__CreateOrgRequest *q = call->in;
+    Tabella__CreateOrgReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    char org[TAB_ID], id[TAB_ID], secret[TAB_SECRET_LENGTH + 1];
+    tab_status s = name_good(q->name, err);
+    if (s != TAB_OK)
+        return s;
+    tab_id_new(org, "org_");
+    tab_id_new(id, "key_");
+    tab_secret_new(secret);
+    s = tab_tx_begin(self->pg, org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_org_create(tx, org, q, err);
+    if (s == TAB_OK)
+        s = keys_store_create(tx, org, id, "first key", TAB_SCOPE_ALL, secret, err);
+    if (s == TAB_OK)
+        s = audit(tx, call, org, "operator", "org.create", org, q->plan, err);
+    if (s == TAB_OK)
+        s = audit(tx, call, org, "operator", "key.create", id, "scopes read,run,serve,manage,delete", err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK) {
+        out->org = tab_proto_text(call->arena, org);
+        out->key_id = tab_proto_text(call->arena, id);
+        out->key = tab_proto_text(call->arena, secret);
+    }
+    sodium_memzero(secret, sizeof secret);
+    return s;
+}
+
+/* What the gateway remembers of the organization's keys is written anew, so that a new plan holds at once;
+ * with Redis away the entries end by themselves within KEYS_CACHE_ENTRY_S. */
+static void refill(keys *self, tab_call *call, const char *org)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    uint8_t(*hash)[TAB_SECRET_HASH];
+    size_t n = 0;
+    tab_error err;
+    if (tab_tx_begin(self->pg, org, call->deadline, &tx, &err) != TAB_OK ||
+        keys_store_hashes(tx, call->arena, org, &hash, &n, &err) != TAB_OK)
+        n = 0;
+    for (size_t i = 0; i < n; i++) {
+        tab_grant g;
+        bool known;
+        if (keys_store_grant(tx, hash[i], &known, &g, &err) != TAB_OK)
+            break;
+        if (known)
+            keys_cache_fill(self->redis, hash[i], &g);
+    }
+}
+
+static tab_status set_org(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__SetOrgRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    char detail[128];
+    if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
+        return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
+    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d", q->plan[0] ? q->plan : "-",
+             (int)q->add_usage, (int)q->spend_cap);
+    tab_status s = tab_tx_begin(self->pg, q->org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_org_set(tx, q, err);
+    if (s == TAB_OK)
+        s = audit(tx, call, q->org, "operator", "org.set", q->org, detail, err);
+    if (s == TAB_OK)
+        s = keys_store_org(tx, call->arena, q->org, call->out, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK)
+        refill(self, call, q->org);
+    return s;
+}
+
+static tab_status get_org(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__GetOrgRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *org = q->org[0] != '\0' ? q->org : call->org;
+    tab_status s = tab_tx_begin(self->pg, org, call->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_org(tx, call->arena, org, call->out, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+#define METHOD(name, in, out, fn) { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+const tab_rpc_method keys_methods[] = {
+    METHOD("Authenticate", authenticate_request, authenticate_reply, authenticate),
+    METHOD("ListKeys", list_keys_request, list_keys_reply, list_keys),
+    METHOD("CreateKey", create_key_request, api_key, create_key),
+    METHOD("RotateKey", rotate_key_request, api_key, rotate_key),
+    METHOD("DeleteKey", delete_key_request, delete_key_reply, delete_key),
+    METHOD("Audit", audit_entry, audit_reply, audit_entry),
+    METHOD("ListAudit", list_audit_request, list_audit_reply, list_audit),
+    METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
+    METHOD("SetOrg", set_org_request, org, set_org),
+    METHOD("GetOrg", get_org_request, org, get_org),
+    TAB_RPC_METHODS_END,
+};
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static tab_status on_audit(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__AuditEvent *m = tab_proto_read(event->arena, &tabella__audit_event__descriptor, event->payload);
+    if (m == NULL)
+        return TAB_OK; /* never readable */
+    Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
+    e.id = (char *)event->event_id;
+    e.org = (char *)event->org;
+    e.actor = m->actor;
+    e.action = m->action;
+    e.object = m->subject;
+    e.detail = m->detail;
+    e.at = m->at_us;
+    e.request_id = m->request_id;
+    return keys_store_audit(tx, &e, err);
+}
+
+static tab_status on_job(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__JobEnded *m = tab_proto_read(event->arena, &tabella__job_ended__descriptor, event->payload);
+    if (m == NULL)
+        return TAB_OK;
+    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind, m->label, m->status,
+                                  m->error[0] != '\0' ? " " : "", m->error);
+    return keys_store_notify(tx, event->org, event->event_id, "job.ended", m->job_id, text == NULL ? "" : text,
+                             m->at_us, err);
+}
+
+static tab_status on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    const Tabella__UsageAlert *m = tab_proto_read(event->arena, &tabella__usage_alert__descriptor, event->payload);
+    if (m == NULL)
+        return TAB_OK;
+    char *text = tab_arena_printf(event->arena, "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
+                                  m->percent, m->used_cells, m->allowance, m->window);
+    return keys_store_notify(tx, event->org, event->event_id, "usage.alert", m->window, text == NULL ? "" : text,
+                             m->at_us, err);
+}
+
+tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
+{
+    static const struct {
+        const char *subject;
+        tab_status (*fn)(tab_tx *tx, const tab_event *event, tab_error *err);
+    } kinds[] = {
+        { "tabella.event.audit", on_audit },
+        { "tabella.event.job.ended", on_job },
+        { "tabella.event.usage.alert", on_alert },
+    };
+    (void)self;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(event->subject, kinds[i].subject) == 0)
+            return kinds[i].fn(tx, event, err);
+    return TAB_OK;
+}
+
+/* ---- chores ----------------------------------------------------------------------------------- */
+
+static void confirm_tombstones(keys *self)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    keys_tombstone *t;
+    size_t n;
+    tab_error err;
+    if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, &err) != TAB_OK ||
+        keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (keys_cache_bury(self->redis, &t[i], &err) != TAB_OK || keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
+            return;
+    (void)tab_tx_commit(&tx, &err);
+}
+
+static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    size_t room = u->n * (TAB_ID + 24) + 8, at_id = 1, at_n = 1;
+    char *ids = tab_arena_alloc(a, room, 1), *counts = tab_arena_alloc(a, room, 1);
+    if (ids == NULL || counts == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    ids[0] = counts[0] = '{';
+    for (size_t i = 0; i < u->n; i++) {
+        if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_"))
+            continue; /* nobody else writes there; what is no id is no key */
+        at_id += (size_t)sprintf(ids + at_id, "%s%s", at_id > 1 ? "," : "", u->key_id[i]);
+        at_n += (size_t)sprintf(counts + at_n, "%s%" PRId64, at_n > 1 ? "," : "", u->count[i]);
+    }
+    ids[at_id] = counts[at_n] = '}';
+    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, err);
+    if (s == TAB_OK)
+        s = keys_store_uses(tx, u->batch, ids, counts, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+static void count_gateways(keys *self)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
+    keys_uses u;
+    tab_error err;
+    if (a == NULL || keys_cache_take(self->redis, a, &u, &err) != TAB_OK || u.n == 0)
+        return;
+    if (add_uses(self, a, &u, &err) == TAB_OK)
+        keys_cache_taken(self->redis, u.batch);
+}
+
+static void count_own(keys *self)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_error err;
+    pthread_mutex_lock(&self->lock);
+    size_t n = self->counted;
+    keys_uses u = { "", n, a == NULL ? NULL : tab_arena_new_of(a, const char *, n),
+                    a == NULL ? NULL : tab_arena_new_of(a, int64_t, n) };
+    bool taken = u.key_id != NULL && u.count != NULL;
+    for (size_t i = 0; i < n && taken; i++) {
+        u.key_id[i] = tab_arena_copy(a, tab_str_of(self->count[i].key_id)).p;
+        u.count[i] = self->count[i].n;
+    }
+    taken = taken && !tab_arena_full(a);
+    if (taken)
+        self->counted = 0;
+    pthread_mutex_unlock(&self->lock);
+    if (!taken || n == 0 || add_uses(self, a, &u, &err) == TAB_OK)
+        return;
+    for (size_t i = 0; i < n; i++) /* given back, for the next round */
+        for (int64_t k = 0; k < u.count[i]; k++)
+            count_use(self, u.key_id[i]);
+}
+
+void *keys_chores(void *arg)
+{
+    keys *self = arg;
+    bool last;
+    do {
+        last = atomic_load(&self->stop);
+        confirm_tombstones(self);
+        count_gateways(self);
+        count_own(self);
+        for (int ms = 0; ms < KEYS_CHORES_MS && !last && !atomic_load(&self->stop); ms += 50)
+            nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
+    } while (!last);
+    return NULL;
+}

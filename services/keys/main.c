@@ -1,0 +1,55 @@
+/* keys: who may call what. Owns organizations, plans, API keys, notices and the audit log in the Postgres schema
+ * `keys`, and writes the gateway's key cache in Redis after every change.
+ * Start: configuration, log, servers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/keys/keys.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+} keys_config;
+static const tab_option keys_options[] = { TAB_COMMON_OPTIONS(keys_config), TAB_OPTIONS_END };
+
+int main(int argc, char **argv)
+{
+    keys_config cfg;
+    int early = tab_config_read(keys_options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+    tab_log_open("keys", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+    if (sodium_init() < 0)
+        return EXIT_FAILURE;
+
+    static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_redis) *redis = self.redis = tab_redis_open(cfg.redis);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "keys");
+    if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE; /* each has logged its own reason */
+
+    TAB_AUTO(tab_consumer) *audit = tab_consumer_open(pg, rpc, "keys", "tabella.event.audit", keys_on_event, &self);
+    TAB_AUTO(tab_consumer) *ended = tab_consumer_open(pg, rpc, "keys", "tabella.event.job.ended", keys_on_event, &self);
+    TAB_AUTO(tab_consumer) *alert = tab_consumer_open(pg, rpc, "keys", "tabella.event.usage.alert", keys_on_event, &self);
+    pthread_t chores;
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "redis", tab_redis_alive, redis);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
+    if (audit == NULL || ended == NULL || alert == NULL || pthread_create(&chores, NULL, keys_chores, &self) != 0)
+        return EXIT_FAILURE;
+    bool good = tab_rpc_serve(rpc, keys_methods, &self);
+    tab_health_ready(health, good);
+    if (good)
+        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    good = good && tab_rpc_drain(rpc, cfg.drain_s);
+    atomic_store(&self.stop, true);
+    pthread_join(chores, NULL);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
