@@ -53,7 +53,7 @@ typedef struct {
     char hash[65]; /* SHA-256 of the secret, hex */
     tab_route_match route;
     unsigned routed : 1;
-    unsigned asked : 1;      /* the api was asked; do not ask again */
+    unsigned uncounted : 1;  /* Redis will count this use; keys need not */
     unsigned granted : 1;    /* grant holds */
     unsigned node_rates : 1; /* decided by this node's limits */
     tab_grant grant;

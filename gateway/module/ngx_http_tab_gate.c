@@ -197,7 +197,6 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     ps->handler = on_asked;
     ps->data = ctx;
     ctx->sub = NULL;
-    ctx->asked = 1;
     ctx->step = TAB_STEP_ASK;
     ngx_http_request_t *sub;
     if (ngx_http_subrequest(r, &conf->authenticate, NULL, &sub, ps, NGX_HTTP_SUBREQUEST_WAITED) !=
@@ -254,6 +253,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
 {
     tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
     if (a->code <= 0) { /* Redis is away, or has no entry */
+        ctx->uncounted = a->code == 0;
         if (ctx->granted)
             return decide_here(r, ctx, conf);
         return ask(r, ctx, conf);

@@ -106,7 +106,7 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
 }
 
 /* ---- variables ------------------------------------------------------------------------------ */
-enum { VAR_ID, VAR_IDENTITY, VAR_QUESTION, VAR_ORG, VAR_KEY, VAR_ROUTE, VAR_LIMIT, VAR_REMAINING, VAR_RESET };
+enum { VAR_ID, VAR_IDENTITY, VAR_QUESTION, VAR_UNCOUNTED, VAR_ORG, VAR_KEY, VAR_ROUTE, VAR_LIMIT, VAR_REMAINING, VAR_RESET };
 
 static ngx_int_t set_number(ngx_http_request_t *r, ngx_http_variable_value_t *v, ngx_uint_t x)
 {
@@ -140,6 +140,10 @@ static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
         text = (char *) ctx->question.data;
         n = ctx->question.len;
         break;
+    case VAR_UNCOUNTED:
+        text = "1";
+        n = ctx->uncounted; /* an empty header is not sent */
+        break;
     case VAR_ORG:
     case VAR_KEY:
         if (ctx->granted) {
@@ -171,6 +175,7 @@ static ngx_http_variable_t variables[] = {
     { ngx_string("tab_request_id"), NULL, variable, VAR_ID, 0, 0 },
     { ngx_string("tab_identity"), NULL, variable, VAR_IDENTITY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_question"), NULL, variable, VAR_QUESTION, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_uncounted"), NULL, variable, VAR_UNCOUNTED, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_org"), NULL, variable, VAR_ORG, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_key"), NULL, variable, VAR_KEY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_route"), NULL, variable, VAR_ROUTE, NGX_HTTP_VAR_NOCACHEABLE, 0 },

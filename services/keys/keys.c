@@ -130,15 +130,15 @@ static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 /* The key as it stands, with its secret, into the reply. */
 static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret, tab_error *err)
 {
-    Tabella__ApiKey **keys;
+    Tabella__ApiKey **found;
     size_t n;
-    tab_status s = keys_store_list(tx, call->arena, call->org, id, &keys, &n, err);
+    tab_status s = keys_store_list(tx, call->arena, call->org, id, &found, &n, err);
     if (s != TAB_OK)
         return s;
     if (n != 1)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
     Tabella__ApiKey *out = call->out;
-    *out = *keys[0];
+    *out = *found[0];
     out->secret = tab_proto_text(call->arena, secret);
     return TAB_OK;
 }
@@ -449,7 +449,8 @@ static void confirm_tombstones(keys *self)
     for (size_t i = 0; i < n; i++)
         if (keys_cache_bury(self->redis, &t[i], &err) != TAB_OK || keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
             return;
-    (void)tab_tx_commit(&tx, &err);
+    if (tab_tx_commit(&tx, &err) != TAB_OK)
+        return; /* they are buried again, which changes nothing */
 }
 
 static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_error *err)
