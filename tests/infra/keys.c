@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sodium.h>
+#include <time.h>
 
 #include "common/identity.h"
 #include "common/redis.h"
@@ -16,6 +17,7 @@ int passed, failed;
 static tab_rpc *rpc;
 static tab_arena *arena;
 static tab_error err;
+static char actor[] = "key_actor";
 
 static tab_status call(const char *org, const char *method, const ProtobufCMessage *in,
                        const ProtobufCMessageDescriptor *reply, const void **ret)
@@ -45,7 +47,7 @@ static const Tabella__ApiKey *create_key(const char *org, const char *name, char
     q.name = (char *)name;
     q.scopes = scopes;
     q.n_scopes = n;
-    q.actor = "key_actor";
+    q.actor = actor;
     return call(org, "CreateKey", &q.base, &tabella__api_key__descriptor, &r) == TAB_OK ? r : NULL;
 }
 
@@ -76,7 +78,7 @@ static tab_status rotate(const char *org, const char *id, const Tabella__ApiKey 
 {
     Tabella__RotateKeyRequest q = TABELLA__ROTATE_KEY_REQUEST__INIT;
     q.id = (char *)id;
-    q.actor = "key_actor";
+    q.actor = actor;
     return call(org, "RotateKey", &q.base, &tabella__api_key__descriptor, (const void **)ret);
 }
 
@@ -85,7 +87,7 @@ static tab_status delete(const char *org, const char *id)
     Tabella__DeleteKeyRequest q = TABELLA__DELETE_KEY_REQUEST__INIT;
     const void *r;
     q.id = (char *)id;
-    q.actor = "key_actor";
+    q.actor = actor;
     return call(org, "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &r);
 }
 
@@ -116,7 +118,8 @@ static void whole_life(tab_redis *redis)
 {
     const Tabella__CreateOrgReply *a = create_org("Acme", "plus"), *b = create_org("Other", "free");
     const Tabella__Grant *g = NULL;
-    char *both[] = { "read", "serve" }, *twice[] = { "read", "read" }, *odd[] = { "admin" };
+    char reads[] = "read", serve[] = "serve", admin[] = "admin", pro[] = "pro";
+    char *both[] = { reads, serve }, *twice[] = { reads, reads }, *odd[] = { admin };
     CHECK(a != NULL && b != NULL);
     if (a == NULL || b == NULL)
         return;
@@ -167,7 +170,7 @@ static void whole_life(tab_redis *redis)
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
     const void *o;
     q.org = a->org;
-    q.plan = "pro";
+    q.plan = pro;
     q.add_usage = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     q.spend_cap = TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     q.spend_cap_usd = 12.5;
