@@ -1,0 +1,247 @@
+/* Calls that compute: slots, cancellation by name, progress, and who else computes. */
+#include <nats/nats.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/metrics.h"
+#include "services/inference/inference.h"
+
+enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
+
+/* ---- passes --------------------------------------------------------------------------------- */
+
+static void tell(pass *p, const char *phase, double done, bool now)
+{
+    int64_t t = tab_mono_ms();
+    natsConnection *nc = tab_rpc_nats(p->self->rpc);
+    bool changed = strncmp(p->phase, phase, sizeof p->phase - 1) != 0;
+    if (p->call_id[0] == 0 || nc == NULL || (!now && !changed && t - p->told < TELL_MS))
+        return;
+    p->told = t;
+    p->done = done > p->done ? done : p->done;
+    snprintf(p->phase, sizeof p->phase, "%s", phase);
+    Tabella__Progress m = TABELLA__PROGRESS__INIT;
+    m.call_id = (char *)p->call_id;
+    m.phase = p->phase;
+    m.done = p->done;
+    uint8_t bytes[512];
+    char subject[128];
+    if (tabella__progress__get_packed_size(&m) > sizeof bytes)
+        return;
+    size_t n = tabella__progress__pack(&m, bytes);
+    snprintf(subject, sizeof subject, "tabella.progress.%s", p->call_id);
+    (void)natsConnection_Publish(nc, subject, bytes, (int)n);
+}
+
+static void on_progress(void *arg, const char *phase, double done)
+{
+    tell(arg, phase, done, false);
+}
+
+/* A name from outside becomes a NATS subject: letters, digits, '-' and '_' alone. */
+static bool plain(const char *s)
+{
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == strlen(s) && strlen(s) <= 100;
+}
+
+tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy, tab_error *err)
+{
+    *p = (pass){ .self = self, .call_id = call_id != NULL && plain(call_id) ? call_id : "", .gone = call->cancel };
+    pthread_mutex_lock(&self->lock);
+    p->next = self->running;
+    self->running = p;
+    self->waiting += heavy;
+    while (heavy && self->slots == 0 && !atomic_load(&p->cancel) && !self->stop)
+        pthread_cond_wait(&self->slot, &self->lock);
+    self->waiting -= heavy;
+    bool go = !atomic_load(&p->cancel) && !self->stop;
+    if (heavy && go) {
+        self->slots--;
+        p->slotted = true;
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (!go) {
+        pass_end(p);
+        return tab_fail(err, TAB_CANCELLED, "", "the call ended before its turn");
+    }
+    if (heavy)
+        tell(p, "reading", 0, true);
+    return TAB_OK;
+}
+
+void pass_end(pass *p)
+{
+    inference *self = p->self;
+    pthread_mutex_lock(&self->lock);
+    for (pass **at = &self->running; *at != NULL; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
+    if (p->slotted) {
+        self->slots++;
+        pthread_cond_signal(&self->slot);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed)
+{
+    return (tab_engine){ .arena = a, .cancel = &p->cancel, .progress = on_progress, .progress_arg = p,
+                         .parallel_for = tab_pool_for, .parallel_arg = p->self->pool, .seed = seed };
+}
+
+static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    inference *self = arg;
+    const char *name = strrchr(natsMsg_GetSubject(m), '.');
+    pthread_mutex_lock(&self->lock);
+    for (pass *p = self->running; name != NULL && p != NULL; p = p->next)
+        if (strcmp(p->call_id, name + 1) == 0)
+            atomic_store(&p->cancel, true);
+    pthread_cond_broadcast(&self->slot);
+    pthread_mutex_unlock(&self->lock);
+    natsMsg_Destroy(m);
+}
+
+/* ---- who else is there ---------------------------------------------------------------------- */
+
+static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    inference *self = arg;
+    char id[40] = "";
+    int n = natsMsg_GetDataLength(m);
+    if (n > 0 && (size_t)n < sizeof id) {
+        memcpy(id, natsMsg_GetData(m), (size_t)n);
+        pthread_mutex_lock(&self->lock);
+        size_t i = 0;
+        while (i < self->n_peers && strcmp(self->peers[i].id, id) != 0)
+            i++;
+        if (i < MAX_WORKERS) {
+            memcpy(self->peers[i].id, id, sizeof id);
+            self->peers[i].seen = tab_mono_ms();
+            self->n_peers = i == self->n_peers ? i + 1 : self->n_peers;
+        }
+        pthread_mutex_unlock(&self->lock);
+    }
+    natsMsg_Destroy(m);
+}
+
+/* Highest random weight (Thaler & Ravishankar, 1998): each worker's weight for the key is a hash of both. A worker
+ * that comes or goes moves only the keys that are its own. */
+static uint64_t weight(const char *worker, const char *key)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *worker != 0; worker++)
+        h = (h ^ (uint8_t)*worker) * 1099511628211u;
+    for (h = (h ^ 0xff) * 1099511628211u; *key != 0; key++)
+        h = (h ^ (uint8_t)*key) * 1099511628211u;
+    h ^= h >> 33; /* FNV's low bits are weak: finish as MurmurHash3 does */
+    h *= 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    h *= 0xc4ceb9fe1a85ec53u;
+    return h ^ (h >> 33);
+}
+
+const char *worker_of(inference *self, const char *key, char buf[40])
+{
+    const char *own = tab_rpc_worker(self->rpc), *best = own;
+    uint64_t most = weight(own, key);
+    int64_t now = tab_mono_ms();
+    pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < self->n_peers; i++) {
+        if (now - self->peers[i].seen > DEAD_MS || strcmp(self->peers[i].id, own) == 0)
+            continue;
+        uint64_t w = weight(self->peers[i].id, key);
+        if (w > most || (w == most && strcmp(self->peers[i].id, best) > 0)) {
+            most = w;
+            best = self->peers[i].id;
+        }
+    }
+    snprintf(buf, 40, "%s", best);
+    pthread_mutex_unlock(&self->lock);
+    return strcmp(buf, own) == 0 ? NULL : buf;
+}
+
+/* ---- the ticker ----------------------------------------------------------------------------- */
+
+static void figures(inference *self, size_t running)
+{
+    tab_states_figures f = tab_states_look(self->states);
+    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
+    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL), (double)f.count);
+    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
+    tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL), (double)f.hits);
+    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL), (double)f.misses);
+    tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL), (double)f.joined);
+    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
+}
+
+/* Carries the calls' own flags over, drops peers that are silent, says that this one lives. */
+static void *tick(void *arg)
+{
+    inference *self = arg;
+    int64_t said = 0;
+    pthread_mutex_lock(&self->lock);
+    while (!self->stop) {
+        int64_t now = tab_mono_ms();
+        bool woken = false;
+        size_t running = 0;
+        for (pass *p = self->running; p != NULL; p = p->next, running++)
+            if (p->gone != NULL && atomic_load(p->gone) && !atomic_exchange(&p->cancel, true))
+                woken = true;
+        for (size_t i = 0; i < self->n_peers; i++)
+            if (now - self->peers[i].seen > 10 * DEAD_MS)
+                self->peers[i--] = self->peers[--self->n_peers];
+        if (woken)
+            pthread_cond_broadcast(&self->slot);
+        pthread_mutex_unlock(&self->lock);
+        if (now - said >= ALIVE_MS) {
+            said = now;
+            const char *id = tab_rpc_worker(self->rpc);
+            natsConnection *nc = tab_rpc_nats(self->rpc);
+            if (nc != NULL)
+                (void)natsConnection_Publish(nc, "tabella.inference.alive", id, (int)strlen(id));
+            figures(self, running);
+        }
+        struct timespec t = { 0, TICK_MS * 1000000 };
+        nanosleep(&t, NULL);
+        pthread_mutex_lock(&self->lock);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+bool inference_start(inference *self)
+{
+    natsConnection *nc = tab_rpc_nats(self->rpc);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->slot, NULL);
+    if (nc == NULL ||
+        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) != NATS_OK ||
+        natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) != NATS_OK) {
+        tab_log(TAB_ERROR, "no subscription to cancellations");
+        return false;
+    }
+    self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
+    return self->ticks;
+}
+
+void inference_stop(inference *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->stop = true;
+    for (pass *p = self->running; p != NULL; p = p->next)
+        atomic_store(&p->cancel, true);
+    pthread_cond_broadcast(&self->slot);
+    pthread_mutex_unlock(&self->lock);
+    if (self->ticks)
+        pthread_join(self->ticker, NULL);
+    natsSubscription_Destroy(self->cancel_sub);
+    natsSubscription_Destroy(self->alive_sub);
+}

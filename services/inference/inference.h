@@ -1,0 +1,96 @@
+/* inference: the engine behind the RPC of proto/inference.proto.
+ *
+ *   RPC worker thread: load tables -> (a pass: wait for a slot) -> engine, with the pool's helpers -> answer
+ *
+ * Passes (Run, Evaluate) are bounded by slots, so that serve calls, which are short, always find a thread.
+ * A pass ends early when its deadline passes, its caller goes, or a message names it on tabella.cancel.CALL. */
+#ifndef TAB_INFERENCE_H
+#define TAB_INFERENCE_H
+
+#include <pthread.h>
+
+#include "common/outbox.h"
+#include "common/pg.h"
+#include "common/rpc.h"
+#include "proto/inference.pb-c.h"
+#include "services/inference/engine/engine.h"
+#include "services/inference/pool.h"
+#include "services/inference/states.h"
+
+enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
+
+typedef struct pass pass;
+
+/* Another inference process, as it says of itself once a second. */
+typedef struct {
+    char id[40];
+    int64_t seen; /* tab_mono_ms */
+} peer;
+
+typedef struct {
+    tab_pg *pg;
+    tab_rpc *rpc;
+    tab_pool *pool;
+    tab_states *states;
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t slot;
+    int64_t slots, waiting; /* free; callers that wait for one */
+    pass *running;
+    pthread_t ticker;
+    bool ticks, stop;
+    struct __natsSubscription *cancel_sub, *alive_sub;
+    peer peers[MAX_WORKERS];
+    size_t n_peers;
+    char retired[MAX_BASES][16];
+    size_t n_retired;
+    int64_t retired_at; /* tab_mono_ms of the last look; 0: never */
+} inference;
+
+/* One call while it computes. */
+struct pass {
+    inference *self;
+    pass *next;
+    const char *call_id;
+    const atomic_bool *gone; /* the call's own flag */
+    atomic_bool cancel;      /* what the engine reads: gone, or cancelled by name */
+    int64_t told;
+    double done;
+    char phase[40];
+    bool slotted;
+};
+
+extern const tab_rpc_method inference_methods[];
+
+bool inference_start(inference *self) TAB_CHECKED; /* subscriptions and ticker */
+void inference_stop(inference *self);              /* cancels what runs */
+
+/* calls.c. A pass is begun before the work and ended after it, always; `heavy` waits for a slot. */
+tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy, tab_error *err)
+    TAB_CHECKED;
+void pass_end(pass *p);
+tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
+
+/* Rendezvous over the live workers: the one that a key belongs to; NULL: this one. The text lives in buf. */
+const char *worker_of(inference *self, const char *key, char buf[40]);
+
+/* bases.c. The base to use: resolves "", refuses what is unknown or retired. */
+tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;
+tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella__ModelsReply *ret, tab_error *err)
+    TAB_CHECKED;
+tab_status base_set(inference *self, tab_call *call, const char *name, bool retired, tab_error *err) TAB_CHECKED;
+
+/* source.c. The tables of a call, in the order of its sources: pinned ones are read from data-connector. */
+tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
+                        const tab_table *const **ret, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;
+/* The same for snapshots alone, into any arena. */
+tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a, const Tabella__TableSource *source,
+                         const tab_table **ret, tab_error *err) TAB_CHECKED;
+/* `param` of errors on an option is the request's field. */
+tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret, tab_error *err) TAB_CHECKED;
+
+/* serve.c */
+tab_status serve(void *self, tab_call *call, tab_error *err);
+void serve_state_free(void *state);
+
+#endif

@@ -1,0 +1,64 @@
+/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`) and, in
+ * memory, the fitted states of endpoints.
+ * Start: configuration, log, servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/inference/inference.h"
+
+extern void openblas_set_num_threads(int n);
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+    int64_t passes, helpers, states_mib, call_mib;
+} config;
+
+static const tab_option options[] = {
+    TAB_COMMON_OPTIONS(config),
+    TAB_OPTION(config, passes, INT, "TAB_PASSES", "0", "passes at once; 0: one a core, at least 2"),
+    TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0", "threads that passes borrow; 0: one a core less one"),
+    TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024", "memory for fitted states of endpoints, in MiB"),
+    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
+    TAB_OPTIONS_END,
+};
+
+int main(int argc, char **argv)
+{
+    config cfg;
+    int early = tab_config_read(options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+
+    tab_log_open("inference", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+    openblas_set_num_threads(1); /* one order of summation, whatever the machine */
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t slots = cfg.passes > 0 ? cfg.passes : cores > 2 ? cores : 2;
+    int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;
+
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "inference");
+    if (pg == NULL || health == NULL || pool == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+
+    static inference self;
+    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .slots = slots };
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */
+    tab_rpc_limits(rpc, 4 * slots + cfg.threads, 256, (size_t)cfg.call_mib << 20);
+    if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self))
+        return EXIT_FAILURE;
+    tab_health_ready(health, true);
+
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    bool drained = tab_rpc_drain(rpc, cfg.drain_s);
+    inference_stop(&self);
+    return drained ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,31 @@
+/* A serve call's tables held against the pinned ones. */
+#ifndef TAB_SERVE_REQUEST_H
+#define TAB_SERVE_REQUEST_H
+
+#include "services/inference/serve_state.h"
+
+typedef struct {
+    size_t n;
+    const tab_table **table; /* (n) the request's rows under the pinned table's columns, in their order */
+    size_t *pinned;          /* (n) which pinned table */
+    size_t **from;           /* (n)(cols) where the column stands in the request */
+} serve_request;
+
+enum { SERVE_ROWS = 10000 };
+
+/* VALIDATION names the divergence: an unknown or repeated table id, columns that are missing or unexpected, a
+ * value that cannot be the column's type (tables[i].rows[j][k], in the request's own order). */
+tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_table *const *tables, size_t n,
+                              serve_request *ret, tab_error *err) TAB_CHECKED;
+
+/* Turns the engine's param "tables[0].rows[j][k]", which counts pinned columns, into the request's own. */
+void serve_request_param(const serve_request *r, size_t i, tab_error *err);
+
+/* Missing cells of the request filled: the target's by the prediction, the others' by models of the pinned rows. */
+tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
+                        const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
+
+/* Keeps the loan until the call's arena ends. */
+bool serve_hold(inference *self, tab_call *call, tab_loan *loan) TAB_CHECKED;
+
+#endif
