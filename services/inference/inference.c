@@ -45,6 +45,7 @@ static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 
 const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
+    METHOD("Serve", serve_request, serve_reply, serve),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),
     TAB_RPC_METHODS_END,

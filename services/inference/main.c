@@ -41,13 +41,14 @@ int main(int argc, char **argv)
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "inference");
-    if (pg == NULL || health == NULL || pool == NULL || rpc == NULL)
+    if (pg == NULL || health == NULL || states == NULL || pool == NULL || rpc == NULL)
         return EXIT_FAILURE;
 
     static inference self;
-    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .slots = slots };
+    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .states = states, .slots = slots };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */

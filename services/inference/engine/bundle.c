@@ -4,6 +4,8 @@
  *                ├────> cross-table map and unified rows      (two or more tables)
  *                ├────> target and task ─> fit ─> results
  *                └────> imputation (the target's missing cells take the prediction) */
+#include "services/inference/engine/bundle.h"
+
 #include <stdlib.h>
 
 #include "services/inference/engine/impute/impute.h"
@@ -36,7 +38,7 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     return m;
 }
 
-static Tabella__TableUnderstanding *understanding(tab_arena *a, const tab_profile *p)
+Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p)
 {
     Tabella__TableUnderstanding *m =
         tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
@@ -84,7 +86,7 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
         st = tab_profile_table(e, tables[t], &p[t], err);
         if (st != TAB_OK)
             return st;
-        b->tables[t] = understanding(a, p[t]);
+        b->tables[t] = tab_understanding(a, p[t]);
         if (b->tables[t] == NULL || tab_arena_full(a))
             return out_of_memory(err);
         b->records_total += tables[t]->rows;
