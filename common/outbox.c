@@ -12,7 +12,7 @@
 #define SUBJECTS "tabella.event.>"
 #define H_ORG "Tab-Org"
 
-enum { BATCH = 200, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 5000 };
+enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 5000 };
 static const int64_t second = 1000000000; /* nanoseconds: JetStream's unit */
 
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
@@ -372,7 +372,7 @@ static natsSubscription *subscribe(tab_consumer *c, jsCtx *js)
     jsSubOptions_Init(&o);
     o.Stream = STREAM;
     o.Config.AckPolicy = js_AckExplicit;
-    o.Config.AckWait = 60 * second;
+    o.Config.AckWait = 5 * second; /* of a killed consumer's events; a repetition too early is harmless */
     o.Config.MaxAckPending = 1000;
     o.Config.DeliverPolicy = js_DeliverAll;
     if (!stream_made(js, made))
@@ -397,7 +397,7 @@ static void *consumer(void *arg)
             sub = subscribe(c, js);
         natsMsgList list = { NULL, 0 };
         jsErrCode code = 0;
-        natsStatus s = sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, 100, 2000, &code);
+        natsStatus s = sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, FETCH, 2000, &code);
         bool ok = true;
         for (int i = 0; i < list.Count; i++)
             ok = take(c, list.Msgs[i]) && ok;

@@ -193,6 +193,17 @@ static void cut_off(natsConnection *nc, void *arg)
     pthread_mutex_unlock(&rpc->lock);
 }
 
+/* The last that NATS says of a connection: after it nothing of ours is called any more. */
+static void closed(natsConnection *nc, void *arg)
+{
+    (void)nc;
+    tab_rpc *rpc = arg;
+    pthread_mutex_lock(&rpc->lock);
+    rpc->closed = true;
+    pthread_cond_broadcast(&rpc->changed);
+    pthread_mutex_unlock(&rpc->lock);
+}
+
 static void back_again(natsConnection *nc, void *arg)
 {
     (void)nc;
@@ -520,6 +531,7 @@ static bool connect_nats(tab_rpc *rpc, const char *url)
         natsOptions_SetWriteDeadline(o, 5000);
         natsOptions_SetDisconnectedCB(o, cut_off, rpc);
         natsOptions_SetReconnectedCB(o, back_again, rpc);
+        natsOptions_SetClosedCB(o, closed, rpc);
         natsOptions_SetRetryOnFailedConnect(o, true, back_again, rpc);
         s = natsConnection_Connect(&rpc->nc, o);
     }
@@ -587,7 +599,7 @@ void tab_rpc_free(tab_rpc *rpc)
     if (rpc->nc != NULL)
         natsConnection_Close(rpc->nc);
     pthread_mutex_lock(&rpc->lock);
-    while (rpc->live_subs > 0)
+    while (rpc->live_subs > 0 || (rpc->nc != NULL && !rpc->closed))
         pthread_cond_wait(&rpc->changed, &rpc->lock);
     pthread_mutex_unlock(&rpc->lock);
     for (int i = 0; i < rpc->n_sub; i++)

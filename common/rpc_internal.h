@@ -84,7 +84,7 @@ struct tab_rpc {
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
     pthread_cond_t tick;    /* the timer has something to watch */
     pthread_t timer;
-    bool timer_runs, closing;
+    bool timer_runs, closing, closed;
     int live_subs;
     uint64_t next_id;
     rpc_pending *pending[BUCKETS];
