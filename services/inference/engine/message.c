@@ -24,6 +24,22 @@ Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t row
     return m;
 }
 
+ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes, size_t k)
+{
+    if (!classes->coded) {
+        double v;
+        char buf[32];
+        memcpy(&v, classes->numbers.data + k * sizeof v, sizeof v);
+        return bytes(a, buf, tab_number_text(v, buf));
+    }
+    uint32_t code, from = 0, to;
+    memcpy(&code, classes->codes.data + k * sizeof code, sizeof code);
+    if (code > 0)
+        memcpy(&from, classes->level_end.data + (code - 1) * sizeof from, sizeof from);
+    memcpy(&to, classes->level_end.data + code * sizeof to, sizeof to);
+    return bytes(a, classes->level_text.data + from, to - from);
+}
+
 Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t table, size_t col)
 {
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);

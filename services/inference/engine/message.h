@@ -22,6 +22,8 @@ static inline char *tab_text(const char *s)
 
 /* A column's cells as they travel (proto/table.proto). */
 Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t rows);
+/* The text of class k of a prediction's classes, in the arena. */
+ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes, size_t k);
 /* "table.column" of column `col` of table `table`. */
 Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t table, size_t col);
 #endif

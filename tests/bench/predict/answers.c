@@ -253,7 +253,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", err.message), 1;
     double fitted = cpu();
     tab_status st = o.task == TAB_TASK_ANOMALY ? tab_fitted_results(&e, f, false, &m, &err)
-                                               : tab_score(&e, f, &test, false, &m, &err);
+                                               : tab_score_any(&e, f, &test, false, &m, &err);
     if (st != TAB_OK)
         return fprintf(stderr, "%s\n", err.message), 1;
     printf("cpu %.3f %.3f\n", fitted - start, cpu() - fitted);

@@ -317,13 +317,13 @@ static void score_block(void *ctx, size_t b)
     free(out);
 }
 
-tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
-                     Tabella__Prediction **ret, tab_error *err)
+static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain, bool strict,
+                        Tabella__Prediction **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     openblas_set_num_threads(1);
     tab_values *values = NULL;
-    tab_status st = tab_serve_values(a, f, t, &values, err);
+    tab_status st = tab_serve_values(a, f, t, strict, &values, err);
     if (st != TAB_OK)
         return st;
     tab_data *d = tab_encode_rows(e, a, f->enc, values, t->rows);
@@ -342,4 +342,16 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
         return out_of_memory(e, err);
     *ret = m;
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
+}
+
+tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                     Tabella__Prediction **ret, tab_error *err)
+{
+    return score(e, f, t, explain, true, ret, err);
+}
+
+tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                         Tabella__Prediction **ret, tab_error *err)
+{
+    return score(e, f, t, explain, false, ret, err);
 }

@@ -40,6 +40,11 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                      Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
+/* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of its
+ * column's type reads as missing, as it does when fitting. */
+tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                         Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+
 /* What evaluation and benchmarks read beside the messages. */
 tab_task tab_fitted_task(const tab_fitted *f);
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */

@@ -43,8 +43,9 @@ struct tab_fitted {
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
 
-/* The parsed cells of new rows by the fitted table's columns (serve.c). */
-tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, tab_values **ret,
+/* The parsed cells of new rows by the fitted table's columns (serve.c). strict: a value that cannot be of its
+ * column's type is an error. */
+tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict, tab_values **ret,
                             tab_error *err) TAB_CHECKED;
 
 /* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded rows. */

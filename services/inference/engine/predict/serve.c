@@ -30,7 +30,7 @@ static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_
     return c < t->cols;
 }
 
-tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, tab_values **ret,
+tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict, tab_values **ret,
                             tab_error *err)
 {
     tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
@@ -50,7 +50,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         values[c] = tab_values_of(&p);
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
-        if (number && p.number != NULL && t->col[at].layout == TAB_CODED)
+        if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {
                 uint32_t code = t->col[at].code[i];
                 bool mark = code == TAB_NULL || (r.code != NULL && r.code[i] != TAB_NULL && r.foreign != NULL &&

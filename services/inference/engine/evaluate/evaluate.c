@@ -1,0 +1,417 @@
+/* See evaluate.h. The split is by a hash of the row's number (or entity) and the seed: within each class the
+ * quarter with the least hashes is held out, at least one row of a class that has two. */
+#include "services/inference/engine/evaluate/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/evaluate/metrics.h"
+#include "services/inference/engine/evaluate/slice.h"
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/message.h"
+
+enum { LEAST_ROWS = 8, SMALL_TEST = 30 };
+static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
+
+typedef struct {
+    uint64_t hash;
+    uint32_t row, class;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    if (x->class != y->class)
+        return x->class < y->class ? -1 : 1;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* test[row] for every row with a target; class (rows): TAB_NULL where the target is missing. */
+static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed, bool *test)
+{
+    keyed *k = malloc((rows + 1) * sizeof *k);
+    size_t n = 0;
+    if (k == NULL)
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        if (class[i] != TAB_NULL)
+            k[n++] = (keyed){ tab_mix2(entity != NULL ? entity[i] : i, seed + 11), (uint32_t)i,
+                              entity != NULL ? 0 : class[i] };
+    qsort(k, n, sizeof *k, by_key);
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        while (end < n && k[end].class == k[i].class)
+            end++;
+        size_t want = (size_t)((double)(end - i) * HELD_SHARE + 0.5);
+        if (want == 0 && end - i > 1)
+            want = 1;
+        for (size_t j = i; j < end; j++) {
+            bool same = j > i && entity != NULL && k[j].hash == k[j - 1].hash;
+            test[k[j].row] = same ? test[k[j - 1].row] : j - i < want;
+        }
+        i = end;
+    }
+    free(k);
+    return true;
+}
+
+static void add_cell(tab_builder *b, const tab_column *c, size_t row)
+{
+    tab_cell v = tab_cell_at(c, row);
+    switch (v.kind) {
+    case TAB_CELL_NULL:
+        tab_builder_null(b);
+        break;
+    case TAB_CELL_BOOL:
+        tab_builder_bool(b, tab_str_eq(v.text, TAB_S("true")));
+        break;
+    case TAB_CELL_TEXT:
+        tab_builder_text(b, v.text);
+        break;
+    case TAB_CELL_NUMBER:
+        if (v.text.n > 0)
+            tab_builder_number_text(b, v.text);
+        else
+            tab_builder_number(b, v.num);
+        break;
+    }
+}
+
+/* The rows with pick[row] == which, as a table of its own. */
+static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, bool which)
+{
+    tab_table *s = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, t->cols + 1);
+    if (s == NULL || col == NULL)
+        return NULL;
+    *s = (tab_table){ .id = t->id, .cols = t->cols, .col = col };
+    for (size_t c = 0; c < t->cols; c++) {
+        tab_builder *b = tab_builder_new(a, t->col[c].name);
+        for (size_t r = 0; b != NULL && r < t->rows; r++)
+            if (pick[r] == which)
+                add_cell(b, &t->col[c], r);
+        if (b == NULL)
+            return NULL;
+        s->rows = tab_builder_rows(b);
+        if (!tab_builder_finish(b, &col[c]))
+            return NULL;
+    }
+    return s;
+}
+
+static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, double value)
+{
+    Tabella__Metric *m = tab_message(a, Tabella__Metric, TABELLA__METRIC__INIT);
+    if (h->metrics == NULL)
+        h->metrics = tab_arena_new_of(a, Tabella__Metric *, 16);
+    if (m == NULL || h->metrics == NULL || !isfinite(value))
+        return;
+    m->name = tab_text(name);
+    m->value = value;
+    h->metrics[h->n_metrics++] = m;
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The class of each test row by the fitted classes; cells unknown to them get `classes`. */
+static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, const Tabella__Column *classes,
+                          size_t count)
+{
+    uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
+    for (size_t i = 0; truth != NULL && i < rows; i++) {
+        tab_cell v = tab_cell_at(target, i);
+        truth[i] = (uint32_t)count;
+        for (size_t k = 0; k < count; k++) {
+            if (!classes->coded) {
+                double x;
+                memcpy(&x, classes->numbers.data + 8 * k, 8);
+                if (v.kind == TAB_CELL_NUMBER && v.num == x)
+                    truth[i] = (uint32_t)k;
+                continue;
+            }
+            uint32_t code, from = 0, to;
+            memcpy(&code, classes->codes.data + 4 * k, 4);
+            if (code > 0)
+                memcpy(&from, classes->level_end.data + 4 * (code - 1), 4);
+            memcpy(&to, classes->level_end.data + 4 * code, 4);
+            tab_str text = { (const char *)classes->level_text.data + from, to - from };
+            char buf[32];
+            tab_str own = v.text;
+            if (v.kind == TAB_CELL_NUMBER && own.n == 0)
+                own = (tab_str){ buf, tab_number_text(v.num, buf) };
+            if (classes->level_kind.data[code] == v.kind && tab_str_eq(own, text))
+                truth[i] = (uint32_t)k;
+        }
+    }
+    return truth;
+}
+
+static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
+                     const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
+{
+    const Tabella__Results *r = m->results;
+    size_t n = r->n_row, classes = n > 0 ? r->n_probabilities / n : 0, hits = 0;
+    const uint32_t *truth = truth_of(a, &test->col[target], n, m->classes, classes);
+    const uint32_t *seen = truth_of(a, &train->col[target], train->rows, m->classes, classes);
+    size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
+    size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
+    double *confidence = tab_arena_new_of(a, double, n + 1);
+    if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
+        return false;
+    for (size_t i = 0; i < train->rows; i++)
+        common[seen[i]]++;
+    for (size_t k = 1; k < classes; k++)
+        top = common[k] > common[top] ? k : top;
+    for (size_t i = 0; i < n; i++) {
+        bool hit = r->label[i] == truth[i];
+        error[i] = !hit;
+        hits += hit;
+        baseline += truth[i] == top;
+        confidence[i] = r->probabilities[i * classes + r->label[i]];
+        count[truth[i]]++;
+        count[classes + 1 + r->label[i]]++;
+        count[2 * (classes + 1) + truth[i]] += hit;
+    }
+    double accuracy = (double)hits / (double)n, base = (double)baseline / (double)n;
+    double ece = tab_ece(r->probabilities, truth, n, classes);
+    h->metric = tab_text("accuracy");
+    h->score = accuracy;
+    add_metric(a, h, "accuracy", accuracy);
+    add_metric(a, h, "auc", tab_auc_classes(r->probabilities, truth, n, classes));
+    add_metric(a, h, "log_loss", tab_log_loss(r->probabilities, truth, n, classes));
+    add_metric(a, h, "ece", ece);
+    add_metric(a, h, "baseline_majority", base);
+    add_metric(a, h, "lift_pp", 100 * (accuracy - base));
+    h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
+    h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
+    for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
+        Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
+        if (c == NULL)
+            return false;
+        double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
+        double said = (double)count[classes + 1 + k];
+        c->label = tab_class_text(a, m->classes, k);
+        c->support = count[k];
+        c->precision = said > 0 ? both / said : 0;
+        c->recall = own > 0 ? both / own : 0;
+        c->f1 = own + said > 0 ? 2 * both / (own + said) : 0;
+        h->per_class[h->n_per_class++] = c;
+        h->classes[h->n_classes++] = c->label;
+    }
+    /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
+    double z = tab_calibration_z(r->probabilities, truth, n, classes);
+    h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
+    qsort(confidence, n, sizeof *confidence, by_double);
+    h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)", confidence[n / 10],
+                                 confidence[n - 1 - n / 10]);
+    return !tab_arena_full(a);
+}
+
+static bool regress(tab_arena *a, const double *truth, const double *train, size_t trained,
+                    const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
+{
+    const Tabella__Results *r = m->results;
+    size_t n = r->n_row, levels = m->n_quantile_levels, low = 0, high = 0;
+    double mean = 0, train_mean = 0, unit = 0;
+    for (size_t i = 0; i < n; i++)
+        unit = fmax(unit, fmax(fabs(truth[i]), fabs(r->value[i])));
+    unit = unit > 0 ? unit : 1; /* squares of values / unit stay finite */
+    for (size_t i = 0; i < n; i++)
+        mean += truth[i] / unit / (double)n;
+    for (size_t i = 0; i < trained; i++)
+        train_mean += train[i] / unit / (double)trained;
+    double var = 0, mse = 0, mae = 0, base = 0, covered = 0, width = 0;
+    for (size_t l = 0; l < levels; l++) {
+        low = fabs(m->quantile_levels[l] - 0.1) < 1e-9 ? l : low;
+        high = fabs(m->quantile_levels[l] - 0.9) < 1e-9 ? l : high;
+    }
+    h->quantile_calibration = tab_arena_new_of(a, Tabella__QuantileCalibration *, levels + 1);
+    for (size_t i = 0; i < n; i++) {
+        double t = truth[i] / unit, d = r->value[i] / unit - t;
+        error[i] = d * d;
+        mse += d * d / (double)n;
+        mae += fabs(d) / (double)n;
+        var += (t - mean) * (t - mean) / (double)n;
+        base += (t - train_mean) * (t - train_mean) / (double)n;
+        const double *q = r->quantiles + i * levels;
+        covered += (q[low] <= truth[i] && truth[i] <= q[high]) / (double)n;
+        width += (q[high] / unit - q[low] / unit) / (double)n;
+    }
+    for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
+        Tabella__QuantileCalibration *c = tab_message(a, Tabella__QuantileCalibration,
+                                                      TABELLA__QUANTILE_CALIBRATION__INIT);
+        if (c == NULL)
+            return false;
+        c->nominal = m->quantile_levels[l];
+        for (size_t i = 0; i < n; i++)
+            c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
+        h->quantile_calibration[h->n_quantile_calibration++] = c;
+    }
+    double r2 = var > 0 ? 1 - mse / var : 0;
+    h->metric = tab_text("r2");
+    h->score = r2;
+    add_metric(a, h, "rmse", sqrt(mse) * unit);
+    add_metric(a, h, "nrmse", var > 0 ? sqrt(mse / var) : 0);
+    add_metric(a, h, "mae", mae * unit);
+    add_metric(a, h, "r2", r2);
+    add_metric(a, h, "coverage_80", covered);
+    add_metric(a, h, "baseline_mean", sqrt(base) * unit);
+    add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(mse / base)) : 0);
+    h->calibrated = fabs(covered - 0.8) < 0.02 + 2.58 * 0.4 / sqrt((double)n);
+    h->spread = tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
+                                 var > 0 ? width / sqrt(var) : 0);
+    return !tab_arena_full(a);
+}
+
+static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOut *h)
+{
+    const Tabella__Results *r = m->results;
+    double above = 0, below = 0;
+    size_t flagged = 0, n = r->n_row;
+    for (size_t i = 0; i < n; i++) {
+        bool hit = r->anomaly_score[i] >= m->threshold;
+        flagged += hit;
+        *(hit ? &above : &below) += r->anomaly_score[i];
+    }
+    above /= flagged > 0 ? (double)flagged : 1;
+    below /= flagged < n ? (double)(n - flagged) : 1;
+    double share = (double)flagged / (double)n, slack = 2.58 * sqrt(0.05 * 0.95 / (double)n) + 0.01;
+    h->metric = tab_text("score_separation");
+    h->score = flagged > 0 && flagged < n ? above - below : 0;
+    add_metric(a, h, "score_separation", h->score);
+    add_metric(a, h, "flagged_share", share);
+    add_metric(a, h, "baseline_share", m->expected_share);
+    h->calibrated = fabs(share - m->expected_share) < slack;
+    h->spread = tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
+                                 100 * share, 100 * m->expected_share);
+    return !tab_arena_full(a);
+}
+
+static tab_status failed(const tab_engine *e, tab_error *err)
+{
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* Strata of the split: a class's code, one stratum for numbers; TAB_NULL where the target is missing. */
+static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task, uint32_t *class)
+{
+    size_t present = 0;
+    for (size_t i = 0; i < p->table->rows; i++) {
+        class[i] = 0;
+        if (task == TAB_TASK_REGRESSION)
+            class[i] = isnan(p->col[o->target].number[i]) ? TAB_NULL : 0;
+        else if (task == TAB_TASK_CLASSIFICATION && p->col[o->target].code != NULL)
+            class[i] = p->col[o->target].code[i];
+        else if (task == TAB_TASK_CLASSIFICATION)
+            class[i] = isnan(p->col[o->target].number[i]) ? TAB_NULL : 0;
+        present += class[i] != TAB_NULL;
+    }
+    return present;
+}
+
+tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
+                        Tabella__HeldOut **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    tab_profile *p = NULL;
+    tab_status st = tab_profile_table(e, t, &p, err);
+    if (st != TAB_OK)
+        return st;
+    tab_task task = o->task;
+    if (task != TAB_TASK_ANOMALY) {
+        if (o->target >= t->cols)
+            return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
+        const tab_column_profile *c = &p->col[o->target];
+        bool number = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
+        if (task == TAB_TASK_AUTO)
+            task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+        if (task == TAB_TASK_REGRESSION && c->number == NULL)
+            return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
+    }
+    uint32_t *class = tab_arena_new_of(a, uint32_t, t->rows + 1);
+    bool *test = tab_arena_new_of(a, bool, t->rows + 1), *use = tab_arena_new_of(a, bool, t->rows + 1);
+    Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
+    if (class == NULL || test == NULL || use == NULL || h == NULL)
+        return failed(e, err);
+    size_t present = strata(p, o, task, class);
+    if (present < LEAST_ROWS)
+        return tab_fail(err, TAB_VALIDATION, "target.column", "too few rows have a target to hold any out (%zu)",
+                        present);
+    if (!split(class, o->entity, t->rows, e->seed, test))
+        return failed(e, err);
+    for (size_t i = 0; i < t->rows; i++)
+        h->test_rows += test[i];
+    if (h->test_rows == 0) /* one entity: nothing can be held out */
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    tab_table *train = subset(a, t, test, false), *held = subset(a, t, test, true);
+    tab_profile *q = NULL;
+    if (train == NULL || held == NULL)
+        return failed(e, err);
+    st = tab_profile_table(e, train, &q, err);
+    if (st != TAB_OK)
+        return st;
+    TAB_AUTO(tab_fitted) *f = NULL;
+    Tabella__Prediction *m = NULL;
+    tab_fit_options fit = { .base = o->base, .task = task, .target = o->target, .table = o->table };
+    st = tab_fit(e, q, &fit, &f, err);
+    if (st != TAB_OK)
+        return st;
+    st = tab_score_any(e, f, held, false, &m, err);
+    if (st != TAB_OK)
+        return st;
+
+    static const char *const names[] = { "", "classification", "regression", "anomaly" };
+    h->task = tab_text(names[task]);
+    h->split_method = tab_text("in_context_holdout");
+    h->train_rows = present - h->test_rows;
+    h->seed = e->seed;
+    h->unit = tab_text(o->entity != NULL ? "entity" : "row");
+    h->stratified = task == TAB_TASK_CLASSIFICATION && o->entity == NULL;
+    double *error = tab_arena_new_of(a, double, h->test_rows + 1);
+    double *truth = tab_arena_new_of(a, double, h->test_rows + 1), *seen = tab_arena_new_of(a, double, present + 1);
+    if (error == NULL || truth == NULL || seen == NULL)
+        return failed(e, err);
+    bool ok = true;
+    if (task == TAB_TASK_CLASSIFICATION) {
+        ok = classify(a, held, train, o->target, m, h, error);
+    } else if (task == TAB_TASK_REGRESSION) {
+        size_t n = 0, k = 0;
+        for (size_t i = 0; i < t->rows; i++) {
+            if (test[i])
+                truth[n++] = p->col[o->target].number[i];
+            else if (class[i] != TAB_NULL)
+                seen[k++] = p->col[o->target].number[i];
+        }
+        ok = regress(a, truth, seen, k, m, h, error);
+    } else {
+        ok = separate(a, m, h);
+    }
+    if (!ok)
+        return failed(e, err);
+    h->weakest_slice = tab_text("");
+    if (task != TAB_TASK_ANOMALY) {
+        h->target = tab_column_ref(a, t, o->table, o->target);
+        h->weakest_slice = tab_weakest_slice(a, p, test, o->target, error, task == TAB_TASK_CLASSIFICATION);
+    }
+    double missing = 1 - (double)present / (double)t->rows;
+    h->low_confidence_reason = tab_text("");
+    if (missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST) {
+        h->low_confidence = true;
+        h->low_confidence_reason =
+            missing > MOSTLY_MISSING
+                ? tab_arena_printf(a, "%.0f %% of the rows have no target", 100 * missing)
+                : tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);
+    }
+    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
+    if (tab_arena_full(a) || h->weakest_slice == NULL)
+        return failed(e, err);
+    *ret = h;
+    return TAB_OK;
+}

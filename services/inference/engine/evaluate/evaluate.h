@@ -1,0 +1,29 @@
+/* What a prediction is worth on rows it never saw: a quarter of the rows is held out, everything (profile,
+ * features, folds, calibration) is made from the rest, and the held-out rows are scored as a serve call would.
+ *
+ *   task             metric (score)   metrics[]
+ *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
+ *   regression       r2               rmse nrmse mae r2 coverage_80 baseline_mean lift_pp
+ *   anomaly          score_separation score_separation flagged_share baseline_share (unsupervised)
+ *
+ * baseline_majority is the accuracy of always answering the commonest class, baseline_mean the RMSE of always
+ * answering the mean; lift_pp is the gain over it in percentage points (accuracy; share of the RMSE removed).
+ * nrmse = rmse / the held-out target's standard deviation. */
+#ifndef TAB_EVALUATE_H
+#define TAB_EVALUATE_H
+
+#include "services/inference/engine/predict/fitted.h"
+
+typedef struct {
+    const char *base;
+    tab_task task;    /* AUTO: by the target */
+    size_t target;    /* column; not read for anomaly */
+    uint32_t table;   /* which table of the run this is */
+    const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
+} tab_evaluate_options;
+
+/* Splits by e->seed, stratified by class for classification. ret lives in e->arena. Fewer than 8 rows with a
+ * target are VALIDATION ("target.column"); other errors as tab_fit's. */
+tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
+                        Tabella__HeldOut **ret, tab_error *err) TAB_CHECKED;
+#endif

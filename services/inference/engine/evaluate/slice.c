@@ -1,0 +1,114 @@
+#include "services/inference/engine/evaluate/slice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEAST = 20, MOST_LEVELS = 200 };
+static const double STANDS_OUT = 2; /* standard errors */
+
+typedef struct {
+    double n, sum;
+} group;
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct {
+    double z, n, mean;
+    size_t column, group;
+    double cut[2];
+} worst;
+
+/* Compares each group with the rest of the n rows, whose errors have this mean and variance. */
+static void compare(const group *g, size_t groups, double n, double mean, double var, size_t column,
+                    const double *cut, worst *w)
+{
+    for (size_t k = 0; k < groups; k++) {
+        if (g[k].n < LEAST || g[k].n < n / 20 || g[k].n > n / 2)
+            continue;
+        double own = g[k].sum / g[k].n, z = (own - mean) / sqrt(var / g[k].n + 1e-300);
+        if (z > w->z) {
+            *w = (worst){ .z = z, .n = g[k].n, .mean = own, .column = column, .group = k };
+            if (cut != NULL)
+                w->cut[0] = cut[0], w->cut[1] = cut[1];
+        }
+    }
+}
+
+char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, size_t target, const double *error,
+                        bool misses)
+{
+    size_t rows = p->table->rows, n = 0;
+    double mean = 0, var = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (test[i])
+            mean += error[n++];
+    mean /= n > 0 ? (double)n : 1;
+    for (size_t i = 0; i < n; i++)
+        var += (error[i] - mean) * (error[i] - mean) / (double)n;
+    worst w = { .z = STANDS_OUT };
+    double *sorted = malloc((n + 1) * sizeof *sorted);
+    group *g = malloc((MOST_LEVELS + 1) * sizeof *g);
+    for (size_t c = 0; sorted != NULL && g != NULL && c < p->table->cols; c++) {
+        const tab_column_profile *q = &p->col[c];
+        if (c == target || q->pii || q->identifying || q->type == TAB_TEXT)
+            continue;
+        memset(g, 0, (MOST_LEVELS + 1) * sizeof *g);
+        if (q->code != NULL && q->levels <= MOST_LEVELS) {
+            for (size_t i = 0, k = 0; i < rows; i++) {
+                if (!test[i])
+                    continue;
+                if (q->code[i] != TAB_NULL)
+                    g[q->code[i]].n++, g[q->code[i]].sum += error[k];
+                k++;
+            }
+            compare(g, q->levels, (double)n, mean, var, c, NULL, &w);
+        } else if (q->number != NULL && q->type == TAB_NUMERIC) {
+            size_t m = 0;
+            for (size_t i = 0; i < rows; i++)
+                if (test[i] && !isnan(q->number[i]))
+                    sorted[m++] = q->number[i];
+            if (m < 3 * LEAST)
+                continue;
+            qsort(sorted, m, sizeof *sorted, by_double);
+            double cut[2] = { sorted[m / 3], sorted[2 * m / 3] };
+            for (size_t i = 0, k = 0; i < rows; i++) {
+                if (!test[i])
+                    continue;
+                if (!isnan(q->number[i])) {
+                    size_t at = q->number[i] < cut[0] ? 0 : q->number[i] < cut[1] ? 1 : 2;
+                    g[at].n++, g[at].sum += error[k];
+                }
+                k++;
+            }
+            compare(g, 3, (double)n, mean, var, c, cut, &w);
+        }
+    }
+    free(sorted);
+    free(g);
+    if (w.n == 0)
+        return tab_arena_printf(a, "%s", "");
+    const tab_column_profile *q = &p->col[w.column];
+    tab_str name = tab_column_address(a, p->table, w.column);
+    char where[160];
+    if (q->code != NULL && q->levels <= MOST_LEVELS) {
+        tab_str level = q->level[w.group];
+        snprintf(where, sizeof where, "= %.*s", (int)(level.n < 60 ? level.n : 60), level.p);
+    } else {
+        if (w.group == 0)
+            snprintf(where, sizeof where, "below %.4g", w.cut[0]);
+        else if (w.group == 1)
+            snprintf(where, sizeof where, "from %.4g to below %.4g", w.cut[0], w.cut[1]);
+        else
+            snprintf(where, sizeof where, "from %.4g", w.cut[1]);
+    }
+    if (misses)
+        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all", TAB_STR(p->table->id),
+                                TAB_STR(name), where, 1 - w.mean, w.n, 1 - mean);
+    return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows",
+                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n);
+}

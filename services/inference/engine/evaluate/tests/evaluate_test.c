@@ -1,0 +1,123 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/evaluate/metrics.h"
+#include "services/inference/engine/features/mix.h"
+
+Test(metrics, auc_by_hand)
+{
+    const double s[] = { 0.1, 0.4, 0.35, 0.8 };
+    const bool y[] = { false, false, true, true };
+    cr_expect_float_eq(tab_auc(s, y, 4), 0.75, 1e-12); /* 3 of 4 pairs stand in order */
+    const double tied[] = { 1, 1, 1, 1 };
+    cr_expect_float_eq(tab_auc(tied, y, 4), 0.5, 1e-12);
+    cr_expect(isnan(tab_auc(s, (const bool[]){ true, true, true, true }, 4)));
+}
+
+Test(metrics, calibration_by_hand)
+{
+    /* Ten answers of 0.7, seven of them right: no error. All right: 0.3, and z = 3 / sqrt(10 * 0.21). */
+    double p[20];
+    uint32_t y[10];
+    for (size_t i = 0; i < 10; i++)
+        p[2 * i] = 0.3, p[2 * i + 1] = 0.7, y[i] = i < 7;
+    cr_expect_float_eq(tab_ece(p, y, 10, 2), 0, 1e-12);
+    cr_expect_float_eq(tab_calibration_z(p, y, 10, 2), 0, 1e-9);
+    for (size_t i = 0; i < 10; i++)
+        y[i] = 1;
+    cr_expect_float_eq(tab_ece(p, y, 10, 2), 0.3, 1e-12);
+    cr_expect_float_eq(tab_calibration_z(p, y, 10, 2), 3 / sqrt(2.1), 1e-9);
+    cr_expect_float_eq(tab_log_loss(p, y, 10, 2), -log(0.7), 1e-12);
+}
+
+static double metric(const Tabella__HeldOut *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_metrics; i++)
+        if (strcmp(h->metrics[i]->name, name) == 0)
+            return h->metrics[i]->value;
+    return (double)NAN;
+}
+
+static double unit(size_t i, size_t j)
+{
+    return tab_unit(tab_mix2(i, j));
+}
+
+/* x decides y and the outcome; in group g3 the outcome is a coin. */
+static tab_table *table(tab_arena *a, size_t rows)
+{
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, 4);
+    tab_builder *x = tab_builder_new(a, TAB_S("x")), *g = tab_builder_new(a, TAB_S("g"));
+    tab_builder *y = tab_builder_new(a, TAB_S("y")), *o = tab_builder_new(a, TAB_S("o"));
+    for (size_t i = 0; i < rows; i++) {
+        char name[8];
+        int group = (int)(unit(i, 2) * 4);
+        snprintf(name, sizeof name, "g%d", group);
+        tab_builder_number(x, unit(i, 1));
+        tab_builder_text(g, tab_str_of(name));
+        tab_builder_number(y, 10 * unit(i, 1) + unit(i, 3));
+        bool yes = group == 3 ? unit(i, 4) < 0.5 : unit(i, 1) > 0.5;
+        tab_builder_text(o, yes ? TAB_S("yes") : TAB_S("no"));
+    }
+    cr_assert(tab_builder_finish(x, &col[0]) && tab_builder_finish(g, &col[1]) &&
+              tab_builder_finish(y, &col[2]) && tab_builder_finish(o, &col[3]));
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 4, .col = col };
+    return t;
+}
+
+Test(evaluate, finds_the_weak_slice)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a, .seed = 3 };
+    tab_table *t = table(a, 800);
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 3 };
+    cr_assert_eq(tab_evaluate(&e, t, &o, &h, NULL), TAB_OK);
+    cr_expect_eq(h->train_rows + h->test_rows, 800);
+    cr_expect(h->stratified);
+    cr_expect_gt(h->score, 0.75);
+    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")), 1e-9);
+    cr_expect(strstr(h->weakest_slice, "t.g = g3") != NULL, "weakest slice: %s", h->weakest_slice);
+    cr_expect_eq(h->n_per_class, 2);
+    cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
+}
+
+Test(evaluate, regression_intervals_hold)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a, .seed = 4 };
+    tab_table *t = table(a, 800);
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 2 };
+    cr_assert_eq(tab_evaluate(&e, t, &o, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->metric, "r2");
+    cr_expect_gt(h->score, 0.9);
+    cr_expect(h->calibrated, "coverage %g", metric(h, "coverage_80"));
+    cr_expect_gt(metric(h, "lift_pp"), 70);
+}
+
+Test(evaluate, entities_stay_together_and_small_tests_are_flagged)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_table *t = table(a, 60);
+    uint32_t entity[60];
+    for (uint32_t i = 0; i < 60; i++)
+        entity[i] = i / 3;
+    Tabella__HeldOut *h = NULL;
+    tab_evaluate_options o = { .base = "base-1", .target = 3, .entity = entity };
+    cr_assert_eq(tab_evaluate(&e, t, &o, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->unit, "entity");
+    cr_expect_eq(h->test_rows % 3, 0);
+    cr_expect(h->low_confidence);
+    o = (tab_evaluate_options){ .base = "base-1", .task = TAB_TASK_ANOMALY };
+    cr_assert_eq(tab_evaluate(&e, t, &o, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->metric, "score_separation");
+    tab_table few = *t;
+    few.rows = 5;
+    o = (tab_evaluate_options){ .base = "base-1", .target = 3 };
+    cr_expect_eq(tab_evaluate(&e, &few, &o, &h, NULL), TAB_VALIDATION);
+}
