@@ -1,0 +1,26 @@
+#include "services/inference/engine/lexicon/lexicon.h"
+
+#include "services/inference/engine/profile/text.h"
+
+/* The compiled table (tools/module.mk makes it), aligned as its widest member asks. */
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".global tab_lexicon_data\n"
+        ".hidden tab_lexicon_data\n"
+        "tab_lexicon_data:\n"
+        ".incbin \"build/gen/lexicon.bin\"\n"
+        ".previous\n");
+extern const char tab_lexicon_data[] __attribute__((visibility("hidden")));
+
+const tab_lexeme *tab_lexicon_find(tab_str term)
+{
+    const tab_lexicon_header *h = (const tab_lexicon_header *)tab_lexicon_data;
+    const tab_lexicon_slot *slot = (const tab_lexicon_slot *)(h + 1);
+    const tab_lexeme *set = (const tab_lexeme *)(slot + h->slots);
+    uint64_t hash = tab_hash_bytes(term.p, term.n, 7);
+    uint32_t f = tab_lexicon_fingerprint(hash);
+    for (uint32_t i = (uint32_t)hash & (h->slots - 1); slot[i].fingerprint != 0; i = (i + 1) & (h->slots - 1))
+        if (slot[i].fingerprint == f)
+            return &set[slot[i].set];
+    return NULL;
+}

@@ -1,0 +1,15 @@
+#include "services/inference/engine/sector/sectors.h"
+
+const tab_sector tab_sectors[TAB_SECTORS] = {
+#define TAB_X(slug, name) { slug, name },
+    TAB_SECTOR_LIST(TAB_X)
+#undef TAB_X
+};
+
+int tab_sector_of(tab_str s)
+{
+    for (int i = 0; i < TAB_SECTORS; i++)
+        if (tab_str_eq(s, tab_str_of(tab_sectors[i].slug)) || tab_str_eq(s, tab_str_of(tab_sectors[i].name)))
+            return i;
+    return -1;
+}
