@@ -4,66 +4,75 @@
 
 #include "services/inference/engine/profile/column.h"
 #include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/stages.h"
 
-/* What the readings alone say of a column, by rule. */
-static int role_by_rule(const tab_reading *r, size_t distinct, size_t present)
-{
-    if (present == 0)
-        return TAB_ROLE_EMPTY;
-    if (r->can_bool)
-        return TAB_ROLE_FLAG;
-    if (r->can_date && !(r->can_number && r->compact < r->dates))
-        return r->period * 2 > r->dates                          ? TAB_ROLE_PERIOD
-               : r->datetime > r->date_only && r->midnight < r->datetime ? TAB_ROLE_DATETIME
-                                                                 : TAB_ROLE_DATE;
-    if (r->can_clock)
-        return TAB_ROLE_TIME;
-    if (r->can_duration && !r->can_number)
-        return TAB_ROLE_DURATION;
-    if (r->can_number && r->leading_zero * 10 < present) {
-        if (r->affix[TAB_AFFIX_CURRENCY] * 2 > present)
-            return TAB_ROLE_AMOUNT;
-        if (r->affix[TAB_AFFIX_PERCENT] * 2 > present)
-            return TAB_ROLE_PERCENTAGE;
-        if (r->decimals == 0 && distinct == present && present > 2)
-            return TAB_ROLE_ID;
-        return r->decimals > 0 ? TAB_ROLE_MEASURE : TAB_ROLE_COUNT;
-    }
-    size_t bytes = 0;
-    for (size_t k = 0; k < r->levels; k++)
-        bytes += r->level[k].n;
-    if (bytes > 60 * r->levels)
-        return TAB_ROLE_TEXT;
-    return distinct * 2 <= present ? TAB_ROLE_CATEGORY : TAB_ROLE_LABEL;
-}
+/* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen for
+ * recall by cross-validation over sources (tests/bench/columns prints the curve). */
+static const double PII_FROM = 0.25;
 
 typedef struct {
     const tab_table *table;
     tab_column_profile *col;
+    tab_staged **staged;
     tab_arena **arena; /* one a column, so that columns are read side by side */
+    float sector[TAB_SECTORS];
     bool *ok;
 } job;
 
-static void profile_column(void *ctx, size_t i)
+/* Stage 1: the column alone. */
+static void read_one(void *ctx, size_t i)
 {
     job *j = ctx;
-    tab_column_profile *p = &j->col[i];
-    tab_reading r;
-    j->ok[i] = tab_read_column(j->arena[i], &j->table->col[i], j->table->rows, &r);
-    if (!j->ok[i])
+    tab_staged *c = tab_arena_new_of(j->arena[i], tab_staged, 1);
+    tab_summary s;
+    j->ok[i] = false;
+    if (c == NULL || (c->reading = tab_arena_new_of(j->arena[i], tab_reading, 1)) == NULL ||
+        !tab_read_column(j->arena[i], &j->table->col[i], j->table->rows, c->reading) || !tab_summarize(c->reading, &s))
         return;
+    tab_features_of(&s, &c->features, NULL);
+    float *x = tab_arena_new_of(j->arena[i], float, TAB_STAGE1_INPUTS);
+    if (x == NULL)
+        return;
+    tab_stage1_inputs(c, x);
+    tab_linear_apply(tab_model_stage1(), x, NULL, c->p1);
+    tab_restrict_roles(c, c->p1);
+    j->staged[i] = c;
+    j->ok[i] = true;
+}
+
+/* Stage 2: the column in its table, and its typed view. */
+static void decide_one(void *ctx, size_t i)
+{
+    job *j = ctx;
+    tab_staged *c = j->staged[i];
+    tab_reading *r = c->reading;
+    float *x = tab_arena_new_of(j->arena[i], float, TAB_STAGE2_INPUTS), z[TAB_ROLES];
+    j->ok[i] = false;
+    if (x == NULL)
+        return;
+    tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->sector, x, z);
+    tab_linear_apply(tab_model_stage2(), x, z, c->p2);
+    tab_restrict_roles(c, c->p2);
+
+    tab_column_profile *p = &j->col[i];
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };
-    p->present = r.rows - r.nulls;
-    p->distinct = r.levels;
-    p->missing = r.rows == 0 ? 0 : (double)r.nulls / (double)r.rows;
-    p->role = role_by_rule(&r, p->distinct, p->present);
-    p->role_confidence = 0.5;
+    p->present = r->rows - r->nulls;
+    p->distinct = r->levels;
+    p->missing = r->rows == 0 ? 0 : (double)r->nulls / (double)r->rows;
+    p->role = tab_pick_role(c, c->p2);
+    p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);
-    p->type_confidence = 0.9;
-    p->pii = tab_role_pii[p->role];
-    p->pii_confidence = p->pii ? 0.5 : 0;
-    p->identifying = tab_role_identifying[p->role];
-    j->ok[i] = tab_view_column(&r, p);
+    double pii = 0, type = 0;
+    for (int q = 0; q < TAB_ROLES; q++) {
+        pii += tab_role_pii[q] != 0 ? (double)c->p2[q] : 0;
+        type += tab_role_type(q, p->distinct, p->present) == p->type ? (double)c->p2[q] : 0;
+    }
+    p->type_confidence = fmin(1, type);
+    p->pii_confidence = fmin(1, pii);
+    p->pii = pii >= PII_FROM;
+    /* What may be a person is treated as a name would be: never imputed, never a target. */
+    p->identifying = tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
+    j->ok[i] = tab_view_column(r, p);
 }
 
 static void free_arena(void *arg)
@@ -71,32 +80,56 @@ static void free_arena(void *arg)
     tab_arena_free(arg);
 }
 
-enum { COLUMN_BYTES_PER_CELL = 256 };
+static bool all_ok(const job *j)
+{
+    for (size_t i = 0; i < j->table->cols; i++)
+        if (!j->ok[i])
+            return false;
+    return true;
+}
+
+/* An arena's ceiling for a column: its readings, codes and views, which are a few machine words a cell. */
+enum { COLUMN_BYTES = 1 << 20, COLUMN_BYTES_PER_CELL = 256 };
 
 tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret, tab_error *err)
 {
     tab_profile *p = tab_arena_new_of(e->arena, tab_profile, 1);
+    double *sector = tab_arena_new_of(e->arena, double, TAB_SECTORS);
     job j = { .table = t,
               .col = tab_arena_new_of(e->arena, tab_column_profile, t->cols),
+              .staged = tab_arena_new_of(e->arena, tab_staged *, t->cols),
               .arena = tab_arena_new_of(e->arena, tab_arena *, t->cols),
               .ok = tab_arena_new_of(e->arena, bool, t->cols) };
-    if (p == NULL || j.col == NULL || j.arena == NULL || j.ok == NULL)
+    if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL || j.ok == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < t->cols; i++) {
-        j.arena[i] = tab_arena_new(((size_t)1 << 20) + COLUMN_BYTES_PER_CELL * t->rows);
+        j.arena[i] = tab_arena_new(COLUMN_BYTES + COLUMN_BYTES_PER_CELL * t->rows);
         if (j.arena[i] == NULL || !tab_arena_defer(e->arena, free_arena, j.arena[i])) {
             tab_arena_free(j.arena[i]);
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         }
     }
-    tab_engine_for(e, t->cols, profile_column, &j);
+    tab_engine_for(e, t->cols, read_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-    for (size_t i = 0; i < t->cols; i++)
-        if (!j.ok[i])
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    p->table = t;
-    p->col = j.col;
+    if (!all_ok(&j))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+
+    tab_relate(j.staged, t->cols, t->rows);
+    float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS), z[TAB_SECTORS * TAB_SECTOR_TIED];
+    if (x == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);
+    tab_linear_apply(tab_model_sector(), x, z, j.sector);
+
+    tab_engine_for(e, t->cols, decide_one, &j);
+    if (tab_engine_cancelled(e))
+        return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+    if (!all_ok(&j))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (int s = 0; s < TAB_SECTORS; s++)
+        sector[s] = (double)j.sector[s];
+    *p = (tab_profile){ .table = t, .col = j.col, .sector = sector };
     *ret = p;
     return TAB_OK;
 }

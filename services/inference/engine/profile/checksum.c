@@ -1,0 +1,651 @@
+#include "services/inference/engine/profile/checksum.h"
+
+#include "services/inference/engine/lexicon/lexicon.h"
+#include "services/inference/engine/profile/text.h"
+
+static bool digit(char c) { return c >= '0' && c <= '9'; }
+static bool upper(char c) { return c >= 'A' && c <= 'Z'; }
+static bool letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+static bool hex(char c) { return digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f'); }
+
+/* What stands in a cell once blanks, dashes and dots are gone. */
+typedef struct {
+    char c[40];
+    size_t n;
+    bool digits, alnum, overflow;
+} squeezed;
+
+static squeezed squeeze(tab_str s)
+{
+    squeezed q = { .digits = true, .alnum = true };
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c == ' ' || c == '-' || c == '.' || c == '/')
+            continue;
+        if (q.n == sizeof q.c) {
+            q.overflow = true;
+            break;
+        }
+        q.c[q.n++] = (char)(c >= 'a' && c <= 'z' ? c - 32 : c);
+        q.digits = q.digits && digit(c);
+        q.alnum = q.alnum && (digit(c) || letter(c));
+    }
+    q.digits = q.digits && q.n > 0;
+    q.alnum = q.alnum && q.n > 0;
+    return q;
+}
+
+static int value_of(char c) { return digit(c) ? c - '0' : c - 'A' + 10; }
+
+/* ISO/IEC 7812-1 annex B. */
+static bool luhn(const char *d, size_t n)
+{
+    int sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        int v = d[n - 1 - i] - '0';
+        if (i % 2 == 1 && (v *= 2) > 9)
+            v -= 9;
+        sum += v;
+    }
+    return sum % 10 == 0;
+}
+
+/* ISO 7064 mod 97-10 over letters and digits, with the first `turn` characters moved behind. */
+static int mod97(const char *c, size_t n, size_t turn)
+{
+    int m = 0;
+    for (size_t i = 0; i < n; i++) {
+        int v = value_of(c[(i + turn) % n]);
+        m = (v > 9 ? m * 100 + v : m * 10 + v) % 97;
+    }
+    return m;
+}
+
+static int weighted(const char *d, const int *w, size_t n)
+{
+    int sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (d[i] - '0') * w[i];
+    return sum;
+}
+
+static bool all_same(const squeezed *q)
+{
+    for (size_t i = 1; i < q->n; i++)
+        if (q->c[i] != q->c[0])
+            return false;
+    return true;
+}
+
+static bool card(const squeezed *q)
+{
+    if (!q->digits || q->n < 13 || q->n > 19 || all_same(q))
+        return false;
+    int two = (q->c[0] - '0') * 10 + (q->c[1] - '0');
+    bool issuer = (q->c[0] == '4' && (q->n == 13 || q->n == 16 || q->n == 19)) || (two >= 51 && two <= 55 && q->n == 16) ||
+                  (two >= 22 && two <= 27 && q->n == 16) || ((two == 34 || two == 37) && q->n == 15) ||
+                  (two == 35 && q->n == 16) || ((two == 36 || two == 38 || two == 30) && q->n == 14) ||
+                  ((two == 60 || two == 64 || two == 65 || two == 62) && q->n >= 16) ||
+                  ((two == 50 || (two >= 56 && two <= 69)) && q->n >= 12) || (two == 18 && q->n == 15) || (two == 21 && q->n == 15);
+    return issuer && luhn(q->c, q->n);
+}
+
+/* Lengths of the IBAN registry (ISO 13616), by country. */
+static bool iban(const squeezed *q)
+{
+    static const char lengths[] = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18"
+                                  "FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20"
+                                  "LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24"
+                                  "SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20";
+    if (!q->alnum || q->n < 15 || q->n > 34 || q->overflow || !upper(q->c[0]) || !upper(q->c[1]) || !digit(q->c[2]))
+        return false;
+    for (size_t i = 0; i + 4 < sizeof lengths; i += 4)
+        if (lengths[i] == q->c[0] && lengths[i + 1] == q->c[1])
+            return (size_t)((lengths[i + 2] - '0') * 10 + lengths[i + 3] - '0') == q->n && mod97(q->c, q->n, 4) == 1;
+    return false;
+}
+
+static bool isbn(const squeezed *q)
+{
+    if (q->n == 10) {
+        int sum = 0;
+        for (size_t i = 0; i < 10; i++) {
+            if (!digit(q->c[i]) && !(i == 9 && q->c[i] == 'X'))
+                return false;
+            sum += (int)(10 - i) * (q->c[i] == 'X' ? 10 : q->c[i] - '0');
+        }
+        return sum % 11 == 0;
+    }
+    static const int w[] = { 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1 };
+    return q->digits && q->n == 13 && memcmp(q->c, "97", 2) == 0 && q->c[2] >= '8' && weighted(q->c, w, 13) % 10 == 0;
+}
+
+static bool gtin(const squeezed *q)
+{
+    if (!q->digits || !(q->n == 8 || q->n == 12 || q->n == 13 || q->n == 14))
+        return false;
+    int sum = 0;
+    for (size_t i = 0; i < q->n; i++)
+        sum += (q->c[q->n - 1 - i] - '0') * (i % 2 == 1 ? 3 : 1);
+    return sum % 10 == 0;
+}
+
+static bool vin_shape(const squeezed *q)
+{
+    bool has_digit = false, has_letter = false;
+    if (q->n != 17 || !q->alnum)
+        return false;
+    for (size_t i = 0; i < 17; i++) {
+        if (q->c[i] == 'I' || q->c[i] == 'O' || q->c[i] == 'Q')
+            return false;
+        has_digit |= digit(q->c[i]);
+        has_letter |= letter(q->c[i]);
+    }
+    return has_digit && has_letter;
+}
+
+/* ISO 3779, check digit at position 9 (49 CFR 565). */
+static bool vin(const squeezed *q)
+{
+    static const int w[] = { 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2 };
+    static const char translit[] = "12345678.12345.7.923456789";
+    int sum = 0;
+    for (size_t i = 0; i < 17; i++)
+        sum += w[i] * (digit(q->c[i]) ? q->c[i] - '0' : translit[q->c[i] - 'A'] - '0');
+    return q->c[8] == (sum % 11 == 10 ? 'X' : (char)('0' + sum % 11));
+}
+
+static bool isin(const squeezed *q)
+{
+    if (q->n != 12 || !q->alnum || !upper(q->c[0]) || !upper(q->c[1]) || !digit(q->c[11]))
+        return false;
+    char d[24];
+    size_t n = 0;
+    for (size_t i = 0; i < 12; i++) {
+        int v = value_of(q->c[i]);
+        if (v > 9)
+            d[n++] = (char)('0' + v / 10);
+        d[n++] = (char)('0' + v % 10);
+    }
+    return luhn(d, n);
+}
+
+/* National numbers with a check: Spain DNI/NIE, Brazil CPF, Poland PESEL, Italy codice fiscale (shape and
+ * month letter), Sweden/Finland personnummer, Netherlands BSN, France NIR, India Aadhaar (Verhoeff), China. */
+static bool national(const squeezed *q)
+{
+    if (q->n == 9 && (digit(q->c[0]) || (q->c[0] >= 'X' && q->c[0] <= 'Z')) && upper(q->c[8])) {
+        int v = digit(q->c[0]) ? q->c[0] - '0' : q->c[0] - 'X';
+        for (size_t i = 1; i < 8; i++) {
+            if (!digit(q->c[i]))
+                return false;
+            v = v * 10 + (q->c[i] - '0');
+        }
+        return "TRWAGMYFPDXBNJZSQVHLCKE"[v % 23] == q->c[8];
+    }
+    if (q->n == 16 && !q->digits && q->alnum) {
+        static const char kind[] = "LLLLLLDDLDDLDDDL";
+        for (size_t i = 0; i < 16; i++)
+            if (kind[i] == 'L' ? !upper(q->c[i]) : !digit(q->c[i]))
+                return false;
+        return strchr("ABCDEHLMPRST", q->c[8]) != NULL;
+    }
+    if (q->n == 18 && (digit(q->c[17]) || q->c[17] == 'X')) {
+        static const int w[] = { 7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2 };
+        for (size_t i = 0; i < 17; i++)
+            if (!digit(q->c[i]))
+                return false;
+        return "10X98765432"[weighted(q->c, w, 17) % 11] == q->c[17];
+    }
+    if (!q->digits || all_same(q))
+        return false;
+    if (q->n == 11) {
+        static const int pesel[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1 };
+        int month = (q->c[2] - '0') * 10 + q->c[3] - '0', day = (q->c[4] - '0') * 10 + q->c[5] - '0';
+        if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 && day >= 1 && day <= 31)
+            return true;
+        int a = 0, b = 0; /* CPF */
+        for (int i = 0; i < 9; i++) {
+            a += (q->c[i] - '0') * (10 - i);
+            b += (q->c[i] - '0') * (11 - i);
+        }
+        a = a * 10 % 11 % 10;
+        b = (b + a * 2) * 10 % 11 % 10;
+        return q->c[9] - '0' == a && q->c[10] - '0' == b;
+    }
+    if (q->n == 15 && (q->c[0] == '1' || q->c[0] == '2')) { /* NIR: key 97 - n mod 97 */
+        int64_t v = 0;
+        for (size_t i = 0; i < 13; i++)
+            v = v * 10 + (q->c[i] - '0');
+        return 97 - v % 97 == (q->c[13] - '0') * 10 + q->c[14] - '0';
+    }
+    return false;
+}
+
+static bool tax(const squeezed *q)
+{
+    static const char eu[] = "ATBEBGCYCZDEDKEEELESFIFRGBHRHUIEITLTLULVMTNLPLPTROSESISK";
+    if (q->n >= 9 && q->n <= 14 && upper(q->c[0]) && upper(q->c[1]) && q->alnum) { /* EU VAT */
+        for (size_t i = 0; i + 1 < sizeof eu; i += 2)
+            if (eu[i] == q->c[0] && eu[i + 1] == q->c[1]) {
+                size_t digits = 0;
+                for (size_t k = 2; k < q->n; k++)
+                    digits += digit(q->c[k]);
+                return digits + 2 + 2 >= q->n && digits >= 7;
+            }
+    }
+    if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) && q->c[13] == 'Z') /* GSTIN */
+        return q->alnum;
+    if (q->digits && q->n == 14 && !all_same(q)) { /* CNPJ */
+        static const int w[] = { 6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2 };
+        int a = weighted(q->c, w + 1, 12) % 11, b = weighted(q->c, w, 13) % 11;
+        return q->c[12] - '0' == (a < 2 ? 0 : 11 - a) && q->c[13] - '0' == (b < 2 ? 0 : 11 - b);
+    }
+    return false;
+}
+
+static bool known_tld(tab_str s)
+{
+    char buf[32];
+    if (s.n < 2 || s.n > 24)
+        return false;
+    const tab_lexeme *x = tab_lexicon_find(tab_fold(s, buf, sizeof buf));
+    return x != NULL && (x->lists >> TAB_LIST_TLD & 1) != 0;
+}
+
+/* Labels of letters, digits and inner dashes, two at least, the last a top-level domain. */
+static bool domain(tab_str s)
+{
+    size_t label = 0, dots = 0, last = 0;
+    if (s.n < 4 || s.n > 253)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '.') {
+            if (label == 0)
+                return false;
+            label = 0;
+            dots++;
+            last = i + 1;
+        } else if (letter(s.p[i]) || digit(s.p[i]) || (s.p[i] == '-' && label > 0) || (unsigned char)s.p[i] >= 0x80 || s.p[i] == '_') {
+            label++;
+        } else {
+            return false;
+        }
+    }
+    return dots > 0 && label > 0 && known_tld((tab_str){ s.p + last, s.n - last });
+}
+
+static bool email(tab_str s)
+{
+    const char *at = memchr(s.p, '@', s.n);
+    if (at == NULL || at == s.p || s.n > 254)
+        return false;
+    for (const char *p = s.p; p < at; p++)
+        if (!(letter(*p) || digit(*p) || memchr("._%+-'", *p, 6) != NULL || (unsigned char)*p >= 0x80))
+            return false;
+    return domain((tab_str){ at + 1, (size_t)(s.p + s.n - at - 1) });
+}
+
+static bool starts(tab_str s, const char *w)
+{
+    size_t n = strlen(w);
+    if (s.n < n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((s.p[i] | (letter(s.p[i]) ? 32 : 0)) != w[i])
+            return false;
+    return true;
+}
+
+static bool url(tab_str s)
+{
+    if (starts(s, "http://") || starts(s, "https://") || starts(s, "ftp://"))
+        return s.n > 10 && memchr(s.p, ' ', s.n) == NULL;
+    if (starts(s, "www."))
+        return memchr(s.p, ' ', s.n) == NULL && s.n > 6;
+    const char *slash = memchr(s.p, '/', s.n); /* host.tld/path */
+    return slash != NULL && slash > s.p && domain((tab_str){ s.p, (size_t)(slash - s.p) });
+}
+
+static bool ipv4(tab_str s)
+{
+    int parts = 0;
+    for (size_t i = 0; i < s.n; parts++) {
+        int v = 0, n = 0;
+        while (i < s.n && digit(s.p[i]) && n < 4) {
+            v = v * 10 + (s.p[i++] - '0');
+            n++;
+        }
+        if (n == 0 || n > 3 || v > 255)
+            return false;
+        if (i < s.n && (s.p[i] == '/' || s.p[i] == ':') && parts == 3)
+            return s.n - i <= 6; /* a prefix length or a port */
+        if (i < s.n && s.p[i++] != '.')
+            return false;
+    }
+    return parts == 4;
+}
+
+static bool ipv6(tab_str s)
+{
+    int groups = 0, doubles = 0;
+    if (s.n < 3 || s.n > 45)
+        return false;
+    for (size_t i = 0; i < s.n;) {
+        if (s.p[i] == ':') {
+            if (i + 1 < s.n && s.p[i + 1] == ':') {
+                doubles++;
+                i += 2;
+                continue;
+            }
+            i++;
+            continue;
+        }
+        int n = 0;
+        while (i < s.n && hex(s.p[i]) && n < 5) {
+            i++;
+            n++;
+        }
+        if (n == 0 || n > 4 || (i < s.n && s.p[i] != ':'))
+            return false;
+        groups++;
+    }
+    return doubles <= 1 && (doubles == 1 ? groups <= 7 && s.n > 4 : groups == 8);
+}
+
+static bool template_of(tab_str s, const char *t) /* 9 digit, H hex, A upper, else itself */
+{
+    if (s.n != strlen(t))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool ok = t[i] == '9' ? digit(c) : t[i] == 'H' ? hex(c) : t[i] == 'A' ? upper(c) : c == t[i];
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool phone(tab_str s)
+{
+    size_t digits = 0, marks = 0, run = 0, longest = 0;
+    bool plus = s.n > 0 && s.p[0] == '+';
+    if (s.n < 7 || s.n > 28)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (digit(c)) {
+            digits++;
+            if (++run > longest)
+                longest = run;
+            continue;
+        }
+        run = 0;
+        if (c == 'x' || c == 'X' || (i > 7 && starts((tab_str){ s.p + i, s.n - i }, "ext")))
+            return digits >= 7 && marks > 0;
+        if (memchr(" -().+/", c, 7) == NULL)
+            return false;
+        marks++;
+    }
+    if (digits < 7 || digits > 15 || marks == 0)
+        return false;
+    /* 2019-05-31 and 12.5 are no phones; a + or groups of two to four digits are */
+    if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") || template_of(s, "99/99/9999") || template_of(s, "999-99-9999"))
+        return false;
+    if (plus || s.p[0] == '(' || s.p[0] == '0')
+        return true;
+    return longest <= 5 && marks >= 1 && digits >= 9;
+}
+
+static bool version(tab_str s)
+{
+    size_t dots = 0, digits = 0;
+    size_t i = s.n > 1 && (s.p[0] | 32) == 'v' ? 1 : 0;
+    if (i >= s.n || !digit(s.p[i]) || s.n > 24)
+        return false;
+    for (; i < s.n; i++) {
+        if (digit(s.p[i]))
+            digits++;
+        else if (s.p[i] == '.')
+            dots++;
+        else if (!(dots > 0 && (s.p[i] == '-' || s.p[i] == '+' || letter(s.p[i]))))
+            return false;
+    }
+    return digits >= 2 && (dots >= 2 || (dots == 1 && (s.p[0] | 32) == 'v'));
+}
+
+static bool range(tab_str s)
+{
+    size_t digits = 0, dash = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        digits += digit(s.p[i]);
+        if (i > 0 && digits > 0 && (s.p[i] == '-' || (s.n - i > 4 && memcmp(s.p + i, " to ", 4) == 0) ||
+                                    (s.n - i >= 3 && memcmp(s.p + i, "\xe2\x80\x93", 3) == 0)))
+            dash++;
+    }
+    if (digits == 0 || s.n > 40 || digits > 14)
+        return false;
+    if (dash == 1 && digits >= 2)
+        return digit(s.p[0]) || s.p[0] == '$' || s.p[0] == '[' || s.p[0] == '(';
+    return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 && (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
+}
+
+static bool json(tab_str s)
+{
+    char open = s.p[0], close = s.p[s.n - 1];
+    if (s.n < 2 || !((open == '{' && close == '}') || (open == '[' && close == ']')))
+        return false;
+    int depth = 0, deepest = 0;
+    bool quoted = false, colon = false, string = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+            continue;
+        }
+        if (c == '"')
+            quoted = string = true;
+        else if (c == '{' || c == '[')
+            deepest = ++depth > deepest ? depth : deepest;
+        else if ((c == '}' || c == ']') && --depth < 0)
+            return false;
+        else if (c == ':')
+            colon = true;
+    }
+    return depth == 0 && !quoted && (open == '{' ? colon || s.n == 2 : string || deepest > 1);
+}
+
+static bool geo_pair(tab_str s)
+{
+    if (starts(s, "point") && memchr(s.p, '(', s.n) != NULL)
+        return true;
+    size_t digits = 0, commas = 0, points = 0, degrees = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (digit(c))
+            digits++;
+        else if (c == ',' || c == ';')
+            commas++;
+        else if (c == '.')
+            points++;
+        else if (i + 1 < s.n && c == '\xc2' && s.p[i + 1] == '\xb0')
+            degrees++;
+        else if ((unsigned char)c < 0x80 && memchr(" -+()NSEWnsew'\"/", c, 16) == NULL)
+            return false;
+    }
+    return degrees > 0 ? digits >= 2 && degrees <= 2 : commas == 1 && points == 2 && digits >= 6;
+}
+
+static bool path(tab_str s)
+{
+    if (s.n < 4 || memchr(s.p, ' ', s.n) != NULL || starts(s, "http"))
+        return false;
+    if (letter(s.p[0]) && s.p[1] == ':' && s.p[2] == '\\')
+        return true;
+    size_t slashes = 0;
+    for (size_t i = 0; i < s.n; i++)
+        slashes += s.p[i] == '/' || s.p[i] == '\\';
+    if ((s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.') && slashes >= 1)
+        return letter(s.p[s.p[0] == '/' ? 1 : 2]) || slashes > 1;
+    const char *dot = memrchr(s.p, '.', s.n); /* name.ext */
+    size_t ext = dot == NULL ? 0 : (size_t)(s.p + s.n - dot - 1);
+    static const char *const known[] = { "txt", "csv", "jpg", "jpeg", "png", "gif", "pdf", "doc", "docx", "xls", "xlsx", "html",
+                                         "htm", "xml", "json", "zip", "gz", "tar", "mp3", "mp4", "wav", "avi", "py", "js", "c",
+                                         "h", "css", "log", "exe", "dll", "svg", "ppt", "pptx", "md", "tif", "tiff", "bmp", "webp" };
+    if (ext == 0 || ext > 4 || dot == s.p)
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i]) == ext && memcmp(known[i], dot + 1, ext) == 0)
+            return true;
+    return false;
+}
+
+static bool icd10(tab_str s)
+{
+    if (s.n < 3 || s.n > 8 || !upper(s.p[0]) || !digit(s.p[1]) || !(digit(s.p[2]) || s.p[2] == 'A' || s.p[2] == 'B'))
+        return false;
+    if (s.n == 3)
+        return true;
+    if (s.p[3] != '.' || s.n == 4)
+        return false;
+    for (size_t i = 4; i < s.n; i++)
+        if (!digit(s.p[i]) && !upper(s.p[i]))
+            return false;
+    return true;
+}
+
+static bool crypto(tab_str s)
+{
+    if (s.n == 42 && s.p[0] == '0' && s.p[1] == 'x') {
+        for (size_t i = 2; i < 42; i++)
+            if (!hex(s.p[i]))
+                return false;
+        return true;
+    }
+    if (s.n >= 42 && s.n <= 62 && starts(s, "bc1"))
+        return true;
+    if (s.n < 26 || s.n > 35 || (s.p[0] != '1' && s.p[0] != '3'))
+        return false;
+    bool lower = false, up = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!(digit(c) || letter(c)) || c == '0' || c == 'O' || c == 'I' || c == 'l')
+            return false;
+        lower |= letter(c) && !upper(c);
+        up |= upper(c);
+    }
+    return lower && up;
+}
+
+static bool hex_run(tab_str s)
+{
+    bool d = false, l = false;
+    if (s.n != 32 && s.n != 40 && s.n != 56 && s.n != 64 && s.n != 96 && s.n != 128)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!hex(s.p[i]))
+            return false;
+        d |= digit(s.p[i]);
+        l |= letter(s.p[i]);
+    }
+    return d && l;
+}
+
+/* Registration plates: 4 to 10 characters in 1 to 3 groups, letters and digits, capitals. */
+static bool plate(tab_str s)
+{
+    size_t digits = 0, letters = 0, marks = 0;
+    if (s.n < 4 || s.n > 11)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (digit(s.p[i]))
+            digits++;
+        else if (upper(s.p[i]))
+            letters++;
+        else if ((s.p[i] == ' ' || s.p[i] == '-') && i > 0 && i + 1 < s.n)
+            marks++;
+        else
+            return false;
+    }
+    return digits >= 1 && letters >= 2 && letters <= 5 && digits <= 5 && marks <= 2;
+}
+
+uint64_t tab_checks_of(tab_str s)
+{
+    uint64_t r = 0;
+#define SET(e, test) r |= (test) ? UINT64_C(1) << TAB_CHECK_##e : 0
+    if (s.n < 2 || s.n > 400)
+        return 0;
+    bool any_digit = false, dot = false, colon = false, at = false, slash = false;
+    for (size_t i = 0; i < s.n; i++) {
+        any_digit |= digit(s.p[i]);
+        dot |= s.p[i] == '.';
+        colon |= s.p[i] == ':';
+        at |= s.p[i] == '@';
+        slash |= s.p[i] == '/' || s.p[i] == '\\';
+    }
+    if (at)
+        SET(EMAIL, email(s));
+    if (dot) {
+        SET(DOMAIN, domain(s) && letter(s.p[s.n - 1]));
+        SET(URL, url(s));
+        SET(IPV4, ipv4(s));
+    }
+    if (dot || slash)
+        SET(PATH, path(s));
+    if (colon) {
+        SET(IPV6, ipv6(s));
+        SET(MAC, template_of(s, "HH:HH:HH:HH:HH:HH"));
+    }
+    SET(JSON, json(s));
+    if (s.n > 20)
+        SET(AGENT, starts(s, "mozilla/") || starts(s, "opera/") || starts(s, "curl/"));
+    if (!any_digit)
+        return r;
+    SET(HEX_COLOR, template_of(s, "#HHHHHH") || template_of(s, "#HHH"));
+    SET(RANGE, range(s));
+    SET(PHONE, phone(s));
+    SET(VERSION, version(s));
+    SET(GEO_PAIR, geo_pair(s));
+    SET(ICD10, icd10(s));
+    SET(PLATE, plate(s));
+    SET(DOI, starts(s, "10.") && slash);
+    SET(CRYPTO, crypto(s));
+    SET(HEX_DIGEST, hex_run(s));
+    SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH"));
+    SET(MAC, (r >> TAB_CHECK_MAC & 1) != 0 || template_of(s, "HH-HH-HH-HH-HH-HH") || template_of(s, "HHHH.HHHH.HHHH"));
+    SET(SSN, template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);
+    squeezed q = squeeze(s);
+    SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n && luhn(q.c, q.n));
+    if (q.overflow || q.n < 8)
+        return r;
+    SET(CARD, card(&q));
+    SET(IMEI, q.digits && q.n == 15 && !all_same(&q) && luhn(q.c, 15));
+    SET(IBAN, iban(&q));
+    SET(ISBN, isbn(&q));
+    SET(GTIN, gtin(&q) && !all_same(&q));
+    SET(VIN_SHAPE, vin_shape(&q));
+    SET(VIN, vin_shape(&q) && vin(&q));
+    SET(LEI, q.n == 20 && q.alnum && digit(q.c[18]) && digit(q.c[19]) && mod97(q.c, 20, 0) == 1);
+    SET(ISIN, isin(&q));
+    SET(NATIONAL, national(&q));
+    SET(TAX, tax(&q));
+    SET(NINO, q.n == 9 && upper(q.c[0]) && upper(q.c[1]) && upper(q.c[8]) && q.c[8] <= 'D' &&
+                  template_of((tab_str){ q.c + 2, 6 }, "999999"));
+    SET(NPI, q.digits && q.n == 10 && (q.c[0] == '1' || q.c[0] == '2') && ({
+                 char d[15] = "80840";
+                 memcpy(d + 5, q.c, 10);
+                 luhn(d, 15);
+             }));
+    if ((q.n == 8 || q.n == 11) && s.n == q.n) {
+        bool bic = true;
+        for (size_t i = 0; i < 6; i++)
+            bic = bic && upper(q.c[i]) && upper(s.p[i]);
+        SET(BIC, bic && q.alnum);
+    }
+    return r;
+#undef SET
+}

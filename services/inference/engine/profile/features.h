@@ -1,0 +1,39 @@
+/* A column as a vector: what the models see. Computed from the summary alone, so that a merged summary gives
+ * the vector that the merged column would give. No feature reads a name or depends on the layout (a number
+ * sent as text and as a number are one text).
+ *
+ *   dense   (TAB_DENSE)  shares in 0..1, logarithms, flags; every value finite and within +-16
+ *   gram    (TAB_GRAMS)  share of the distinct values that hold the hashed character 1- to 3-gram, as
+ *                        square roots scaled to unit length
+ *   sector  (TAB_SECTORS) evidence of the values' words for each sector, see features.c */
+#ifndef TAB_FEATURES_H
+#define TAB_FEATURES_H
+
+#include "services/inference/engine/lexicon/lexicon.h"
+#include "services/inference/engine/profile/checksum.h"
+#include "services/inference/engine/profile/summary.h"
+#include "services/inference/engine/sector/sectors.h"
+
+enum { TAB_DENSE_OTHER = 168, TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT, TAB_GRAMS = 2048 };
+
+typedef struct {
+    float dense[TAB_DENSE];
+    float gram[TAB_GRAMS];
+    float sector[TAB_SECTORS];
+    /* What the rules and the table pass need in plain. */
+    double present, distinct, marks;     /* marks: cells like "?" */
+    double check[TAB_CHECK_COUNT];       /* share of distinct non-mark values that pass */
+    size_t values;                       /* distinct non-mark values looked at */
+    double number_share, date_share, clock_share, duration_share;
+    double min, max, q50;
+} tab_features;
+
+/* Word evidence: hashes of words with their weight, for the sector model (sector/). */
+typedef struct {
+    uint32_t *hash;
+    float *weight;
+    size_t n, cap;
+} tab_words;
+
+void tab_features_of(const tab_summary *s, tab_features *ret, tab_words *words);
+#endif

@@ -1,0 +1,48 @@
+#include "services/inference/engine/profile/linear.h"
+
+#include <math.h>
+
+size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied)
+{
+    return sizeof(tab_linear_header) + ((size_t)classes + tied + inputs) * sizeof(float) +
+           (size_t)inputs * classes * sizeof(int16_t);
+}
+
+bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied, tab_linear *ret)
+{
+    const tab_linear_header *h = blob;
+    if (n < sizeof *h || memcmp(h->magic, "TABLIN1\n", 8) != 0 || h->classes != classes || h->inputs != inputs ||
+        h->tied != tied || n < tab_linear_bytes(classes, inputs, tied) || !(h->temperature > 0))
+        return false;
+    const float *f = (const float *)(h + 1);
+    *ret = (tab_linear){ .classes = classes, .inputs = inputs, .tied = tied, .temperature = h->temperature,
+                         .bias = f, .u = f + classes, .scale = f + classes + tied };
+    ret->w = (const int16_t *)(ret->scale + inputs);
+    return true;
+}
+
+void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float *p)
+{
+    const uint32_t C = m->classes;
+    for (uint32_t c = 0; c < C; c++) {
+        float a = m->bias[c];
+        for (uint32_t t = 0; t < m->tied; t++)
+            a += m->u[t] * z[c * m->tied + t];
+        p[c] = a;
+    }
+    for (uint32_t j = 0; j < m->inputs; j++) {
+        float v = x[j] * m->scale[j];
+        if (v == 0)
+            continue;
+        const int16_t *w = m->w + (size_t)j * C;
+        for (uint32_t c = 0; c < C; c++)
+            p[c] += v * (float)w[c];
+    }
+    float top = p[0], sum = 0;
+    for (uint32_t c = 1; c < C; c++)
+        top = p[c] > top ? p[c] : top;
+    for (uint32_t c = 0; c < C; c++)
+        sum += p[c] = expf((p[c] - top) / m->temperature);
+    for (uint32_t c = 0; c < C; c++)
+        p[c] /= sum;
+}

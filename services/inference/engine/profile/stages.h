@@ -1,0 +1,51 @@
+/* From vectors to roles, in two stages (docs/decisions/0061-two-stages.md). Training and serving build their
+ * inputs by the same functions.
+ *
+ *   stage 1  one column alone: its features                            -> p1 (TAB_ROLES)
+ *   sector   the table: words of sectors, roles, mean features         -> posterior (TAB_SECTORS)
+ *   stage 2  the column in its table: p1, what the other columns are,
+ *            its neighbours, relations between columns, the sector     -> p2 (TAB_ROLES) */
+#ifndef TAB_STAGES_H
+#define TAB_STAGES_H
+
+#include "services/inference/engine/profile/features.h"
+#include "services/inference/engine/profile/linear.h"
+#include "services/inference/engine/profile/roles.h"
+
+enum {
+    TAB_RELATIONS = 16,
+    TAB_STAGE1_INPUTS = 2 * TAB_DENSE + 16 + TAB_GRAMS,
+    TAB_STAGE2_INPUTS = TAB_DENSE + 16 + TAB_RELATIONS + 4 * TAB_ROLES + TAB_SECTORS,
+    TAB_STAGE2_TIED = 1,
+    TAB_SECTOR_INPUTS = TAB_DENSE + TAB_ROLES + TAB_RELATIONS + 8,
+    TAB_SECTOR_TIED = 3,
+};
+
+/* One column on its way. */
+typedef struct {
+    tab_reading *reading;
+    tab_features features;
+    float relation[TAB_RELATIONS]; /* of table.c */
+    float p1[TAB_ROLES], p2[TAB_ROLES];
+} tab_staged;
+
+void tab_stage1_inputs(const tab_staged *c, float *x /* (TAB_STAGE1_INPUTS) */);
+void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z);
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x, float *z);
+
+/* Relations between columns of numbers, over at most 200 rows: price x quantity = total, a + b = c,
+ * low <= open, close <= high, start <= end, latitude beside longitude ... into relation[]. */
+void tab_relate(tab_staged *const *c, size_t n, size_t rows);
+
+/* Zero the roles that the readings rule out (a number that does not read as one), put evidence by checksum
+ * in its place, and scale to a sum of 1. */
+void tab_restrict_roles(const tab_staged *c, float *p);
+
+/* The role to say: the likeliest of the likeliest type, so that role and type agree. */
+int tab_pick_role(const tab_staged *c, const float *p);
+
+/* The linked models (models.c); opened once, read-only. */
+const tab_linear *tab_model_stage1(void);
+const tab_linear *tab_model_stage2(void);
+const tab_linear *tab_model_sector(void);
+#endif

@@ -1,0 +1,37 @@
+/* Fits the engine's linear models (profile/linear.h) by stochastic gradient descent with per-weight steps
+ * (Adagrad, Duchi et al., JMLR 2011), weights drawn to a starting model by an L2 term. Deterministic. */
+#ifndef TAB_SOFTMAX_H
+#define TAB_SOFTMAX_H
+
+#include "services/inference/engine/profile/linear.h"
+
+typedef struct {
+    uint32_t classes, inputs, tied;
+    float temperature;
+    float *bias, *u, *w; /* w (inputs, classes) */
+} softmax;
+
+typedef struct {
+    const float *x; /* (inputs) */
+    const float *z; /* (classes, tied) or NULL */
+    int y;
+    float weight;
+} softmax_row;
+
+typedef struct {
+    int epochs;
+    float rate, l2; /* l2 per row */
+    float tied_start;
+    uint64_t seed;
+} softmax_options;
+
+softmax *softmax_new(uint32_t classes, uint32_t inputs, uint32_t tied);
+softmax *softmax_copy(const softmax *m);
+void softmax_free(softmax *m);
+void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options o);
+void softmax_apply(const softmax *m, const float *x, const float *z, float *p);
+bool softmax_write(const softmax *m, const char *path);
+
+/* The temperature that minimizes the log loss of probabilities p (n, classes) taken to the power 1/T. */
+double softmax_temperature(const float *p, const int *y, size_t n, size_t classes);
+#endif
