@@ -20,3 +20,6 @@ $(B)/gen/schema.o: $(GEN)/schema.c | $(GENH)
 $(B)/bin/migrate: $(B)/tools/migrate/main.o $(B)/gen/schema.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 EXTRA_BUILD += $(B)/bin/migrate
+
+# The in-context transformer's weights are part of its object
+$(B)/services/inference/engine/learn/pfn/weights.o: services/inference/engine/learn/weights/pfn.tabw

@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 
 extern void openblas_set_num_threads(int n);
@@ -35,6 +36,9 @@ int main(int argc, char **argv)
     tab_log_open("inference", cfg.log_level);
     sigset_t stop = tab_signals_hold();
     openblas_set_num_threads(1); /* one order of summation, whatever the machine */
+    const char *why;
+    if (tab_pfn_default(&why) == NULL) /* base-3 goes on without its transformer, the other bases never had it */
+        tab_log(TAB_WARN, "%s", why);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t slots = cfg.passes > 0 ? cfg.passes : cores > 2 ? cores : 2;
     int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;

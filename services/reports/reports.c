@@ -23,8 +23,7 @@ static tab_status mint(void *self, tab_call *call, tab_error *err)
     Tabella__Report *r = NULL;
     if (q->report == NULL)
         return tab_fail(err, TAB_VALIDATION, "report", "no report to mint");
-    tab_status s = reports_mint(&at, q->report, &r, err);
-    return answer(s, call, r);
+    return answer(reports_mint(&at, q->report, &r, err), call, r);
 }
 
 static tab_status get(void *self, tab_call *call, tab_error *err)
@@ -32,8 +31,7 @@ static tab_status get(void *self, tab_call *call, tab_error *err)
     const Tabella__GetReportRequest *q = call->in;
     reports_at at = at_of(self, call);
     Tabella__Report *r = NULL;
-    tab_status s = reports_get(&at, q->id, &r, err);
-    return answer(s, call, r);
+    return answer(reports_get(&at, q->id, &r, err), call, r);
 }
 
 static tab_status list(void *self, tab_call *call, tab_error *err)
@@ -51,8 +49,7 @@ static tab_status star(void *self, tab_call *call, tab_error *err)
     const Tabella__StarRequest *q = call->in;
     reports_at at = at_of(self, call);
     Tabella__Report *r = NULL;
-    tab_status s = reports_star(&at, q->id, q->starred, &r, err);
-    return answer(s, call, r);
+    return answer(reports_star(&at, q->id, q->starred, &r, err), call, r);
 }
 
 #define METHOD(name, in, out, fn)                                                                  \

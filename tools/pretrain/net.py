@@ -16,6 +16,7 @@ COLUMN_CODE = 16    # the pseudo-random vector that tells columns apart
 FLOOR = 1e-5        # of the vote, before the logarithm
 SIZES = {
     "M": dict(e=64, cell_heads=4, inducing=32, tokens=4, blocks=6, heads=8, registers=16),
+    "T": dict(e=16, cell_heads=1, inducing=16, tokens=4, blocks=2, heads=2, registers=8),  # for tests
     "S": dict(e=32, cell_heads=2, inducing=16, tokens=4, blocks=4, heads=4, registers=16),
 }
 
@@ -114,7 +115,7 @@ def cell_features(x, y, cat, ln):
     first = torch.ones_like(seen)
     first[:, :, 1:] = order[:, :, 1:] != order[:, :, :-1]
     at = torch.arange(nc, device=x.device)[None, None, :]
-    distinct = (first & (at < have)).sum(2, keepdim=True).float()
+    distinct = (first & (at < seen.sum(2, keepdim=True))).sum(2, keepdim=True).float()
     distinct = (torch.log1p(distinct) / ln).expand(B, m, n)
     fixed = [5.0 * torch.tanh(z / 5.0), rank - 0.5, unseen.float(), c, count, distinct, torch.ones_like(z)]
     for k in range(6):

@@ -13,6 +13,13 @@ static const tab_base bases[] = {
                   .work = 4e13 },
       .anomaly_trees = 200,
       .scaled_residuals = true },
+    { .name = "base-3", /* base-2 and the in-context transformer; docs/decisions/0081 says why not the default */
+      .recipe = { .learner = { &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear,
+                               &tab_learn_kernel, &tab_learn_forest, &tab_learn_pfn },
+                  .n = 6,
+                  .work = 4e13 },
+      .anomaly_trees = 200,
+      .scaled_residuals = true },
 };
 
 const tab_base *tab_bases(size_t *n)

@@ -1,0 +1,268 @@
+/* The in-context transformer as a learner (docs/decisions/0080): to fit is to read the context once, to
+ * predict is one forward pass. Its members see the columns under other codes and the classes in other slots,
+ * and their probabilities are averaged. Codes and slots are drawn from the columns' contents and the seed, so
+ * that the order of columns and rows cannot change an answer.
+ *
+ *   more than 10 classes   each member maps the classes to 10 symbols, evenly, so that any two classes stand
+ *                          apart in at least two members; a class scores the sum of log p(its symbol)
+ *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
+ *   more than 64 levels    the 63 most frequent and "other"
+ *
+ * Its own answers about context rows would be answers it has read: the stack asks about held rows only. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/pfn/net.h"
+
+enum { MEMBERS = 2, MOST_MEMBERS = 8, COLUMNS = 100, LEVELS = 64, FEWEST = 20, MOST_CLASSES = 100, CONTEXT = 4096 };
+static const double FLOOR = 1e-5; /* of a class that the context does not hold */
+
+typedef struct {
+    tab_pfn_context *context;
+    size_t columns;
+    uint32_t *feature; /* (columns) */
+    uint8_t **level;   /* (columns) code -> shuffled code (LEVELS); NULL for numbers */
+    uint8_t *cat;      /* (columns) */
+    uint8_t *slot;     /* (classes) */
+    bool holds[TAB_PFN_SLOTS];
+} member;
+
+typedef struct {
+    size_t members, classes;
+    member member[MOST_MEMBERS];
+} model;
+
+static size_t members_for(size_t classes)
+{
+    if (classes <= TAB_PFN_SLOTS)
+        return MEMBERS;
+    return classes <= 100 ? 6 : MOST_MEMBERS; /* 2 ceil(log10 classes) + 2 */
+}
+
+static double work(const tab_problem *p, size_t n)
+{
+    const tab_pfn *w = tab_pfn_default(NULL);
+    if (w == NULL || !p->classification || n < FEWEST || p->outputs < 2 || p->outputs > MOST_CLASSES || p->enc->n > 500)
+        return 0;
+    size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
+    double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
+    return (double)members_for(p->outputs) * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+}
+
+/* A permutation of 0..n-1 by sorting hashes: the same for any order of drawing. */
+typedef struct {
+    uint64_t key;
+    uint32_t i;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->i > y->i) - (x->i < y->i);
+}
+
+static void permute(keyed *k, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        k[i] = (keyed){ tab_mix2(seed, i), (uint32_t)i };
+    qsort(k, n, sizeof *k, by_key);
+}
+
+/* slot (members, classes): random codes over the 10 symbols; of some draws the one whose closest pair of
+ * classes stands apart in most members. */
+static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t seed)
+{
+    keyed order[MOST_CLASSES];
+    size_t best = 0;
+    uint8_t trial[MOST_MEMBERS * MOST_CLASSES];
+    for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
+        for (size_t r = 0; r < members; r++) {
+            permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS, tab_mix2(seed + round, r));
+            for (size_t c = 0; c < classes; c++)
+                if (classes > TAB_PFN_SLOTS)
+                    trial[r * classes + order[c].i] = (uint8_t)(c % TAB_PFN_SLOTS);
+                else
+                    trial[r * classes + c] = (uint8_t)order[c].i;
+        }
+        size_t closest = members;
+        for (size_t a = 0; a < classes; a++)
+            for (size_t b = 0; b < a; b++) {
+                size_t apart = 0;
+                for (size_t r = 0; r < members; r++)
+                    apart += trial[r * classes + a] != trial[r * classes + b];
+                closest = apart < closest ? apart : closest;
+            }
+        if (round == 0 || closest > best) {
+            best = closest;
+            memcpy(slot, trial, members * classes);
+        }
+    }
+}
+
+static bool varies(const tab_problem *p, const tab_fit_task *t, uint32_t f)
+{
+    const float *x = p->data->x[f];
+    const uint32_t *code = p->data->code[f];
+    bool seen = false;
+    float first = 0;
+    uint32_t first_code = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        uint32_t row = t->context[i];
+        if (x != NULL ? isnan(x[row]) : code[row] == TAB_NULL)
+            continue;
+        if (seen && (x != NULL ? x[row] != first : code[row] != first_code))
+            return true;
+        first = x != NULL ? x[row] : 0;
+        first_code = x != NULL ? 0 : code[row];
+        seen = true;
+    }
+    return false;
+}
+
+/* The features that vary in the context; of more than COLUMNS, half by gain and half by chance. */
+static size_t choose(const tab_problem *p, const tab_fit_task *t, uint64_t seed, uint32_t *out)
+{
+    size_t n = 0;
+    for (uint32_t f = 0; f < p->enc->n; f++)
+        if (varies(p, t, f))
+            out[n++] = f;
+    if (n <= COLUMNS)
+        return n;
+    keyed *k = malloc(n * sizeof *k);
+    if (k == NULL)
+        return 0;
+    for (size_t i = 0; i < n; i++) { /* falling gain; ties, and no gains at all, by chance */
+        float gain = t->importance != NULL ? t->importance[out[i]] : 0;
+        uint64_t rank = (uint64_t)((1.0 - fmin(1.0, fmax(0.0, (double)gain))) * 0x1p30);
+        k[i] = (keyed){ rank << 32 | tab_mix2(seed, p->enc->f[out[i]].hash) >> 32, out[i] };
+    }
+    qsort(k, n, sizeof *k, by_key);
+    for (size_t i = COLUMNS / 2; i < n; i++)
+        k[i].key = tab_mix2(seed + 1, p->enc->f[k[i].i].hash);
+    qsort(k + COLUMNS / 2, n - COLUMNS / 2, sizeof *k, by_key);
+    for (size_t i = 0; i < COLUMNS; i++)
+        out[i] = k[i].i;
+    free(k);
+    return COLUMNS;
+}
+
+/* x (columns, n): what a member reads of rows row[0..n). */
+static void read_rows(const member *m, const tab_data *d, const uint32_t *row, size_t n, float *x)
+{
+    for (size_t j = 0; j < m->columns; j++, x += n) {
+        const float *v = d->x[m->feature[j]];
+        const uint32_t *code = d->code[m->feature[j]];
+        for (size_t i = 0; i < n; i++) {
+            if (v != NULL)
+                x[i] = v[row[i]];
+            else if (code[row[i]] == TAB_NULL)
+                x[i] = NAN;
+            else
+                x[i] = m->level[j][code[row[i]] < LEVELS ? code[row[i]] : LEVELS - 1];
+        }
+    }
+}
+
+static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed, member *m)
+{
+    const tab_pfn *w = tab_pfn_default(NULL);
+    size_t n = t->n, classes = p->outputs;
+    m->feature = tab_arena_new_of(t->arena, uint32_t, p->enc->n + 1);
+    m->slot = tab_arena_new_of(t->arena, uint8_t, classes);
+    if (m->feature == NULL || m->slot == NULL)
+        return false;
+    memcpy(m->slot, slot, classes);
+    m->columns = choose(p, t, seed, m->feature);
+    m->level = tab_arena_new_of(t->arena, uint8_t *, m->columns + 1);
+    m->cat = tab_arena_new_of(t->arena, uint8_t, m->columns + 1);
+    if (m->columns == 0 || tab_arena_full(t->arena))
+        return false;
+    float *x = malloc(m->columns * n * sizeof *x), *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
+    uint8_t *y = malloc(n);
+    bool ok = x != NULL && code != NULL && y != NULL;
+    for (size_t j = 0; ok && j < m->columns; j++) {
+        const tab_feature *f = &p->enc->f[m->feature[j]];
+        for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
+            code[j * TAB_PFN_CODE + k] = (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
+        if (f->kind != TAB_FEATURE_CODE)
+            continue;
+        keyed order[LEVELS];
+        m->cat[j] = 1;
+        m->level[j] = tab_arena_new_of(t->arena, uint8_t, LEVELS);
+        if (m->level[j] == NULL) {
+            ok = false;
+            break;
+        }
+        /* only codes that exist change places, so that a level which comes later stays apart from all */
+        size_t used = f->levels < LEVELS ? f->levels : LEVELS;
+        permute(order, used, tab_mix2(seed + 99, f->hash));
+        for (size_t k = 0; k < LEVELS; k++)
+            m->level[j][k] = k < used ? (uint8_t)order[k].i : (uint8_t)k;
+    }
+    if (ok) {
+        read_rows(m, p->data, t->context, n, x);
+        for (size_t i = 0; i < n; i++) {
+            y[i] = slot[p->label[t->context[i]]];
+            m->holds[y[i]] = true;
+        }
+        m->context = tab_pfn_encode(w, t->arena, &(tab_pfn_table){ n, m->columns, x, m->cat }, y, code, t->cancel);
+    }
+    free(x);
+    free(code);
+    free(y);
+    return ok && m->context != NULL;
+}
+
+static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    (void)curve;
+    if (tab_pfn_default(NULL) == NULL || t->n < 2)
+        return NULL;
+    model *m = tab_arena_new_of(t->arena, model, 1);
+    if (m == NULL)
+        return NULL;
+    m->members = members_for(p->outputs);
+    m->classes = p->outputs;
+    uint8_t slot[MOST_MEMBERS * MOST_CLASSES];
+    draw_slots(slot, m->members, m->classes, p->seed + 80);
+    for (size_t r = 0; r < m->members; r++)
+        if (!fit_member(p, t, slot + r * m->classes, tab_mix2(p->seed + 81, r), &m->member[r]))
+            return NULL;
+    return m;
+}
+
+static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n, float *out)
+{
+    enum { BLOCK = 1024 };
+    (void)enc;
+    const model *m = fitted;
+    size_t k = m->classes, most = 1;
+    for (size_t r = 0; r < m->members; r++)
+        most = m->member[r].columns > most ? m->member[r].columns : most;
+    float *x = malloc(most * BLOCK * sizeof *x), *logp = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *logp);
+    memset(out, 0, n * k * sizeof *out); /* without memory: every class alike */
+    for (size_t at = 0; x != NULL && logp != NULL && at < n; at += BLOCK) {
+        size_t use = n - at < BLOCK ? n - at : BLOCK;
+        float *o = out + at * k;
+        for (size_t r = 0; r < m->members; r++) {
+            const member *b = &m->member[r];
+            read_rows(b, q, row + at, use, x);
+            if (!tab_pfn_query(b->context, &(tab_pfn_table){ use, b->columns, x, b->cat }, logp))
+                continue;
+            for (size_t i = 0; i < use; i++)
+                for (size_t c = 0; c < k; c++) {
+                    const float *p = logp + i * TAB_PFN_SLOTS;
+                    double own = b->holds[b->slot[c]] ? exp((double)p[b->slot[c]]) + FLOOR : FLOOR;
+                    o[i * k + c] += k > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)m->members);
+                }
+        }
+        for (size_t i = 0; i < use * k && k <= TAB_PFN_SLOTS; i++)
+            o[i] = o[i] > 0 ? logf(o[i]) : 0;
+    }
+    free(x);
+    free(logp);
+}
+
+const tab_learner tab_learn_pfn = { .name = "pfn", .configs = 1, .cap = CONTEXT, .work = work, .fit = fit, .predict = predict };

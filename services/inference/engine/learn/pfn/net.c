@@ -1,0 +1,441 @@
+/* See net.h. Pieces of the table are held as (columns, rows of the piece, e); a piece is small enough for its
+ * activations to stay in the cache, and runs through all stages before the next. */
+#include "services/inference/engine/learn/pfn/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/pfn/cells.h"
+#include "services/inference/engine/learn/pfn/kernels.h"
+
+enum { PIECE_CELLS = 2048, STRIP = 512, HEAD = 16, ROW_HEAD = 32 };
+
+_Thread_local tab_pfn_tap tab_pfn_tap_fn;
+_Thread_local void *tab_pfn_tap_arg;
+
+/* What cells of a column read in a column stage: its inducing rows' keys, transposed by head, and values. */
+typedef struct {
+    float *kt; /* (heads, 16, inducing) */
+    float *v;  /* (inducing, e) */
+} column_cache;
+
+struct tab_pfn_context {
+    const tab_pfn *w;
+    size_t n, m;
+    tab_pfn_stats *stats;    /* (m) */
+    float *code;             /* (m, e) the columns' codes through in.col */
+    column_cache *column[2]; /* (m) */
+    float *kvq[TAB_PFN_BLOCKS]; /* (registers + n, 64) */
+    float *key;              /* (n, d) the decoder's */
+    uint8_t *slot;           /* (n) */
+    bool present[TAB_PFN_SLOTS];
+    float ln; /* log(n / 512) */
+};
+
+/* Scratch for `cells` cells of width e or fewer rows of width d. */
+typedef struct {
+    float *z, *q, *kv, *o, *hidden, *score, *block;
+} scratch;
+
+static bool scratch_new(scratch *s, size_t cells, size_t width, size_t score)
+{
+    size_t n = cells * width;
+    s->block = aligned_alloc(64, ((n * 7 + score + 64) * sizeof(float) + 63) / 64 * 64);
+    if (s->block == NULL)
+        return false;
+    s->z = s->block;
+    s->q = s->z + n;
+    s->o = s->q + n;
+    s->kv = s->o + n;
+    s->hidden = s->kv + 2 * n;
+    s->score = s->hidden + 2 * n;
+    return true;
+}
+
+static size_t max_of(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void tap(const char *stage, const float *v, size_t numbers)
+{
+    if (tab_pfn_tap_fn != NULL)
+        tab_pfn_tap_fn(tab_pfn_tap_arg, stage, v, numbers);
+}
+
+/* x += MLP(rms(x)) */
+static void mlp(size_t n, size_t width, const float *up, const float *down, float *x, scratch *s)
+{
+    tab_pfn_rms(n, width, x, NULL, s->z);
+    tab_pfn_product(n, width, 2 * width, s->z, up, s->hidden);
+    tab_pfn_gelu(n * 2 * width, s->hidden);
+    tab_pfn_product(n, 2 * width, width, s->hidden, down, s->z);
+    tab_pfn_add(n * width, s->z, x);
+}
+
+/* x += O of what was read, then the MLP */
+static void settle(size_t n, size_t width, const float *o, const float *up, const float *down, float *x, scratch *s)
+{
+    tab_pfn_product(n, width, width, s->o, o, s->z);
+    tab_pfn_add(n * width, s->z, x);
+    mlp(n, width, up, down, x, s);
+}
+
+/* All cells of a piece, x (m, rows, e), read their column's inducing rows. */
+static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_cache *cache, size_t m, size_t rows,
+                         float *x, scratch *s)
+{
+    size_t e = w->e, k = w->inducing;
+    tab_pfn_rms(m * rows, e, x, NULL, s->z);
+    tab_pfn_product(m * rows, e, e, s->z, c->q, s->q);
+    for (size_t j = 0; j < m; j++)
+        for (size_t i = j * rows; i < (j + 1) * rows; i++)
+            for (size_t h = 0; h < w->cell_heads; h++)
+                tab_pfn_read_inducing(s->q + i * e + h * HEAD, cache[j].kt + h * HEAD * k, k, cache[j].v + h * HEAD, e,
+                                      s->o + i * e + h * HEAD);
+    settle(m * rows, e, c->o, c->up, c->down, x, s);
+}
+
+/* Within each row of a piece, t (a, rows, e) reads x (b, rows, e). */
+static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t b, size_t rows, float *t,
+                      const float *x, scratch *s)
+{
+    size_t e = w->e;
+    tab_pfn_rms(b * rows, e, x, NULL, s->z);
+    tab_pfn_product(b * rows, e, 2 * e, s->z, c->kv, s->kv);
+    tab_pfn_rms(a * rows, e, t, NULL, s->z);
+    tab_pfn_product(a * rows, e, e, s->z, c->q, s->q);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t u = 0; u < a; u++)
+            for (size_t h = 0; h < w->cell_heads; h++)
+                tab_pfn_read_row(s->q + (u * rows + i) * e + h * HEAD, s->kv + i * 2 * e + h * HEAD,
+                                 s->kv + i * 2 * e + e + h * HEAD, b, rows * 2 * e, s->score,
+                                 s->o + (u * rows + i) * e + h * HEAD);
+    settle(a * rows, e, c->o, c->up, c->down, t, s);
+}
+
+static void spread_tokens(const float *token, size_t tokens, size_t rows, size_t e, float *t)
+{
+    for (size_t u = 0; u < tokens; u++)
+        for (size_t i = 0; i < rows; i++)
+            memcpy(t + (u * rows + i) * e, token + u * e, e * sizeof *t);
+}
+
+/* Row refinement of a piece; t (tokens, rows, e) is scratch. */
+static void refine(const tab_pfn *w, size_t m, size_t rows, float *x, float *t, scratch *s)
+{
+    spread_tokens(w->row_token, w->tokens, rows, w->e, t);
+    for (int i = 0; i < 2; i++) {
+        read_rows(w, &w->gather[i], w->tokens, m, rows, t, x, s);
+        read_rows(w, &w->broadcast[i], m, w->tokens, rows, x, t, s);
+    }
+}
+
+/* r (rows, d): the readout tokens side by side */
+static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r, scratch *s)
+{
+    size_t e = w->e;
+    spread_tokens(w->pool_token, w->tokens, rows, e, t);
+    for (int i = 0; i < 2; i++)
+        read_rows(w, &w->pool[i], w->tokens, m, rows, t, x, s);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t u = 0; u < w->tokens; u++)
+            memcpy(r + i * w->d + u * e, t + (u * rows + i) * e, e * sizeof *r);
+}
+
+/* Cells of one column, out (n, e), n <= STRIP; s->kv holds the features (48 <= 4 e). */
+static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out, float *features)
+{
+    const tab_pfn *w = c->w;
+    tab_pfn_cells(w, &c->stats[j], x, n, features);
+    tab_pfn_product(n, TAB_PFN_FEATURES, w->e, features, w->in_w, out);
+    for (size_t i = 0; i < n; i++)
+        tab_pfn_add(w->e, c->code + j * w->e, out + i * w->e);
+    tab_pfn_rms(n, w->e, out, w->in_gain, out);
+}
+
+/* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) is scratch. */
+static void induce(const tab_pfn_context *c, int stage, size_t j, const float *x, float *kv, scratch *s)
+{
+    const tab_pfn *w = c->w;
+    const tab_pfn_column *g = &w->column[stage];
+    size_t e = w->e, k = w->inducing, n = c->n;
+    for (size_t at = 0; at < n; at += STRIP) {
+        size_t use = n - at < STRIP ? n - at : STRIP;
+        memcpy(s->z, x + at * e, use * e * sizeof *x);
+        for (size_t i = 0; i < use; i++)
+            tab_pfn_add(e, g->label + c->slot[at + i] * e, s->z + i * e);
+        tab_pfn_rms(use, e, s->z, NULL, s->z);
+        tab_pfn_product(use, e, 2 * e, s->z, g->up.kv, kv + at * 2 * e);
+    }
+    float h[64 * 128];
+    memcpy(h, g->inducing, k * e * sizeof *h);
+    tab_pfn_rms(k, e, h, NULL, s->z);
+    tab_pfn_product(k, e, e, s->z, g->up.q, s->q);
+    for (size_t d = 0; d < e; d += HEAD)
+        tab_pfn_attend(k, n, HEAD, s->q + d, e, kv + d, 2 * e, kv + e + d, 2 * e, s->o + d, e);
+    settle(k, e, g->up.o, g->up.up, g->up.down, h, s);
+    tab_pfn_rms(k, e, h, NULL, s->z);
+    tab_pfn_product(k, e, 2 * e, s->z, g->down.kv, s->kv);
+    column_cache *to = &c->column[stage][j];
+    for (size_t i = 0; i < k; i++)
+        for (size_t d = 0; d < e; d++) {
+            to->kt[d * k + i] = s->kv[i * 2 * e + d]; /* d = head * 16 + coordinate */
+            to->v[i * e + d] = s->kv[i * 2 * e + e + d];
+        }
+}
+
+static bool cancelled(const atomic_bool *cancel)
+{
+    return cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed);
+}
+
+/* A column stage over the whole context, x (m, n, e). */
+static bool column_stage(const tab_pfn_context *c, int stage, float *x, float *kv, scratch *s, const atomic_bool *cancel)
+{
+    size_t e = c->w->e;
+    for (size_t j = 0; j < c->m; j++) {
+        if (cancelled(cancel))
+            return false;
+        float *own = x + j * c->n * e;
+        induce(c, stage, j, own, kv, s);
+        for (size_t at = 0; at < c->n; at += STRIP)
+            read_columns(c->w, &c->w->column[stage].down, &c->column[stage][j], 1,
+                         c->n - at < STRIP ? c->n - at : STRIP, own + at * e, s);
+    }
+    return true;
+}
+
+static size_t piece_rows(size_t m)
+{
+    size_t r = PIECE_CELLS / m;
+    return r < 1 ? 1 : r > 128 ? 128 : r;
+}
+
+/* Rows at..at+rows of x (m, n, e) to and from a piece (m, rows, e). */
+static void cut(const float *x, size_t n, size_t m, size_t e, size_t at, size_t rows, float *piece)
+{
+    for (size_t j = 0; j < m; j++)
+        memcpy(piece + j * rows * e, x + (j * n + at) * e, rows * e * sizeof *x);
+}
+
+static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows, float *x)
+{
+    for (size_t j = 0; j < m; j++)
+        memcpy(x + (j * n + at) * e, piece + j * rows * e, rows * e * sizeof *x);
+}
+
+/* Scores of head h are multiplied by (n / 512)^s / sqrt(dim). */
+static void scale_heads(size_t n, size_t heads, size_t dim, const float *power, float ln, float *q)
+{
+    float f[128];
+    for (size_t h = 0; h < heads; h++)
+        f[h] = expf(power[h] * ln) / sqrtf((float)dim);
+    for (size_t i = 0; i < n; i++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t j = 0; j < dim; j++)
+                q[(i * heads + h) * dim + j] *= f[h];
+}
+
+/* Registers and context, r (known, d), through the blocks; keeps what queries read. */
+static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *cancel)
+{
+    const tab_pfn *w = c->w;
+    size_t d = w->d, known = w->registers + c->n;
+    scratch s;
+    if (!scratch_new(&s, known, d, 0))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < w->blocks && ok; i++) {
+        const tab_pfn_block *b = &w->block[i];
+        tab_pfn_rms(known, d, r, NULL, s.z);
+        tab_pfn_product(known, d, 2 * ROW_HEAD, s.z, b->kvq, c->kvq[i]);
+        tab_pfn_product(known, d, d, s.z, b->q, s.q);
+        tab_pfn_product(known, d, 2 * d, s.z, b->kv, s.kv);
+        scale_heads(known, w->heads, ROW_HEAD, b->scale, c->ln, s.q);
+        for (size_t h = 0; h < d; h += ROW_HEAD)
+            tab_pfn_attend(known, known, ROW_HEAD, s.q + h, d, s.kv + h, 2 * d, s.kv + d + h, 2 * d, s.o + h, d);
+        settle(known, d, b->o, b->up, b->down, r, &s);
+        ok = !cancelled(cancel);
+    }
+    tap("icl", r, known * d);
+    tab_pfn_rms(c->n, d, r + w->registers * d, NULL, s.z);
+    tab_pfn_product(c->n, d, d, s.z, w->dec_k, c->key);
+    free(s.block);
+    return ok;
+}
+
+static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                                    const float *code)
+{
+    tab_pfn_context *c = tab_arena_new_of(a, tab_pfn_context, 1);
+    size_t e = w->e, k = w->inducing;
+    if (c == NULL)
+        return NULL;
+    *c = (tab_pfn_context){ .w = w, .n = t->n, .m = t->m, .ln = (float)log((double)t->n / 512.0) };
+    c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
+    c->code = tab_arena_new_of(a, float, t->m * e);
+    c->key = tab_arena_new_of(a, float, t->n * w->d);
+    c->slot = tab_arena_new_of(a, uint8_t, t->n);
+    for (int s = 0; s < 2; s++) {
+        c->column[s] = tab_arena_new_of(a, column_cache, t->m);
+        for (size_t j = 0; c->column[s] != NULL && j < t->m; j++) {
+            c->column[s][j].kt = tab_arena_new_of(a, float, k * e);
+            c->column[s][j].v = tab_arena_new_of(a, float, k * e);
+        }
+    }
+    for (size_t i = 0; i < w->blocks; i++)
+        c->kvq[i] = tab_arena_new_of(a, float, (w->registers + t->n) * 2 * ROW_HEAD);
+    if (tab_arena_full(a))
+        return NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        c->slot[i] = slot[i];
+        c->present[slot[i]] = true;
+    }
+    for (size_t j = 0; j < t->m; j++) {
+        if (!tab_pfn_stats_of(a, t->x + j * t->n, t->n, t->cat[j] != 0, &c->stats[j]))
+            return NULL;
+        tab_pfn_product(1, TAB_PFN_CODE, e, code + j * TAB_PFN_CODE, w->in_col, c->code + j * e);
+    }
+    return c;
+}
+
+tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                                const float *code, const atomic_bool *cancel)
+{
+    tab_pfn_context *c = context_new(w, a, t, slot, code);
+    if (c == NULL)
+        return NULL;
+    size_t e = w->e, d = w->d, n = t->n, m = t->m, rows = piece_rows(m);
+    size_t cells = max_of(max_of(m, w->tokens) * rows, max_of(STRIP, w->inducing));
+    scratch s = { 0 };
+    float *x = malloc(m * n * e * sizeof *x), *kv = malloc(n * 2 * e * sizeof *kv);
+    float *r = malloc((w->registers + n) * d * sizeof *r);
+    float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
+    float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features);
+    bool ok = x != NULL && kv != NULL && r != NULL && piece != NULL && features != NULL &&
+              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+    for (size_t j = 0; ok && j < m; j++)
+        for (size_t at = 0; at < n; at += STRIP)
+            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
+    if (ok)
+        tap("cells", x, m * n * e);
+    ok = ok && column_stage(c, 0, x, kv, &s, cancel);
+    if (ok)
+        tap("column1", x, m * n * e);
+    for (size_t at = 0; ok && at < n; at += rows) {
+        size_t use = n - at < rows ? n - at : rows;
+        cut(x, n, m, e, at, use, piece);
+        refine(w, m, use, piece, piece + m * rows * e, &s);
+        paste(piece, n, m, e, at, use, x);
+        ok = !cancelled(cancel);
+    }
+    if (ok)
+        tap("rows", x, m * n * e);
+    ok = ok && column_stage(c, 1, x, kv, &s, cancel);
+    if (ok)
+        tap("column2", x, m * n * e);
+    for (size_t at = 0; ok && at < n; at += rows) {
+        size_t use = n - at < rows ? n - at : rows;
+        cut(x, n, m, e, at, use, piece);
+        pool(w, m, use, piece, piece + m * rows * e, r + (w->registers + at) * d, &s);
+    }
+    free(x);
+    if (ok) {
+        tap("pool", r + w->registers * d, n * d);
+        memcpy(r, w->icl_register, w->registers * d * sizeof *r);
+        for (size_t i = 0; i < n; i++)
+            tab_pfn_add(d, w->icl_label + c->slot[i] * d, r + (w->registers + i) * d);
+        ok = context_blocks(c, r, cancel);
+    }
+    free(kv);
+    free(r);
+    free(piece);
+    free(features);
+    free(s.block);
+    return ok ? c : NULL;
+}
+
+/* Query rows r (n, d) through the blocks and the vote. */
+static void answer(const tab_pfn_context *c, size_t n, float *r, float *logp, scratch *s)
+{
+    const tab_pfn *w = c->w;
+    size_t d = w->d, known = w->registers + c->n;
+    for (size_t i = 0; i < w->blocks; i++) {
+        const tab_pfn_block *b = &w->block[i];
+        tab_pfn_rms(n, d, r, NULL, s->z);
+        tab_pfn_product(n, d, d, s->z, b->q, s->q);
+        scale_heads(n, w->heads, ROW_HEAD, b->scale, c->ln, s->q);
+        /* one key and value head for all: (row, head) pairs are its queries */
+        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->kvq[i], 2 * ROW_HEAD,
+                       c->kvq[i] + ROW_HEAD, 2 * ROW_HEAD, s->o, ROW_HEAD);
+        settle(n, d, b->o, b->up, b->down, r, s);
+    }
+    tab_pfn_rms(n, d, r, NULL, s->z);
+    tab_pfn_product(n, d, d, s->z, w->dec_q, s->q);
+    scale_heads(n, 4, d / 4, w->dec_scale, c->ln, s->q);
+    memset(logp, 0, n * TAB_PFN_SLOTS * sizeof *logp);
+    for (size_t h = 0; h < 4; h++)
+        tab_pfn_vote(n, c->n, d / 4, s->q + h * (d / 4), d, c->key + h * (d / 4), d, c->slot, logp);
+    for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS) {
+        float sum = 0.0f;
+        for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
+            if (c->present[k])
+                sum += logp[k] = 0.25f * logp[k] + 1e-5f;
+        for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
+            logp[k] = c->present[k] ? logf(logp[k] / sum) : -INFINITY;
+    }
+}
+
+bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp)
+{
+    const tab_pfn *w = c->w;
+    size_t e = w->e, m = c->m, rows = piece_rows(m);
+    size_t cells = max_of(m, w->tokens) * rows;
+    scratch s = { 0 };
+    float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
+    float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features), *r = malloc(rows * w->d * sizeof *r);
+    bool ok = piece != NULL && features != NULL && r != NULL &&
+              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+    for (size_t at = 0; ok && at < t->n; at += rows) {
+        size_t use = t->n - at < rows ? t->n - at : rows;
+        for (size_t j = 0; j < m; j++)
+            embed(c, j, t->x + j * t->n + at, use, piece + j * use * e, features);
+        read_columns(w, &w->column[0].down, c->column[0], m, use, piece, &s);
+        refine(w, m, use, piece, piece + m * rows * e, &s);
+        read_columns(w, &w->column[1].down, c->column[1], m, use, piece, &s);
+        pool(w, m, use, piece, piece + m * rows * e, r, &s);
+        answer(c, use, r, logp + at * TAB_PFN_SLOTS, &s);
+    }
+    free(piece);
+    free(features);
+    free(r);
+    free(s.block);
+    return ok;
+}
+
+/* ---- cost ---------------------------------------------------------------------------------------------- */
+static double cell_work(const tab_pfn *w, size_t m)
+{
+    double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;
+    double stage = 2 * e * e + 2 * k * e + 4 * e * e;                  /* read the inducing rows, MLP */
+    double refine = row * (6 * e * e) + 4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
+    return (double)m * (TAB_PFN_FEATURES * e + 2 * stage + 8 * e * e) + refine;
+}
+
+static double block_work(const tab_pfn *w, double known)
+{
+    double d = w->d;
+    return w->blocks * (6 * d * d + 2 * d * known);
+}
+
+double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
+{
+    return cell_work(w, m) + block_work(w, (double)n) + (double)w->d * (double)n;
+}
+
+double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
+{
+    double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;
+    return (double)n * (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
+}

@@ -1,0 +1,129 @@
+/* The transformer in the stack of base-3, through the engine's own entry points. */
+#include <cblas.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/predict/fitted.h"
+
+/* rows x (numbers + one category + target "y"); the class follows the first number and the category. */
+typedef struct {
+    size_t rows, numbers, classes;
+    bool reversed; /* columns in reverse order */
+} recipe;
+
+static tab_table table_of(tab_arena *a, recipe r)
+{
+    size_t cols = r.numbers + 2;
+    tab_column *col = tab_arena_new_of(a, tab_column, cols);
+    for (size_t j = 0; j < cols; j++) {
+        size_t k = r.reversed ? cols - 1 - j : j;
+        tab_builder *b = tab_builder_new(a, k == cols - 1 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", k)));
+        for (size_t i = 0; i < r.rows; i++) {
+            double x = tab_unit(tab_mix2(i, 1)), noise = tab_unit(tab_mix2(i, 2));
+            uint64_t level = tab_mix2(i, 3) % 5;
+            if (k < r.numbers) {
+                if (tab_mix2(i, 50 + k) % 20 == 0)
+                    tab_builder_null(b);
+                else
+                    tab_builder_number(b, k == 0 ? x : k == 1 ? 7 : tab_unit(tab_mix2(i, 100 + k)));
+            } else if (k == r.numbers) {
+                tab_builder_text(b, tab_str_of(tab_arena_printf(a, "level %d", (int)level)));
+            } else {
+                double at = 0.7 * x + 0.1 * (double)level * 0.5 + 0.1 * noise;
+                int class = (int)fmin(at * (double)r.classes, (double)r.classes - 1);
+                tab_builder_text(b, tab_str_of(tab_arena_printf(a, "class %d", class)));
+            }
+        }
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    return (tab_table){ .id = TAB_S("t"), .rows = r.rows, .cols = cols, .col = col };
+}
+
+static tab_fitted *fit(const tab_engine *e, const tab_table *t)
+{
+    tab_profile *p = NULL;
+    tab_fitted *f = NULL;
+    tab_error err = { 0 };
+    openblas_set_num_threads(1);
+    cr_assert_eq(tab_profile_table(e, t, &p, &err), TAB_OK, "%s", err.message);
+    tab_fit_options o = { .base = "base-3", .task = TAB_TASK_CLASSIFICATION };
+    for (size_t j = 0; j < t->cols; j++)
+        if (tab_str_eq(t->col[j].name, TAB_S("y")))
+            o.target = j;
+    cr_assert_eq(tab_fit(e, p, &o, &f, &err), TAB_OK, "%s", err.message);
+    return f;
+}
+
+static const tab_member *pfn_of(const tab_stack *s)
+{
+    for (size_t i = 0; i < s->members; i++)
+        if (s->member[i].learner == &tab_learn_pfn)
+            return &s->member[i];
+    return NULL;
+}
+
+static void learns(recipe r)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_table t = table_of(a, r);
+    TAB_AUTO(tab_fitted) *f = fit(&e, &t);
+    const tab_stack *s = tab_fitted_stack(f);
+    const tab_member *m = pfn_of(s);
+    cr_assert_not_null(m, "%zu x %zu: %s", r.rows, r.numbers, s->skips > 0 ? s->skipped[0] : "");
+    cr_assert(isfinite(m->loss));
+    cr_assert_lt(m->loss, s->prior_loss, "%zu x %zu, %zu classes: %g, the class shares have %g", r.rows, r.numbers, r.classes,
+                 m->loss, s->prior_loss);
+    for (size_t i = 0; i < s->outputs * t.rows; i++)
+        cr_assert(isfinite(s->oof[i]));
+}
+
+Test(pfn_learner, binary_beats_the_class_shares)
+{
+    learns((recipe){ .rows = 150, .numbers = 3, .classes = 2 });
+}
+
+Test(pfn_learner, more_than_ten_classes)
+{
+    learns((recipe){ .rows = 400, .numbers = 2, .classes = 14 });
+}
+
+Test(pfn_learner, more_than_a_hundred_columns)
+{
+    learns((recipe){ .rows = 120, .numbers = 130, .classes = 2 });
+}
+
+Test(pfn_learner, the_order_of_columns_is_no_matter)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    recipe r = { .rows = 90, .numbers = 3, .classes = 3 };
+    tab_table one = table_of(a, r), two;
+    r.reversed = true;
+    two = table_of(a, r);
+    TAB_AUTO(tab_fitted) *f = fit(&e, &one);
+    TAB_AUTO(tab_fitted) *g = fit(&e, &two);
+    const tab_stack *s = tab_fitted_stack(f), *q = tab_fitted_stack(g);
+    cr_assert_float_eq(pfn_of(s)->loss, pfn_of(q)->loss, 1e-9);
+    cr_assert_arr_eq(s->oof, q->oof, s->outputs * one.rows * sizeof(float));
+}
+
+Test(pfn_learner, refused_weights_leave_the_others_working)
+{
+    setenv("TAB_PFN_WEIGHTS", "Makefile", 1);
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_table t = table_of(a, (recipe){ .rows = 150, .numbers = 3, .classes = 2 });
+    TAB_AUTO(tab_fitted) *f = fit(&e, &t);
+    const tab_stack *s = tab_fitted_stack(f);
+    cr_assert_null(pfn_of(s));
+    cr_assert_gt(s->members, 2);
+    cr_assert_lt(s->loss, s->prior_loss);
+    bool said = false;
+    for (size_t i = 0; i < s->skips; i++)
+        said |= strcmp(s->skipped[i], "pfn: not apt") == 0;
+    cr_assert(said);
+}

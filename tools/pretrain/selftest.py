@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Does training work, from the prior to the engine? Two minutes on one core. Run by tests/suite/pretrain:
+selftest.py PARITY_PROGRAM   (the engine's parity test, which is held against the file trained here)"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import kernels  # noqa: E402
+import net  # noqa: E402
+import prior  # noqa: E402
+import tabw  # noqa: E402
+from train import losses, place  # noqa: E402
+
+passed = failed = skipped = 0
+
+
+def report(ok, what):
+    global passed, failed
+    print("%-4s %s" % ("ok" if ok else "FAIL", what), flush=True)
+    passed, failed = passed + bool(ok), failed + (not ok)
+
+
+def batch(lib, count=4):
+    b = prior.draw(lib, 5, 0, count, prior.Shape(96, 64, 6, 0, 0))
+    return place(b, "cpu", torch.Generator().manual_seed(0))
+
+
+def gradients(lib):
+    c, got = net.SIZES["T"], []
+    for fused in (False, True):
+        kernels.lib = None
+        if fused:
+            kernels.load()
+        P = net.init(c, 1)
+        loss, _ = losses(P, c, batch(lib))
+        loss.mean().backward()
+        got.append((loss.detach(), {k: p.grad for k, p in P.items()}))
+    kernels.lib = None
+    worst = max(((got[0][1][k] - g).norm() / (g.norm() + 1e-12)).item() for k, g in got[1][1].items())
+    report((got[0][0] - got[1][0]).abs().max() < 1e-5 and worst < 1e-4, "fused kernels: gradients as PyTorch's (%.1e)" % worst)
+
+
+def queries_are_apart(lib):
+    """What a query is told does not depend on the other queries, nor on the order of the context."""
+    c, P = net.SIZES["T"], net.init(net.SIZES["T"], 2)
+    x, y, cat, code, nc = batch(lib, 2)
+    with torch.no_grad():
+        a = net.forward(P, c, x, y[:, :nc].contiguous(), cat, code)
+        b = net.forward(P, c, x[:, :, :nc + 5].contiguous(), y[:, :nc].contiguous(), cat, code)
+        turn = torch.cat([torch.arange(nc - 1, -1, -1), torch.arange(nc, x.shape[2])])
+        d = net.forward(P, c, x[:, :, turn].contiguous(), y[:, turn[:nc]].contiguous(), cat, code)
+    report((a[:, :5] - b).abs().max() < 1e-4 and (a - d).abs().max() < 1e-4, "queries stand alone, context order is no matter")
+
+
+def folding(lib, where):
+    """The exported file computes what the trained tensors do, but for bf16's rounding."""
+    c, P = net.SIZES["T"], net.init(net.SIZES["T"], 3)
+    with torch.no_grad():
+        for k, p in P.items():      # gains that are not one
+            if p.dim() == 1:
+                p += 0.1 * torch.randn(p.shape, generator=torch.Generator().manual_seed(len(k)))
+    path = os.path.join(where, "fold.tabw")
+    tabw.write(path, P, c, {"size": "T"})
+    Q, d, note = tabw.read(path)
+    x, y, cat, code, nc = batch(lib, 4)
+    with torch.no_grad():
+        a, b = (torch.exp(net.forward(W, c, x, y[:, :nc].contiguous(), cat, code)) for W in (P, Q))
+    report(d == c and note["size"] == "T" and (a - b).abs().mean() < 0.01, "export folds norms: mean difference %.4f" % (a - b).abs().mean())
+    with open(path, "r+b") as f:
+        f.seek(5000)
+        f.write(b"x")
+    try:
+        tabw.read(path)
+        report(False, "a damaged file is refused")
+    except ValueError:
+        report(True, "a damaged file is refused")
+
+
+def training(where, program):
+    global skipped
+    run = [sys.executable, os.path.join(HERE, "train.py"), "train", "--dir", where, "--size", "T", "--batch", "16", "--threads", "1",
+           "--ahead", "4", "--warm", "30", "--easy", "100000", "--low", "64", "--high", "128", "--cells", "400", "--rate", "3e-3",
+           "--log", "20", "--reserve", "2", "--held", "0"]
+    subprocess.run(run + ["--seconds", "70", "--steps", "160"], check=True, stdout=subprocess.DEVNULL)
+    first = json.load(open(os.path.join(where, "state.json")))
+    subprocess.run(run + ["--seconds", "20", "--steps", str(first["step"] + 40), "--decay", "0.9"], check=True, stdout=subprocess.DEVNULL)
+    lines = [[float(v) for v in l.split(",")] for l in open(os.path.join(where, "log.csv")) if l[0] != "#"]
+    report(all(b[0] > a[0] for a, b in zip(lines, lines[1:])), "a second call goes on where the first ended")
+    if len(lines) < 5:
+        print("skip the loss falls: %d steps in 90 s are too few to tell" % lines[-1][0] if lines else 0)
+        skipped += 1
+    else:
+        low = min(l[4] for l in lines[2:])
+        report(low < 0.97, "the loss falls: %.3f of the class shares' at best of %d steps" % (low, lines[-1][0]))
+    for name in ("weights", "vectors"):
+        args = ["weights", where, "--out", where + "/t.tabw"] if name == "weights" else ["vectors", where + "/t.tabw", "--out", where + "/t.bin"]
+        subprocess.run([sys.executable, os.path.join(HERE, "export.py"), *args], check=True)
+    done = subprocess.run([program, "--filter", "pfn/equals_pytorch"], capture_output=True, text=True,
+                          env=dict(os.environ, TAB_PFN_WEIGHTS=where + "/t.tabw", TAB_PFN_VECTORS=where + "/t.bin"))
+    report(done.returncode == 0 and "Passing: 1" in done.stderr, "the engine computes what was trained here")
+    if done.returncode != 0:
+        print(done.stderr)
+
+
+def main():
+    torch.set_num_threads(1)
+    lib = prior.load()
+    gradients(lib)
+    queries_are_apart(lib)
+    with tempfile.TemporaryDirectory() as where:
+        folding(lib, where)
+        training(where, sys.argv[1])
+    print("pretrain: %d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
