@@ -36,6 +36,21 @@ static const char *value_of(const tab_option *o)
     return v == NULL ? o->otherwise : v;
 }
 
+static char read_line[1024]; /* of the last tab_config_read: "NAME=value NAME=value" */
+
+static void note(const tab_option *o, const char *v)
+{
+    size_t n = strlen(read_line);
+    snprintf(read_line + n, sizeof read_line - n, "%s%s=%s", n == 0 ? "" : " ", o->name,
+             o->kind == TAB_OPTION_SECRET && v[0] != 0 ? "***" : v);
+}
+
+void tab_config_log(void)
+{
+    if (read_line[0] != 0)
+        tab_log_fields(TAB_INFO, "configuration", "values", read_line, NULL);
+}
+
 static bool set_bool(const char *v, bool *ret)
 {
     static const char *const words[] = { "0", "false", "no", "off", "1", "true", "yes", "on" };
@@ -86,6 +101,7 @@ static void help(const tab_option *options, const char *program)
 int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv)
 {
     bool check = false;
+    read_line[0] = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
             return help(options, argv[0]), 0;
@@ -103,6 +119,7 @@ int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv)
             fprintf(stderr, "%s: bad value of %s (%s)\n", argv[0], o->name, o->help);
             return BAD_VALUE;
         }
+        note(o, v);
         if (check)
             printf("%s=%s\n", o->name, o->kind == TAB_OPTION_SECRET && v[0] != 0 ? "***" : v);
     }

@@ -144,6 +144,7 @@ tab_health *tab_health_open(int64_t port)
     tab_metric_set(tab_gauge("tabella_build_info", "What runs", "version=\"" TAB_VERSION "\""), 1);
     if (pthread_create(&h->thread, NULL, turn, h) != 0)
         goto bad;
+    tab_config_log();
     tab_log(TAB_INFO, "health on port %d", h->port);
     return h;
 bad:

@@ -23,7 +23,8 @@ static tab_status mint(void *self, tab_call *call, tab_error *err)
     Tabella__Report *r = NULL;
     if (q->report == NULL)
         return tab_fail(err, TAB_VALIDATION, "report", "no report to mint");
-    return answer(reports_mint(&at, q->report, &r, err), call, r);
+    tab_status s = reports_mint(&at, q->report, &r, err);
+    return answer(s, call, r);
 }
 
 static tab_status get(void *self, tab_call *call, tab_error *err)
@@ -31,7 +32,8 @@ static tab_status get(void *self, tab_call *call, tab_error *err)
     const Tabella__GetReportRequest *q = call->in;
     reports_at at = at_of(self, call);
     Tabella__Report *r = NULL;
-    return answer(reports_get(&at, q->id, &r, err), call, r);
+    tab_status s = reports_get(&at, q->id, &r, err);
+    return answer(s, call, r);
 }
 
 static tab_status list(void *self, tab_call *call, tab_error *err)
@@ -49,7 +51,8 @@ static tab_status star(void *self, tab_call *call, tab_error *err)
     const Tabella__StarRequest *q = call->in;
     reports_at at = at_of(self, call);
     Tabella__Report *r = NULL;
-    return answer(reports_star(&at, q->id, q->starred, &r, err), call, r);
+    tab_status s = reports_star(&at, q->id, q->starred, &r, err);
+    return answer(s, call, r);
 }
 
 #define METHOD(name, in, out, fn)                                                                  \

@@ -199,6 +199,8 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
                 best = fmax(best, score(hits, (double)(i + 1 - from), there).f1);
         }
         o.oracle += best / (double)links;
+        if (verbose)
+            printf("    seeds %.3f share %.3f repeat %.3f\n", link[l].seed_share, link[l].share, link[l].repeat_share);
         if (verbose && links > 1) {
             double said_here = 0, right_here = 0;
             for (size_t i = 0; i < cl->matches; i++)
@@ -231,6 +233,19 @@ static void dump(const match_case *m, const tab_linkage *link, size_t links)
                     fprintf(column_file, " %.4g", (double)f[q]);
                 fputc('\n', column_file);
             }
+    for (size_t l = 0; l < links && pair_file != NULL && m->has_rows; l++) {
+        const tab_candidates *c = &link[l].c;
+        for (size_t i = 0; i < c->n; i++) {
+            const float *f = c->feature + i * TAB_PAIR_FEATURES;
+            bool right = is_true(m->row, m->rows, link[l].ta, link[l].tb, c->a[i], c->b[i]);
+            if (!right && f[2] < -1.19f && f[6] < -0.2f)
+                continue; /* hopeless on both counts: no help to training */
+            fprintf(pair_file, "%s %zu_%zu_%u_%u %d", m->name, link[l].ta, link[l].tb, c->a[i], c->b[i], right);
+            for (size_t q = 0; q < TAB_PAIR_FEATURES; q++)
+                fprintf(pair_file, " %.4g", (double)f[q]);
+            fputc('\n', pair_file);
+        }
+    }
 }
 
 static bool run(const char *dir, const char *name, outcome *ret)

@@ -424,6 +424,15 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
                 for (uint32_t k = 0; k < x->tok_n; k++)
                     v->df[v->tok[x->tok + k]] += x->rows;
             }
+    v->idf = tab_arena_new_of(o->arena, float, v->terms);
+    v->rarity = tab_arena_new_of(o->arena, float, v->terms);
+    if (v->idf == NULL || v->rarity == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t i = 0; i < v->terms; i++) {
+        float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);
+        v->idf[i] = logf(1 + share);
+        v->rarity[i] = share > 1 ? logf(share) : 0;
+    }
     *ret = tab_take(&v);
     return TAB_OK;
 }

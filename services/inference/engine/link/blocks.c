@@ -86,11 +86,13 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { TAKEN = 6 }; /* of each row's neighbours by each search */
+
 static size_t collect(const tab_near *near, size_t rows, bool swapped, uint64_t *out)
 {
     size_t n = 0;
     for (size_t i = 0; near != NULL && i < rows; i++)
-        for (size_t k = 0; k < TAB_NEAR && near[i * TAB_NEAR + k].row != TAB_NULL; k++) {
+        for (size_t k = 0; k < TAKEN && near[i * TAB_NEAR + k].row != TAB_NULL; k++) {
             uint64_t r = near[i * TAB_NEAR + k].row;
             out[n++] = swapped ? r << 32 | i : (uint64_t)i << 32 | r;
         }

@@ -43,8 +43,7 @@ double tab_edit_similarity(tab_str x, tab_str y)
 
 static double idf(const tab_views *v, uint32_t token)
 {
-    double df = v->df[token] > 0 ? v->df[token] : 1;
-    return log(1 + (double)v->total_rows / df);
+    return (double)v->idf[token];
 }
 
 static tab_str term(const tab_views *v, uint32_t id)
@@ -71,27 +70,32 @@ static double token_likeness(tab_str x, tab_str y)
     return s >= 0.74 ? s : 0;
 }
 
-double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y)
+static double share_log(const tab_views *v, uint32_t token)
 {
-    enum { SOFT = 12 };
+    return (double)v->rarity[token];
+}
+
+static uint8_t byte(size_t n)
+{
+    return n > 255 ? 255 : (uint8_t)n;
+}
+
+double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y, tab_token_match *ret)
+{
+    enum { SOFT = 24 };
     tab_str s = tab_value_text(v, x), t = tab_value_text(v, y);
     double edit = tab_edit_similarity(s, t);
     const uint32_t *a = v->tok + x->tok, *b = v->tok + y->tok;
-    size_t n = x->tok_n, m = y->tok_n, i = 0, j = 0;
-    if (n <= 1 && m <= 1) {
-        if (n == 1 && m == 1) {
-            double like = token_likeness(s, t);
-            return edit > like ? edit : like;
-        }
-        return edit;
-    }
-    double shared = 0, left_a = 0, left_b = 0;
+    size_t n = x->tok_n, m = y->tok_n, i = 0, j = 0, common = 0;
+    double shared = 0, left_a = 0, left_b = 0, gain = 0;
     uint32_t rest_a[SOFT], rest_b[SOFT];
     size_t na = 0, nb = 0;
     while (i < n || j < m) {
         if (i < n && j < m && a[i] == b[j]) {
             double w = idf(v, a[i]);
             shared += w * w;
+            gain += share_log(v, a[i]);
+            common++;
             i++;
             j++;
         } else if (j >= m || (i < n && a[i] < b[j])) {
@@ -108,23 +112,36 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
             j++;
         }
     }
-    double soft = 0;
-    if (n <= SOFT && m <= SOFT)
+    double soft = 0, near = 0;
+    size_t alike = 0;
+    bool taken[SOFT] = { false };
+    if (n - common <= SOFT && m - common <= SOFT)
         for (size_t k = 0; k < na; k++) {
-            double best = 0, weight = 0;
+            double best = 0;
+            size_t with = 0;
             for (size_t l = 0; l < nb; l++) {
-                double like = token_likeness(term(v, rest_a[k]), term(v, rest_b[l]));
+                double like = taken[l] ? 0 : token_likeness(term(v, rest_a[k]), term(v, rest_b[l]));
                 if (like > best) {
                     best = like;
-                    weight = idf(v, rest_a[k]) * idf(v, rest_b[l]);
+                    with = l;
                 }
             }
-            soft += best * weight;
+            if (best == 0)
+                continue;
+            taken[with] = true;
+            double wa = idf(v, rest_a[k]), wb = idf(v, rest_b[with]);
+            soft += best * wa * wb;
+            double rare = fmin(share_log(v, rest_a[k]), share_log(v, rest_b[with]));
+            near += best >= 0.74 ? 0.6 * best * rare : 0.25 * rare;
+            alike++;
         }
     double whole = sqrt((shared + left_a) * (shared + left_b));
     double token = whole > 0 ? (shared + soft) / whole : 0;
     if (token > 1)
         token = 1;
+    if (ret != NULL)
+        *ret = (tab_token_match){ (float)(gain + near), (float)gain, byte(common + alike), byte(n - common - alike),
+                                  byte(m - common - alike) };
     return edit > token ? edit : token;
 }
 
@@ -171,14 +188,25 @@ static uint8_t compare_numbers(const tab_views *v, const tab_attribute *t, const
     return q <= 0.1 ? 6 : q <= 0.3 ? 7 : q <= 0.6 ? 8 : 9;
 }
 
-uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y)
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y,
+                    tab_token_match *tokens)
 {
+    if (tokens != NULL)
+        *tokens = (tab_token_match){ 0 };
+    if (x->key == y->key) {
+        for (uint32_t i = 0; tokens != NULL && i < x->tok_n; i++)
+            tokens->gain += (float)share_log(v, v->tok[x->tok + i]);
+        if (tokens != NULL) {
+            tokens->exact = tokens->gain;
+            tokens->shared = byte(x->tok_n);
+        }
+    }
     if (t->numeric && !isnan(x->number) && !isnan(y->number))
         return compare_numbers(v, t, x, y);
     if (x->key == y->key)
         return TAB_EQUAL;
     static const double cut[] = { 0.92, 0.85, 0.76, 0.66, 0.54, 0.4, 0.2 };
-    double s = tab_text_similarity(v, x, y);
+    double s = tab_text_similarity(v, x, y, tokens);
     uint8_t level = 2;
     while (level < 9 && s < cut[level - 2])
         level++;

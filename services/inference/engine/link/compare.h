@@ -20,15 +20,25 @@ typedef struct {
     size_t sorted_n;
 } tab_attribute;
 
+/* Tokens of two values of one attribute, for their evidence in link/score.c. */
+typedef struct {
+    float gain;  /* sum over shared tokens of -log of the token's share of all rows; near tokens in part */
+    float exact; /* the part of gain from equal tokens */
+    uint8_t shared, left_a, left_b; /* tokens; near ones count as shared */
+} tab_token_match;
+
 /* Similarity of two normal forms, 0..1: the better of edit similarity and idf-weighted agreement of
- * tokens, in which near tokens, initials and abbreviations count in part. */
-double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y);
+ * tokens, in which near tokens, initials and abbreviations count in part. ret may be NULL. */
+double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y,
+                           tab_token_match *ret);
 
 /* Edit similarity 1 - d / max(n, m) with d the optimal string alignment distance (a swap of neighbours
  * counts once); 0 where a side is longer than 64 bytes. Myers' bit vectors as extended by Hyyro (2003). */
 double tab_edit_similarity(tab_str x, tab_str y);
 
-uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y);
+/* tokens may be NULL; filled where the values are compared as text. */
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y,
+                    tab_token_match *tokens);
 
 /* The similarity that a level stands for, 0..1; what matched_on reports. */
 double tab_level_similarity(uint8_t level);

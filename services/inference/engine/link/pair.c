@@ -249,6 +249,8 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     tab_row_pairs seeds = choose_seeds(&qa, &qb, a);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    tab_own_near own = { large ? NULL : qa.own, large ? NULL : qb.own };
+    l->seed_share = (double)seeds.n / (double)(qa.n < qb.n ? qa.n : qb.n);
     st = align(e, v, tables, l, &seeds, l->features, err);
     if (st == TAB_OK)
         st = take_attributes(v, l, 0.5f, &seeds, a, err);
@@ -256,6 +258,6 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
         st = tab_block_pairs(e, v, ta, tb, l->attr, l->attrs, large ? NULL : qa.cross,
                              large ? NULL : qb.cross, a, &l->c, err);
     if (st == TAB_OK)
-        st = tab_score_pairs(e, v, tables, l, &seeds, a, err);
+        st = tab_score_pairs(e, v, tables, l, &seeds, &own, a, err);
     return st;
 }

@@ -315,7 +315,7 @@ static void search_one(const search *s, size_t i, float *score, uint32_t *touche
     for (size_t k = 0; k < TAB_NEAR; k++)
         best[k] = (tab_near){ TAB_NULL, 0 };
     for (size_t k = 0; k < n; k++) {
-        if (!(s->same && touched[k] == row))
+        if (score[touched[k]] >= best[TAB_NEAR - 1].score && !(s->same && touched[k] == row))
             keep(best, (tab_near){ touched[k], score[touched[k]] });
         score[touched[k]] = 0;
     }

@@ -19,7 +19,29 @@ typedef struct {
     uint8_t *level;
     const tab_sparse *wa, *wb;
     float *cosine;
+    tab_token_match *token;
+    float *elsewhere;
 } comparing;
+
+/* Evidence of words that two rows share in any columns, above what a pair of aligned columns explains. A
+ * word in another column is worth less, and a common one nothing. */
+static float shared_elsewhere(const comparing *c, size_t i)
+{
+    const tab_sparse *a = c->wa, *b = c->wb;
+    uint64_t p = a->at[c->ra[i]], pn = a->at[c->ra[i] + 1], q = b->at[c->rb[i]], qn = b->at[c->rb[i] + 1];
+    double sum = 0, explained = 0;
+    while (p < pn && q < qn && a->id[p] < c->v->terms && b->id[q] < c->v->terms) {
+        uint32_t x = a->id[p], y = b->id[q];
+        if (x == y)
+            sum += fmax(0, (double)c->v->rarity[x] - 2.5);
+        p += x <= y;
+        q += y <= x;
+    }
+    for (size_t k = 0; k < c->attrs; k++)
+        explained += (double)c->token[i * c->attrs + k].exact - 2.5 * c->token[i * c->attrs + k].shared;
+    sum -= fmax(explained, 0);
+    return sum <= 0 ? 0 : (float)(0.5 * sum / (1 + 0.05 * sum));
+}
 
 static void compare_chunk(void *ctx, size_t chunk)
 {
@@ -33,8 +55,11 @@ static void compare_chunk(void *ctx, size_t chunk)
             c->level[i * c->attrs + k] =
                 p == TAB_NULL || q == TAB_NULL
                     ? TAB_MISSING
-                    : tab_compare(c->v, &c->attr[k], &x->value[p], &y->value[q]);
+                    : tab_compare(c->v, &c->attr[k], &x->value[p], &y->value[q],
+                                  c->token == NULL ? NULL : &c->token[i * c->attrs + k]);
         }
+        if (c->elsewhere != NULL)
+            c->elsewhere[i] = shared_elsewhere(c, i);
         if (c->cosine != NULL)
             c->cosine[i] = tab_sparse_dot(c->wa, c->ra[i], c->wb, c->rb[i]);
     }
@@ -65,6 +90,25 @@ static void compete(const tab_candidates *c, size_t na, size_t nb, const double 
         double rest = one_to_one ? fmax(sum_a[c->a[i]] - w, 0) + fmax(sum_b[c->b[i]] - w, 0) : 0;
         p[i] = (float)(w / (1 + w + rest));
     }
+}
+
+double tab_evidence(const tab_linkage *l, size_t attr, uint8_t level, const tab_token_match *t,
+                    double log_share)
+{
+    size_t n = (size_t)t->shared + t->left_a + t->left_b;
+    if (level == TAB_MISSING)
+        return 0;
+    if (n <= 1 || (t->shared + t->left_a <= 1 && t->shared + t->left_b <= 1))
+        return level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + level] - log_share
+                                  : l->weight[attr * TAB_LEVELS + level];
+    double ka = l->kept_token[2 * attr], kb = l->kept_token[2 * attr + 1];
+    double damp = 1 / (1 + 0.15 * (double)(n - 1));
+    double e = damp * ((double)t->gain + t->shared * log((ka + kb) / 2) + t->left_a * log(1 - ka) +
+                       t->left_b * log(1 - kb));
+    /* an equal value is at least as telling as its frequency says */
+    if (level == TAB_EQUAL)
+        e = fmax(e, l->log_m[attr * TAB_LEVELS + level] - log_share);
+    return e;
 }
 
 typedef struct {
@@ -105,7 +149,8 @@ static tab_status choose(tab_candidates *c, size_t na, size_t nb, bool one_to_on
 }
 
 tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+                           tab_linkage *l, const tab_row_pairs *seeds, const tab_own_near *own, tab_arena *a,
+                           tab_error *err)
 {
     tab_candidates *c = &l->c;
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
@@ -113,11 +158,17 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     c->level = tab_arena_new_of(a, uint8_t, c->n * attrs);
     c->cosine = tab_arena_new_of(a, float, c->n);
     c->evidence = tab_arena_new_of(a, float, c->n);
+    c->feature = tab_arena_new_of(a, float, c->n * TAB_PAIR_FEATURES);
     c->p = tab_arena_new_of(a, float, c->n);
     c->kept = tab_arena_new_of(a, bool, c->n);
+    c->token = tab_arena_new_of(a, tab_token_match, c->n * attrs);
+    c->elsewhere = tab_arena_new_of(a, float, c->n);
+    tab_token_match *seed_token = tab_arena_new_of(a, tab_token_match, seeds->n * attrs);
+    l->kept_token = tab_arena_new_of(a, double, attrs * 2);
     l->weight = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
     double *u = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
     double *m = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    l->log_m = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
     double *s = tab_arena_new_of(a, double, c->n), *rare = tab_arena_new_of(a, double, c->n * attrs);
     double *sum_a = tab_arena_new_of(a, double, na), *sum_b = tab_arena_new_of(a, double, nb);
     size_t r = RANDOM_PAIRS;
@@ -128,15 +179,15 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
 
     comparing job = { e, v, A, B, l->attr, attrs, c->n, c->a, c->b, c->level,
-                      &tables[l->ta].whole, &tables[l->tb].whole, c->cosine };
+                      &tables[l->ta].whole, &tables[l->tb].whole, c->cosine, c->token, c->elsewhere };
     tab_engine_for(e, CHUNKS, compare_chunk, &job);
     for (size_t i = 0; i < r; i++) {
         ra[i] = (uint32_t)(tab_hash_mix(i, 11) % na);
         rb[i] = (uint32_t)(tab_hash_mix(i, 13) % nb);
     }
-    comparing random = { e, v, A, B, l->attr, attrs, r, ra, rb, random_level, NULL, NULL, NULL };
+    comparing random = { e, v, A, B, l->attr, attrs, r, ra, rb, random_level, NULL, NULL, NULL, NULL, NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &random);
-    comparing seeded = { e, v, A, B, l->attr, attrs, seeds->n, seeds->a, seeds->b, seed_level, NULL, NULL, NULL };
+    comparing seeded = { e, v, A, B, l->attr, attrs, seeds->n, seeds->a, seeds->b, seed_level, NULL, NULL, NULL, seed_token, NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &seeded);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
@@ -152,6 +203,15 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
             mk[seed_level[i * attrs + k]]++;
             seen += seed_level[i * attrs + k] != TAB_MISSING;
         }
+        double hit = 12, left[2] = { 4, 4 };
+        for (size_t i = 0; i < seeds->n; i++) {
+            const tab_token_match *t = &seed_token[i * attrs + k];
+            hit += t->shared;
+            left[0] += t->left_a;
+            left[1] += t->left_b;
+        }
+        l->kept_token[2 * k] = hit / (hit + left[0]);
+        l->kept_token[2 * k + 1] = hit / (hit + left[1]);
         for (size_t q = 1; q < TAB_LEVELS; q++) {
             uk[q] = (uk[q] + 0.5) / (total + 0.5 * (TAB_LEVELS - 1));
             mk[q] = (mk[q] + 5 * prior_m[q]) / (seen + 5);
@@ -164,26 +224,38 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
                 rare[i * attrs + k] = log_share(&l->attr[k], x, y, x->code[c->a[i]], y->code[c->b[i]]);
             }
 
-    double least = (double)(na < nb ? na : nb), share = 0.5;
+    double least = (double)(na < nb ? na : nb), share = 0.5, log_none = 0;
     l->one_to_one = true;
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t k = 0; k < attrs; k++)
-            for (size_t q = 1; q < TAB_LEVELS; q++)
+            for (size_t q = 1; q < TAB_LEVELS; q++) {
                 l->weight[k * TAB_LEVELS + q] = log(m[k * TAB_LEVELS + q] / u[k * TAB_LEVELS + q]);
+                l->log_m[k * TAB_LEVELS + q] = log(m[k * TAB_LEVELS + q]);
+            }
         for (size_t i = 0; i < c->n; i++) {
             double sum = 0;
             for (size_t k = 0; k < attrs; k++) {
                 uint8_t q = c->level[i * attrs + k];
-                if (q == TAB_EQUAL)
-                    sum += log(m[k * TAB_LEVELS + 1]) - rare[i * attrs + k];
-                else if (q != TAB_MISSING)
-                    sum += l->weight[k * TAB_LEVELS + q];
+                if (q != TAB_MISSING)
+                    sum += tab_evidence(l, k, q, &c->token[i * attrs + k], rare[i * attrs + k]);
             }
+            sum += (double)c->elsewhere[i];
             s[i] = sum;
             c->evidence[i] = (float)sum;
         }
-        double log_none = log((double)na * (double)nb / least * (1 - share) / share);
+        log_none = log((double)na * (double)nb / least * (1 - share) / share);
         compete(c, na, nb, s, log_none, l->one_to_one, sum_a, sum_b, c->p);
+        for (size_t k = 0; k < attrs; k++) {
+            double hit = 12, left[2] = { 4, 4 };
+            for (size_t i = 0; i < c->n; i++) {
+                const tab_token_match *t = &c->token[i * attrs + k];
+                hit += (double)c->p[i] * t->shared;
+                left[0] += (double)c->p[i] * t->left_a;
+                left[1] += (double)c->p[i] * t->left_b;
+            }
+            l->kept_token[2 * k] = hit / (hit + left[0]);
+            l->kept_token[2 * k + 1] = hit / (hit + left[1]);
+        }
         double expected = 0;
         for (size_t i = 0; i < c->n; i++)
             expected += (double)c->p[i];
@@ -201,5 +273,6 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     }
     l->share = share;
-    return choose(c, na, nb, l->one_to_one, err);
+    tab_status st = tab_pair_features(e, v, l, log_none, own, a, err);
+    return st != TAB_OK ? st : choose(c, na, nb, l->one_to_one, err);
 }

@@ -1,0 +1,162 @@
+/* The api's own things: the daemon, one request, and what handlers share.
+ *
+ *   event loop (http.c)  --request-->  queue  -->  worker thread: dispatch.c -> handler --answer-->
+ * event loop
+ *
+ * A handler runs on a worker thread, may block on calls and SQL, and either fills r->out (status
+ * 200 unless it sets another) or returns an error, which dispatch.c writes as the envelope.
+ * Decision 0031. */
+#ifndef TAB_API_H
+#define TAB_API_H
+
+#include <pthread.h>
+
+#include "common/bundle_json.h"
+#include "common/config.h"
+#include "common/health.h"
+#include "common/identity.h"
+#include "common/ids.h"
+#include "common/outbox.h"
+#include "common/proto.h"
+#include "common/routes.h"
+#include "common/rpc.h"
+#include "proto/events.pb-c.h"
+#include "proto/inference.pb-c.h"
+#include "proto/jobs.pb-c.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+    const char *http, *secret, *base_url;
+    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s;
+} api_config;
+
+typedef struct api {
+    api_config cfg;
+    tab_pg *pg;
+    tab_rpc *rpc;
+    tab_relay *relay;
+    tab_identity_key identity;
+    uint8_t cursor_key[32];
+    char owner[TAB_ID]; /* this process, in idempotency rows */
+    struct {
+        pthread_mutex_t lock;
+        tab_arena *arena;
+        const Tabella__ModelsReply *reply;
+        int64_t at_ms;
+    } models;
+    struct api_house *house; /* the thread that renews leases and sweeps (house.c) */
+    atomic_int keyed;        /* requests that hold an idempotency row now */
+    atomic_int waiting;      /* requests that wait for another's */
+} api;
+
+typedef struct request {
+    api *api;
+    tab_arena *arena;
+    /* asked */
+    const char *method; /* of the request line; a literal */
+    tab_route_id route;
+    tab_str path, query, param[2]; /* views into texts of the arena */
+    char request_id[64];
+    char state[64]; /* the endpoint's state version as the gateway saw it, "" */
+    tab_grant who;
+    tab_deadline deadline;
+    char *body; /* NUL behind; malloc'ed; request_body_drop frees it early */
+    size_t body_n;
+    uint8_t body_sha256[32];
+    const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
+    int idempotency_headers;
+    bool uncounted; /* internal authenticate */
+    /* idempotency (idempotency.c) */
+    char seed[TAB_ID]; /* ids of this request's work are made from it */
+    bool claimed, replayed, completed;
+    int64_t attempt;
+    /* answered */
+    int status;
+    tab_out out;
+    unsigned retry_after;
+    const char *allow;
+    char grant[TAB_GRANT_TEXT];
+} request;
+
+typedef tab_status handler(request *r, tab_error *err);
+
+/* dispatch.c: fills out and status, whatever comes. */
+void api_dispatch(request *r, tab_str identity_header);
+void request_body_drop(request *r);
+
+/* params.c: query parameters and signed cursors. */
+tab_status query_param(const request *r, const char *name, tab_str *ret,
+                       tab_error *err) TAB_CHECKED; /* p NULL: absent */
+/* limit (1..100, otherwise when absent) and the position that the cursor of `list` holds (n 0:
+ * none). */
+tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t *ret_limit,
+                      tab_str *ret_after, tab_error *err) TAB_CHECKED;
+void cursor_write(const request *r, tab_out *o, const char *list,
+                  tab_str position);                                     /* as one JSON string */
+void next_cursor_member(request *r, const char *list, tab_str position); /* null when it is empty */
+
+/* body.c: shapes that several routes read. */
+tab_status body_read(request *r, tab_body *ret,
+                     tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
+tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
+                        tab_str *ret_out, tab_error *err) TAB_CHECKED;
+tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
+                     tab_error *err) TAB_CHECKED;
+tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret,
+                     tab_error *err) TAB_CHECKED;
+
+/* idempotency.c */
+tab_status idempotency_begin(request *r,
+                             tab_error *err) TAB_CHECKED; /* r->replayed: the answer is in r->out */
+tab_status idempotency_complete(request *r, tab_tx *tx,
+                                tab_error *err) TAB_CHECKED; /* in the work's transaction */
+tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
+void idempotency_done(request *r); /* after the commit of the transaction that completed it */
+void idempotency_release(request *r);
+struct api_house *house_open(api *a);
+void house_free(struct api_house *h);
+
+/* calls.c: one call on behalf of the request; the answer lives in its arena. */
+tab_status call(request *r, const char *service, const char *method, const void *in,
+                const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
+tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
+tab_status models(request *r, const Tabella__ModelsReply **ret,
+                  tab_error *err) TAB_CHECKED; /* 2 s old at most */
+/* Unknown: VALIDATION on `base`; retired: CAPABILITY. An empty name becomes the default base. */
+tab_status base_check(request *r, char **base, tab_error *err) TAB_CHECKED;
+tab_str
+request_id_hex(request *r,
+               const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
+
+/* render.c */
+void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
+void job_members(request *r, const Tabella__Job *j, bool logs);
+void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,
+                   const char *report_id);
+void metrics_json(tab_out *o, const Tabella__HeldOut *h);
+void diff_json(tab_out *o, const Tabella__Diff *d);
+/* The bundle's members into r->out, first pages, with cursors of `list`. held_out: JSON or empty.
+ */
+tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
+                          bool whole, tab_error *err) TAB_CHECKED;
+/* One page of a bundle's array, by the position that its cursor held. */
+tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
+                       uint32_t limit, tab_error *err) TAB_CHECKED;
+
+/* outputs.c: what inline runs leave for 24 hours. */
+typedef struct {
+    const Tabella__Bundle *bundle;
+    const char *run_id, *report_id, *base, *feed;
+    int64_t created_us;
+} output;
+tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *o,
+                      tab_error *err) TAB_CHECKED;
+tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err) TAB_CHECKED;
+
+/* Handlers, one a route; the table is in dispatch.c. */
+handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
+    post_job_cancel, get_reports, get_report, get_usage;
+
+#define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
+
+#endif

@@ -1,0 +1,100 @@
+/* Calls to other daemons on behalf of a request. */
+#include <stdio.h>
+
+#include "common/crypto.h"
+#include "services/api/api.h"
+
+tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err)
+{
+    ask->org = r->who.org;
+    ask->request_id = r->request_id;
+    ask->actor = r->who.key;
+    ask->arena = r->arena;
+    if (ask->deadline == 0)
+        ask->deadline = r->deadline;
+    return tab_rpc_call(r->api->rpc, ask, ret, err);
+}
+
+tab_status call(request *r, const char *service, const char *method, const void *in,
+                const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err)
+{
+    tab_ask ask = { .service = service, .method = method, .in = in, .reply = reply };
+    tab_answer answer;
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (s == TAB_OK)
+        *(const void **)ret = answer.msg;
+    return s;
+}
+
+/* The models change by an operator's hand only: one list serves all requests of two seconds. */
+tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
+{
+    api *a = r->api;
+    tab_status s = TAB_OK;
+    pthread_mutex_lock(&a->models.lock);
+    if (a->models.arena == NULL || tab_mono_ms() - a->models.at_ms > 2000) {
+        tab_arena *arena = tab_arena_new(1 << 20);
+        Tabella__ModelsRequest q = TABELLA__MODELS_REQUEST__INIT;
+        q.with_retired = 1;
+        tab_ask ask = { .service = "inference",
+                        .method = "Models",
+                        .org = "",
+                        .request_id = r->request_id,
+                        .actor = "",
+                        .deadline = tab_in_ms(3000),
+                        .in = &q.base,
+                        .reply = &tabella__models_reply__descriptor,
+                        .arena = arena };
+        tab_answer answer;
+        s = arena == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
+                          : tab_rpc_call(a->rpc, &ask, &answer, err);
+        if (s == TAB_OK) {
+            tab_arena_free(a->models.arena);
+            a->models.arena = arena;
+            a->models.reply = answer.msg;
+            a->models.at_ms = tab_mono_ms();
+        } else {
+            tab_arena_free(arena);
+        }
+    }
+    /* A copy: the next refresh frees what others still look at. */
+    if (s == TAB_OK) {
+        tab_str bytes = tab_proto_write(r->arena, &a->models.reply->base);
+        *ret = bytes.p == NULL
+                   ? NULL
+                   : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
+        if (*ret == NULL)
+            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    pthread_mutex_unlock(&a->models.lock);
+    return s;
+}
+
+tab_status base_check(request *r, char **base, tab_error *err)
+{
+    const Tabella__ModelsReply *m;
+    tab_status s = models(r, &m, err);
+    if (s != TAB_OK)
+        return s;
+    bool any = *base == NULL || **base == 0;
+    for (size_t i = 0; i < m->n_models; i++) {
+        if (any ? !m->models[i]->default_base : strcmp(m->models[i]->id, *base) != 0)
+            continue;
+        if (strcmp(m->models[i]->status, "available") != 0)
+            return tab_fail(err, TAB_CAPABILITY, "base",
+                            "%s is retired; omit `base` for the latest", *base);
+        *base = tab_proto_text(r->arena, m->models[i]->id);
+        return TAB_OK;
+    }
+    return any ? tab_fail(err, TAB_UNAVAILABLE, "", "no base is available")
+               : tab_fail(err, TAB_VALIDATION, "base", "there is no such base");
+}
+
+tab_str request_id_hex(request *r, const char *prefix)
+{
+    char text[128];
+    char digest[TAB_SHA256_HEX];
+    snprintf(text, sizeof text, "%s %s", prefix, r->seed);
+    tab_sha256_hex(tab_str_of(text), digest);
+    return tab_str_of(tab_arena_printf(r->arena, "%s%.32s", prefix, digest));
+}

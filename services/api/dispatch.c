@@ -1,0 +1,222 @@
+/* From a verified identity to the handler of its route, and from an error to the envelope.
+ *
+ * The gateway decided key, route, scope and rates; its signed line says so. The api finds the route
+ * of its own method and path again and refuses what does not agree, so nothing that reaches its
+ * port another way is served. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "common/crypto.h"
+#include "common/log.h"
+#include "proto/keys.pb-c.h"
+#include "services/api/api.h"
+
+static handler *const HANDLERS[TAB_ROUTE_COUNT] = {
+    [TAB_POST_RUN] = post_run,
+    [TAB_GET_MODELS] = get_models,
+    [TAB_GET_KEYS] = get_keys,
+    [TAB_POST_KEYS] = post_keys,
+    [TAB_POST_KEY_ROTATE] = post_key_rotate,
+    [TAB_DELETE_KEY] = delete_key,
+    [TAB_GET_JOBS] = get_jobs,
+    [TAB_GET_JOB] = get_job,
+    [TAB_POST_JOB_CANCEL] = post_job_cancel,
+    [TAB_GET_REPORTS] = get_reports,
+    [TAB_GET_REPORT] = get_report,
+    [TAB_GET_USAGE] = get_usage,
+};
+
+void request_body_drop(request *r)
+{
+    free(r->body);
+    r->body = NULL;
+    r->body_n = 0;
+}
+
+/* ---- the gateway's question about a key ------------------------------------------------------ */
+
+static tab_status authenticate(request *r, tab_error *err)
+{
+    Tabella__AuthenticateRequest q = TABELLA__AUTHENTICATE_REQUEST__INIT;
+    uint8_t digest[TAB_SHA256];
+    const char *hex = r->who.key;
+    for (size_t i = 0; i < TAB_SHA256; i++) {
+        unsigned byte;
+        if (strlen(hex) != 2 * TAB_SHA256 || sscanf(hex + 2 * i, "%2x", &byte) != 1)
+            return tab_fail(err, TAB_AUTH_MISSING, "", "missing or invalid API key");
+        digest[i] = (uint8_t)byte;
+    }
+    q.secret_sha256 = (ProtobufCBinaryData){ sizeof digest, digest };
+    q.uncounted = r->uncounted;
+    const Tabella__AuthenticateReply *y;
+    tab_ask ask = { .service = "keys",
+                    .method = "Authenticate",
+                    .in = &q.base,
+                    .deadline = tab_in_ms(2500),
+                    .reply = &tabella__authenticate_reply__descriptor };
+    tab_answer answer;
+    r->who.org[0] = r->who.key[0] = 0;
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (s != TAB_OK)
+        return s == TAB_CANCELLED
+                   ? tab_fail(err, TAB_UNAVAILABLE, "", "keys cannot be looked up now")
+                   : s;
+    y = answer.msg;
+    if (!y->known || y->grant == NULL)
+        return tab_fail(err, TAB_AUTH_MISSING, "", "missing or invalid API key");
+    tab_grant g = { .scopes = y->grant->scopes,
+                    .key_rpm = y->grant->key_rpm,
+                    .org_rpm = y->grant->org_rpm,
+                    .endpoint_rpm = y->grant->endpoint_rpm,
+                    .cells_per_minute = y->grant->cells_per_minute,
+                    .endpoint_concurrency = y->grant->endpoint_concurrency,
+                    .batch_concurrency = y->grant->batch_concurrency,
+                    .version = y->grant->version };
+    snprintf(g.org, sizeof g.org, "%s", y->grant->org);
+    snprintf(g.key, sizeof g.key, "%s", y->grant->key_id);
+    snprintf(g.plan, sizeof g.plan, "%s", y->grant->plan);
+    if (tab_grant_write(&g, r->grant, sizeof r->grant) == 0)
+        return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
+    r->status = 204;
+    return TAB_OK;
+}
+
+/* ---- identity ------------------------------------------------------------------------------- */
+
+static tab_status stranger(tab_error *err)
+{
+    return tab_fail(err, TAB_AUTH_MISSING, "", "missing or invalid API key");
+}
+
+static bool copy_text(char *to, size_t size, tab_str from)
+{
+    if (from.n >= size)
+        return false;
+    memcpy(to, from.p, from.n);
+    to[from.n] = 0;
+    return true;
+}
+
+static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err,
+                           bool *ret_internal)
+{
+    tab_identity id;
+    tab_route_match m;
+    *ret_internal = false;
+    if (header.n == 0 ||
+        !tab_identity_verify(&r->api->identity, header, tab_now_us() / 1000, &id) ||
+        !tab_str_eq(id.path, r->path) ||
+        !copy_text(r->request_id, sizeof r->request_id, id.request_id))
+        return stranger(err);
+    r->who = id.grant;
+    if (tab_str_eq(id.path, TAB_S(TAB_AUTHENTICATE_PATH))) {
+        *ret_internal = true;
+        return tab_str_eq(id.route, TAB_S(TAB_AUTHENTICATE_ROUTE)) &&
+                       tab_str_eq(method, TAB_S("GET"))
+                   ? TAB_OK
+                   : stranger(err);
+    }
+    if (tab_route_find(method, r->path, &m) != TAB_OK ||
+        !tab_str_eq(id.route, tab_str_of(tab_routes[m.id].name)))
+        return stranger(err);
+    r->route = m.id;
+    r->param[0] = m.param[0];
+    r->param[1] = m.param[1];
+    r->allow = m.allow;
+    if (!tab_str_eq(id.state, TAB_S("-")) && !copy_text(r->state, sizeof r->state, id.state))
+        return stranger(err);
+    if ((r->who.scopes & tab_routes[m.id].scope) == 0)
+        return tab_fail(err, TAB_AUTH_SCOPE, "", "the key lacks the scope `%s`",
+                        tab_scope_name(tab_routes[m.id].scope));
+    return TAB_OK;
+}
+
+/* ---- the envelope --------------------------------------------------------------------------- */
+
+static void envelope(request *r, const tab_error *err)
+{
+    static const char running[] = "running_job_id:";
+    const char *param = err->param, *job = NULL;
+    if (strncmp(param, running, sizeof running - 1) == 0) {
+        job = param + sizeof running - 1;
+        param = "";
+    }
+    tab_status s = err->status == TAB_OK ? TAB_INTERNAL : err->status;
+    tab_out_free(&r->out);
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    tab_out_key(o, "error");
+    tab_out_open(o, '{');
+    tab_out_key(o, "type");
+    tab_out_cstr(o, tab_status_name(s));
+    tab_out_key(o, "message");
+    tab_out_cstr(o, s == TAB_INTERNAL ? "something went wrong on our side; retry with backoff"
+                                      : err->message);
+    if (*param != 0) {
+        tab_out_key(o, "param");
+        tab_out_cstr(o, param);
+    }
+    if (job != NULL) {
+        tab_out_key(o, "running_job_id");
+        tab_out_cstr(o, job);
+    }
+    tab_out_key(o, "request_id");
+    tab_out_cstr(o, r->request_id);
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    r->status = tab_status_http(s);
+    if (r->retry_after == 0 && (s == TAB_UNAVAILABLE || s == TAB_RATE_LIMIT))
+        r->retry_after = 1;
+}
+
+static const char *method_of(const request *r)
+{
+    return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
+}
+
+void api_dispatch(request *r, tab_str identity_header)
+{
+    tab_error err = { 0 };
+    bool internal = false;
+    int64_t began = tab_mono_ms();
+    r->route = TAB_ROUTE_COUNT;
+    tab_status s = identify(r, identity_header, tab_str_of(r->method), &err, &internal);
+    if (r->request_id[0] == 0)
+        tab_id_new(r->request_id, "req_");
+    tab_log_context(r->request_id, internal ? "" : r->who.org);
+    tab_id_new(r->seed, "");
+    r->status = 200;
+    r->deadline = tab_in_ms(50000);
+    if (s == TAB_OK && internal) {
+        s = authenticate(r, &err);
+    } else if (s == TAB_OK) {
+        handler *h = HANDLERS[r->route];
+        tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
+        s = h != NULL ? h(r, &err) : tab_fail(&err, TAB_NOT_FOUND, "", "no such path");
+        if (s == TAB_OK && (r->out.failed || tab_arena_full(r->arena)))
+            s = tab_fail(&err, TAB_INTERNAL, "", "out of memory");
+        if (s == TAB_OK && r->completed)
+            idempotency_done(r);
+        else if (s == TAB_OK)
+            s = idempotency_finish(r, &err);
+        if (s != TAB_OK)
+            idempotency_release(r);
+    }
+    if (s != TAB_OK) {
+        if (err.status != s) /* a callee that forgot to say why */
+            tab_fail(&err, s, "", "the request could not be served");
+        if (s == TAB_INTERNAL)
+            tab_log(TAB_ERROR, "%s: %s", method_of(r), err.message);
+        envelope(r, &err);
+    }
+    double seconds = (double)(tab_mono_ms() - began) / 1000;
+    char labels[96];
+    snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"",
+             internal ? "AUTHENTICATE" : method_of(r), r->status);
+    tab_metric_add(tab_counter("tabella_api_requests_total", "Requests answered.", labels), 1);
+    snprintf(labels, sizeof labels, "route=\"%s\"", internal ? "AUTHENTICATE" : method_of(r));
+    tab_metric_observe(tab_histogram("tabella_api_seconds", "Time from request to answer.", labels),
+                       seconds);
+    tab_log_context(NULL, NULL);
+}

@@ -1,0 +1,405 @@
+#include "services/api/http.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/thread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+/* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
+ * client left. */
+typedef struct exchange {
+    struct exchange *next;
+    http *h;
+    struct evhttp_request *req;
+    struct evbuffer *input;
+    tab_str identity;
+    request r;
+} exchange;
+
+struct http {
+    api *a;
+    struct event_base *base;
+    struct evhttp *server;
+    struct evhttp_bound_socket *socket;
+    struct event *wake;
+    int wake_fd;
+    pthread_t loop;
+    bool loop_runs;
+    pthread_t *worker;
+    size_t workers;
+    pthread_mutex_t lock;
+    pthread_cond_t work, idle;
+    exchange *first, **last; /* to be worked on */
+    exchange *done;          /* to be answered */
+    size_t queued, open;     /* open: from arrival to the end of the answer */
+    bool stop, draining;
+};
+
+/* ---- on the loop's thread ------------------------------------------------------------------- */
+
+static void exchange_free(exchange *x)
+{
+    if (x == NULL)
+        return;
+    if (x->input != NULL)
+        evbuffer_free(x->input);
+    free(x->r.body);
+    tab_out_free(&x->r.out);
+    tab_arena_free(x->r.arena);
+    free(x);
+}
+
+static void free_text(const void *data, size_t n, void *arg)
+{
+    (void)n;
+    (void)arg;
+    free((void *)(uintptr_t)data);
+}
+
+static void header(struct evhttp_request *req, const char *name, const char *value)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
+}
+
+static void client_left(struct evhttp_connection *c, void *arg)
+{
+    (void)c;
+    exchange *x = arg;
+    x->req = NULL;
+}
+
+static void answer(exchange *x)
+{
+    http *h = x->h;
+    request *r = &x->r;
+    if (x->req != NULL) {
+        char number[16];
+        struct evbuffer *body = evbuffer_new();
+        evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), NULL, NULL);
+        header(x->req, "X-Request-Id", r->request_id);
+        if (r->status != 204)
+            header(x->req, "Content-Type", "application/json");
+        if (r->grant[0] != 0)
+            header(x->req, TAB_GRANT_HEADER, r->grant);
+        if (r->retry_after > 0) {
+            snprintf(number, sizeof number, "%u", r->retry_after);
+            header(x->req, "Retry-After", number);
+        }
+        if (h->draining)
+            header(x->req, "Connection", "close");
+        if (body != NULL && r->out.n > 0 &&
+            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, NULL) == 0)
+            r->out = (tab_out){ 0 };
+        evhttp_send_reply(x->req, r->status, NULL, body);
+        if (body != NULL)
+            evbuffer_free(body);
+    }
+    exchange_free(x);
+    pthread_mutex_lock(&h->lock);
+    if (--h->open == 0)
+        pthread_cond_broadcast(&h->idle);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+    (void)what;
+    http *h = arg;
+    uint64_t n;
+    if (read(fd, &n, sizeof n) < 0)
+        return;
+    pthread_mutex_lock(&h->lock);
+    exchange *x = h->done;
+    h->done = NULL;
+    pthread_mutex_unlock(&h->lock);
+    for (exchange *next; x != NULL; x = next) {
+        next = x->next;
+        answer(x);
+    }
+}
+
+static const char *method_name(enum evhttp_cmd_type t)
+{
+    switch (t) {
+    case EVHTTP_REQ_GET:
+        return "GET";
+    case EVHTTP_REQ_HEAD:
+        return "HEAD";
+    case EVHTTP_REQ_POST:
+        return "POST";
+    case EVHTTP_REQ_DELETE:
+        return "DELETE";
+    case EVHTTP_REQ_PATCH:
+        return "PATCH";
+    case EVHTTP_REQ_PUT:
+        return "PUT";
+    default:
+        return "";
+    }
+}
+
+static bool take_headers(exchange *x)
+{
+    request *r = &x->r;
+    struct evkeyval *kv;
+    struct evkeyvalq *in = evhttp_request_get_input_headers(x->req);
+    for (kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next) {
+        tab_str value = tab_arena_copy(r->arena, tab_str_of(kv->value));
+        if (value.p == NULL)
+            return false;
+        if (strcasecmp(kv->key, TAB_IDENTITY_HEADER) == 0)
+            x->identity = value;
+        else if (strcasecmp(kv->key, "Content-Type") == 0)
+            r->content_type = value.p;
+        else if (strcasecmp(kv->key, "Content-Encoding") == 0)
+            r->content_encoding = value.p;
+        else if (strcasecmp(kv->key, "X-Tabella-Uncounted") == 0)
+            r->uncounted = value.n == 1 && value.p[0] == '1';
+        else if (strcasecmp(kv->key, "Idempotency-Key") == 0) {
+            r->idempotency_key = value.p;
+            r->idempotency_headers++;
+        }
+    }
+    /* The raw path, as the gateway signed it: evhttp's own splitting would decode it. */
+    const char *uri = evhttp_request_get_uri(x->req), *q = strchr(uri, '?');
+    r->path =
+        tab_arena_copy(r->arena, (tab_str){ uri, q != NULL ? (size_t)(q - uri) : strlen(uri) });
+    r->query = q != NULL ? tab_arena_copy(r->arena, tab_str_of(q + 1)) : TAB_S("");
+    return r->path.p != NULL && r->query.p != NULL;
+}
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+    http *h = arg;
+    exchange *x = calloc(1, sizeof *x);
+    if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
+        (x->input = evbuffer_new()) == NULL) {
+        exchange_free(x);
+        evhttp_send_reply(req, 503, NULL, NULL);
+        return;
+    }
+    x->h = h;
+    x->req = req;
+    x->r.api = h->a;
+    x->r.method = method_name(evhttp_request_get_command(req));
+    evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
+    bool fits = take_headers(x);
+    pthread_mutex_lock(&h->lock);
+    h->open++;
+    bool full = h->queued >= (size_t)h->a->cfg.queue;
+    if (!full && fits) {
+        *h->last = x;
+        h->last = &x->next;
+        h->queued++;
+        pthread_cond_signal(&h->work);
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (full || !fits) {
+        tab_id_new(x->r.request_id, "req_");
+        x->r.status = 503;
+        x->r.retry_after = 1;
+        char text[256];
+        int n = snprintf(text, sizeof text,
+                         "{\"error\":{\"type\":\"internal\",\"message\":\"too many requests are "
+                         "waiting; retry with "
+                         "backoff\",\"request_id\":\"%s\"}}",
+                         x->r.request_id);
+        tab_out_bytes(&x->r.out, text, (size_t)n);
+        answer(x);
+    }
+}
+
+/* ---- on a worker's thread ------------------------------------------------------------------- */
+
+/* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
+static bool take_body(exchange *x)
+{
+    size_t n = evbuffer_get_length(x->input);
+    char *p = malloc(n + 1);
+    if (p == NULL)
+        return false;
+    for (size_t at = 0; at < n;) {
+        size_t piece = n - at < 65536 ? n - at : 65536;
+        int got = evbuffer_remove(x->input, p + at, piece);
+        if (got <= 0) {
+            free(p);
+            return false;
+        }
+        at += (size_t)got;
+    }
+    p[n] = 0;
+    x->r.body = p;
+    x->r.body_n = n;
+    evbuffer_free(x->input);
+    x->input = NULL;
+    return true;
+}
+
+static void *work(void *arg)
+{
+    http *h = arg;
+    pthread_mutex_lock(&h->lock);
+    for (;;) {
+        while (h->first == NULL && !h->stop)
+            pthread_cond_wait(&h->work, &h->lock);
+        exchange *x = h->first;
+        if (x == NULL)
+            break;
+        h->first = x->next;
+        if (h->first == NULL)
+            h->last = &h->first;
+        h->queued--;
+        pthread_mutex_unlock(&h->lock);
+        if (!take_body(x))
+            x->identity = TAB_S("");
+        api_dispatch(&x->r, x->identity);
+        request_body_drop(&x->r);
+        pthread_mutex_lock(&h->lock);
+        x->next = h->done;
+        h->done = x;
+        uint64_t one = 1;
+        if (write(h->wake_fd, &one, sizeof one) < 0)
+            tab_log(TAB_ERROR, "the loop cannot be woken");
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+/* ---- start and stop ------------------------------------------------------------------------- */
+
+static void *run_loop(void *arg)
+{
+    http *h = arg;
+    event_base_loop(h->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    return NULL;
+}
+
+static bool listen_at(http *h, const char *address)
+{
+    char host[64];
+    const char *colon = strrchr(address, ':');
+    if (colon == NULL || (size_t)(colon - address) >= sizeof host)
+        return false;
+    memcpy(host, address, (size_t)(colon - address));
+    host[colon - address] = 0;
+    h->socket =
+        evhttp_bind_socket_with_handle(h->server, host, (uint16_t)strtoul(colon + 1, NULL, 10));
+    return h->socket != NULL;
+}
+
+http *http_open(api *a)
+{
+    http *h = calloc(1, sizeof *h);
+    if (h == NULL || evthread_use_pthreads() != 0) {
+        free(h);
+        return NULL;
+    }
+    h->a = a;
+    h->last = &h->first;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->work, NULL);
+    pthread_cond_init(&h->idle, NULL);
+    h->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    h->base = event_base_new();
+    h->server = h->base != NULL ? evhttp_new(h->base) : NULL;
+    h->worker = calloc((size_t)a->cfg.workers, sizeof *h->worker);
+    if (h->wake_fd < 0 || h->server == NULL || h->worker == NULL)
+        goto fail;
+    evhttp_set_max_headers_size(h->server, 32768);
+    evhttp_set_max_body_size(h->server, (ssize_t)a->cfg.body_most + 65536);
+    evhttp_set_timeout(h->server, 120);
+    evhttp_set_default_content_type(h->server, NULL);
+    evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
+                                              EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH |
+                                              EVHTTP_REQ_PUT);
+    evhttp_set_gencb(h->server, on_request, h);
+    h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
+    if (h->wake == NULL || event_add(h->wake, NULL) != 0)
+        goto fail;
+    if (!listen_at(h, a->cfg.http)) {
+        tab_log(TAB_ERROR, "cannot listen on %s", a->cfg.http);
+        goto fail;
+    }
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 512 * 1024);
+    for (; h->workers < (size_t)a->cfg.workers; h->workers++)
+        if (pthread_create(&h->worker[h->workers], &small, work, h) != 0)
+            break;
+    pthread_attr_destroy(&small);
+    h->loop_runs = h->workers > 0 && pthread_create(&h->loop, NULL, run_loop, h) == 0;
+    if (h->loop_runs)
+        return h;
+fail:
+    tab_log(TAB_ERROR, "the HTTP server does not start");
+    http_free(h);
+    return NULL;
+}
+
+static void stop_accepting(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    http *h = arg;
+    h->draining = true;
+    evhttp_del_accept_socket(h->server, h->socket);
+    h->socket = NULL;
+}
+
+bool http_drain(http *h, int64_t seconds)
+{
+    event_base_once(h->base, -1, EV_TIMEOUT, stop_accepting, h, NULL);
+    usleep(300000); /* what the gateway had already sent on its kept connections */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    pthread_mutex_lock(&h->lock);
+    int rc = 0;
+    while (h->open > 0 && rc == 0)
+        rc = pthread_cond_timedwait(&h->idle, &h->lock, &until);
+    bool all = h->open == 0;
+    pthread_mutex_unlock(&h->lock);
+    usleep(100000); /* the last answers leave */
+    return all;
+}
+
+void http_free(http *h)
+{
+    if (h == NULL)
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->stop = true;
+    pthread_cond_broadcast(&h->work);
+    pthread_mutex_unlock(&h->lock);
+    for (size_t i = 0; i < h->workers; i++)
+        pthread_join(h->worker[i], NULL);
+    if (h->loop_runs) {
+        event_base_loopbreak(h->base);
+        pthread_join(h->loop, NULL);
+    }
+    for (exchange *x = h->done, *next; x != NULL; x = next) {
+        next = x->next;
+        exchange_free(x);
+    }
+    if (h->wake != NULL)
+        event_free(h->wake);
+    if (h->server != NULL)
+        evhttp_free(h->server);
+    if (h->base != NULL)
+        event_base_free(h->base);
+    if (h->wake_fd >= 0)
+        close(h->wake_fd);
+    free(h->worker);
+    free(h);
+}

@@ -1,0 +1,256 @@
+/* Idempotency-Key, as decisions.md has it: per organization, method and path; bytes compared by
+ * digest.
+ *
+ *   no row --claim--> open (owner, attempt, lease 5 s, renewed by house.c) --complete--> answered,
+ * kept 7 days |  \--refused or failed: released--> no row
+ *                      \--lease past: claimed again, attempt + 1, same seed
+ *
+ * Completing asks for owner and attempt: who was frozen past its lease finds nothing to complete,
+ * and its transaction, with the billing event in it, rolls back. */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "services/api/api.h"
+
+#define LEASE "interval '5 seconds'"
+
+static tab_status read_key(request *r, tab_error *err)
+{
+    const char *k = r->idempotency_key;
+    size_t n = strlen(k);
+    if (r->idempotency_headers > 1)
+        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the header is given twice");
+    for (size_t i = 0; i < n; i++)
+        if (k[i] < 0x20 || k[i] > 0x7e)
+            return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key is printable ASCII");
+    if (n < 1 || n > 255)
+        return tab_fail(err, TAB_VALIDATION, "Idempotency-Key", "the key has 1 to 255 characters");
+    return TAB_OK;
+}
+
+#define KEY_PARAMS(r)                                                                          \
+    tab_p_text((r)->who.org), tab_p_text(tab_routes[(r)->route].method), tab_p_str((r)->path), \
+        tab_p_text((r)->idempotency_key)
+
+/* One try: claimed, answered by another (replayed), or neither (it is in flight). */
+static tab_status claim(request *r, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
+    tab_status s = tab_tx_begin(r->api->pg, r->who.org, r->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(
+            tx, &rows, err,
+            "INSERT INTO api.idempotency AS i (org, method, path, key, body_sha256, seed, owner, "
+            "lease_until) "
+            "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " LEASE ") "
+            "ON CONFLICT (org, method, path, key) DO UPDATE SET owner = excluded.owner, "
+            "attempt = i.attempt + 1, lease_until = excluded.lease_until, "
+            "seed = CASE WHEN i.expires_at < now() THEN excluded.seed ELSE i.seed END, "
+            "body_sha256 = excluded.body_sha256, status = NULL, answer = NULL, "
+            "expires_at = now() + interval '7 days' "
+            "WHERE i.expires_at < now() OR "
+            "(i.status IS NULL AND i.lease_until < now() AND i.body_sha256 = excluded.body_sha256) "
+            "RETURNING seed, attempt",
+            TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed),
+                  tab_p_text(r->api->owner)));
+    if (s != TAB_OK)
+        return s;
+    if (tab_rows_count(rows) == 1) {
+        tab_str seed = tab_rows_str(rows, 0, 0);
+        memcpy(r->seed, seed.p, seed.n < TAB_ID ? seed.n : TAB_ID - 1);
+        r->seed[seed.n < TAB_ID ? seed.n : TAB_ID - 1] = 0;
+        r->attempt = tab_rows_int(rows, 0, 1);
+        s = tab_tx_commit(&tx, err);
+        if (s == TAB_OK) {
+            r->claimed = true;
+            atomic_fetch_add(&r->api->keyed, 1);
+        }
+        return s;
+    }
+    tab_rows_free(rows);
+    rows = NULL;
+    s = tab_tx_query(tx, &rows, err,
+                     "SELECT body_sha256 = $5, status, answer FROM api.idempotency "
+                     "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4",
+                     TAB_P(KEY_PARAMS(r), tab_p_bytes(digest)));
+    if (s != TAB_OK || tab_rows_count(rows) == 0)
+        return s;
+    if (!tab_rows_bool(rows, 0, 0))
+        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key",
+                        "the key was used with a different body");
+    if (tab_rows_null(rows, 0, 1))
+        return TAB_OK;
+    tab_str answer = tab_rows_bytes(rows, 0, 2, r->arena);
+    r->status = (int)tab_rows_int(rows, 0, 1);
+    tab_out_bytes(&r->out, answer.p, answer.n);
+    r->replayed = true;
+    return TAB_OK;
+}
+
+tab_status idempotency_begin(request *r, tab_error *err)
+{
+    if (r->idempotency_key == NULL)
+        return TAB_OK;
+    tab_status s = read_key(r, err);
+    /* Those who wait hold a thread each: never all of them, or nobody could finish the work waited
+     * for. */
+    bool waits = false;
+    while (s == TAB_OK) {
+        s = claim(r, err);
+        if (s != TAB_OK || r->claimed || r->replayed)
+            break;
+        if (!waits) {
+            waits = true;
+            if (atomic_fetch_add(&r->api->waiting, 1) >= r->api->cfg.workers / 2)
+                s = tab_fail(err, TAB_UNAVAILABLE, "",
+                             "the first request with this key is still at work; try again");
+        }
+        if (s == TAB_OK && tab_left_ms(r->deadline, 1000) < 100)
+            s = tab_fail(err, TAB_UNAVAILABLE, "",
+                         "the first request with this key is still at work; try again");
+        if (s == TAB_OK)
+            usleep(40000);
+    }
+    if (waits)
+        atomic_fetch_sub(&r->api->waiting, 1);
+    return s;
+}
+
+tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
+{
+    if (!r->claimed)
+        return TAB_OK;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s =
+        tab_tx_query(tx, &rows, err,
+                     "UPDATE api.idempotency SET status = $5, answer = $6 "
+                     "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL "
+                     "AND owner = $7 AND attempt = $8",
+                     TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(tab_out_text(&r->out)),
+                           tab_p_text(r->api->owner), tab_p_int(r->attempt)));
+    if (s == TAB_OK && tab_rows_affected(rows) == 0)
+        s = tab_fail(err, TAB_UNAVAILABLE, "",
+                     "another request with this key has taken over; try again");
+    r->completed = s == TAB_OK;
+    return s;
+}
+
+/* The row is answered: the claim is no longer this request's to release. */
+void idempotency_done(request *r)
+{
+    if (r->claimed) {
+        r->claimed = false;
+        atomic_fetch_sub(&r->api->keyed, 1);
+    }
+}
+
+tab_status idempotency_finish(request *r, tab_error *err)
+{
+    if (!r->claimed)
+        return TAB_OK;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(5000), &tx, err);
+    if (s == TAB_OK)
+        s = idempotency_complete(r, tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK)
+        idempotency_done(r);
+    return s;
+}
+
+void idempotency_release(request *r)
+{
+    if (!r->claimed)
+        return;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error err;
+    if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(5000), &tx, &err) == TAB_OK &&
+        tab_tx_query(
+            tx, NULL, &err,
+            "DELETE FROM api.idempotency WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 "
+            "AND status IS NULL AND owner = $5 AND attempt = $6",
+            TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
+        (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
+    idempotency_done(r);
+}
+
+/* ---- the house: leases renewed, old rows swept ---------------------------------------------- */
+
+struct api_house {
+    api *a;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+};
+
+static void statement(api *a, const char *sql, const tab_param *p, size_t n)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error err;
+    if (tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, &err) == TAB_OK &&
+        tab_tx_query(tx, NULL, &err, sql, p, n) == TAB_OK)
+        (void)!tab_tx_commit(&tx, &err); /* the next round tries again */
+}
+
+static void *keep_house(void *arg)
+{
+    struct api_house *h = arg;
+    int64_t swept = tab_mono_ms();
+    pthread_mutex_lock(&h->lock);
+    while (!h->stop) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_sec += 1;
+        pthread_cond_timedwait(&h->wake, &h->lock, &t);
+        if (h->stop)
+            break;
+        pthread_mutex_unlock(&h->lock);
+        if (atomic_load(&h->a->keyed) > 0)
+            statement(h->a,
+                      "UPDATE api.idempotency SET lease_until = now() + " LEASE
+                      " WHERE owner = $1 AND status IS NULL",
+                      TAB_P(tab_p_text(h->a->owner)));
+        if (tab_mono_ms() - swept > 300000) {
+            swept = tab_mono_ms();
+            statement(h->a, "DELETE FROM api.idempotency WHERE expires_at < now()", TAB_P_NONE);
+            statement(h->a, "DELETE FROM api.output WHERE expires_at < now()", TAB_P_NONE);
+        }
+        pthread_mutex_lock(&h->lock);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+struct api_house *house_open(api *a)
+{
+    struct api_house *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->a = a;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->wake, NULL);
+    if (pthread_create(&h->thread, NULL, keep_house, h) != 0) {
+        tab_log(TAB_ERROR, "no thread for leases");
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void house_free(struct api_house *h)
+{
+    if (h == NULL)
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->stop = true;
+    pthread_cond_signal(&h->wake);
+    pthread_mutex_unlock(&h->lock);
+    pthread_join(h->thread, NULL);
+    free(h);
+}

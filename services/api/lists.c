@@ -1,0 +1,587 @@
+/* Jobs, reports, usage, models and keys: the routes that read, and the small ones that change. */
+#include <stdio.h>
+
+#include "proto/keys.pb-c.h"
+#include "proto/metering.pb-c.h"
+#include "proto/reports.pb-c.h"
+#include "services/api/api.h"
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static void bytes_str(tab_out *o, ProtobufCBinaryData d)
+{
+    tab_out_str(o, (tab_str){ (const char *)d.data, d.len });
+}
+
+static tab_str bytes_of(ProtobufCBinaryData d)
+{
+    return (tab_str){ (const char *)d.data, d.len };
+}
+
+static void uint_member(tab_out *o, const char *key, uint64_t value)
+{
+    tab_out_key(o, key);
+    tab_out_uint(o, value);
+}
+
+/* ---- models --------------------------------------------------------------------------------- */
+
+tab_status get_models(request *r, tab_error *err)
+{
+    const Tabella__ModelsReply *m;
+    tab_out *o = &r->out;
+    tab_status s = models(r, &m, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    tab_out_key(o, "models");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < m->n_models; i++) {
+        if (strcmp(m->models[i]->status, "available") != 0)
+            continue;
+        tab_out_open(o, '{');
+        text_member(o, "id", m->models[i]->id);
+        text_member(o, "name", m->models[i]->name);
+        text_member(o, "status", m->models[i]->status);
+        tab_out_key(o, "default");
+        tab_out_bool(o, m->models[i]->default_base);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    text_member(o, "request_id", r->request_id);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+static void key_json(tab_out *o, const Tabella__ApiKey *k)
+{
+    tab_out_open(o, '{');
+    text_member(o, "id", k->id);
+    text_member(o, "name", k->name);
+    text_member(o, "key_preview", k->key_preview);
+    tab_out_key(o, "scopes");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < k->n_scopes; i++)
+        tab_out_cstr(o, k->scopes[i]);
+    tab_out_close(o, ']');
+    uint_member(o, "rate_limit", k->rate_limit);
+    uint_member(o, "requests", k->requests);
+    time_member(o, "created_at", k->created_at);
+    time_member(o, "last_used", k->last_used);
+    if (k->secret[0] != 0)
+        text_member(o, "key", k->secret);
+    tab_out_close(o, '}');
+}
+
+tab_status get_keys(request *r, tab_error *err)
+{
+    Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
+    const Tabella__ListKeysReply *y;
+    tab_status s =
+        call(r, "keys", "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "keys");
+    tab_out_open(&r->out, '[');
+    for (size_t i = 0; i < y->n_keys; i++)
+        key_json(&r->out, y->keys[i]);
+    tab_out_close(&r->out, ']');
+    text_member(&r->out, "request_id", r->request_id);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status post_keys(request *r, tab_error *err)
+{
+    tab_body b;
+    tab_str name;
+    tab_status s = body_read(r, &b, err);
+    if (s != TAB_OK || (s = body_text(b.root, "name", true, 128, &name, err)) != TAB_OK)
+        return s;
+    const tab_json *scopes = tab_json_get(b.root, "scopes");
+    if (scopes == NULL || scopes->kind != TAB_JSON_ARRAY || scopes->count == 0 || scopes->count > 5)
+        return tab_fail(err, TAB_VALIDATION, "scopes",
+                        "`scopes` is an array of one or more of read, run, serve, manage, delete");
+    Tabella__CreateKeyRequest q = TABELLA__CREATE_KEY_REQUEST__INIT;
+    char *list[5];
+    unsigned seen = 0;
+    for (const tab_json *m = scopes->first; m != NULL; m = m->next) {
+        unsigned bit = m->kind == TAB_JSON_STRING ? tab_scope_named(m->text) : 0;
+        if (bit == 0 || (seen & bit) != 0)
+            return tab_fail(err, TAB_VALIDATION, "scopes",
+                            "scopes are read, run, serve, manage, delete, each once");
+        seen |= bit;
+        list[q.n_scopes++] = STR(tab_scope_name(bit));
+    }
+    q.scopes = list;
+    q.name = STR(tab_arena_copy(r->arena, name).p);
+    q.actor = r->who.key;
+    const Tabella__ApiKey *k;
+    s = call(r, "keys", "CreateKey", &q.base, &tabella__api_key__descriptor, &k, err);
+    if (s != TAB_OK)
+        return s;
+    r->status = 201;
+    key_json(&r->out, k);
+    return TAB_OK;
+}
+
+static char *param_text(request *r, int i)
+{
+    return STR(tab_arena_copy(r->arena, r->param[i]).p);
+}
+
+tab_status post_key_rotate(request *r, tab_error *err)
+{
+    Tabella__RotateKeyRequest q = TABELLA__ROTATE_KEY_REQUEST__INIT;
+    const Tabella__ApiKey *k;
+    q.id = param_text(r, 0);
+    q.actor = r->who.key;
+    tab_status s = call(r, "keys", "RotateKey", &q.base, &tabella__api_key__descriptor, &k, err);
+    if (s == TAB_OK)
+        key_json(&r->out, k);
+    return s;
+}
+
+tab_status delete_key(request *r, tab_error *err)
+{
+    Tabella__DeleteKeyRequest q = TABELLA__DELETE_KEY_REQUEST__INIT;
+    const Tabella__DeleteKeyReply *y;
+    q.id = param_text(r, 0);
+    q.actor = r->who.key;
+    tab_status s =
+        call(r, "keys", "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "deleted");
+    tab_out_bool(&r->out, true);
+    text_member(&r->out, "id", y->id);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+tab_status get_jobs(request *r, tab_error *err)
+{
+    static const char *const statuses[] = { "queued", "running",   "done",
+                                            "failed", "cancelled", "expired" };
+    Tabella__ListJobsRequest q = TABELLA__LIST_JOBS_REQUEST__INIT;
+    const Tabella__ListJobsReply *y;
+    tab_str status, after;
+    char list[64];
+    tab_status s = query_param(r, "status", &status, err);
+    if (s != TAB_OK)
+        return s;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses && status.p != NULL; i++)
+        if (tab_str_eq(status, tab_str_of(statuses[i])))
+            q.status = STR(statuses[i]);
+    if (status.p != NULL && q.status[0] == 0)
+        return tab_fail(err, TAB_VALIDATION, "status", "there is no such status of a job");
+    snprintf(list, sizeof list, "jobs:%s", q.status);
+    s = query_page(r, list, 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
+    s = call(r, "jobs", "List", &q.base, &tabella__list_jobs_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "jobs");
+    tab_out_open(&r->out, '[');
+    for (size_t i = 0; i < y->n_jobs; i++) {
+        tab_out_open(&r->out, '{');
+        job_members(r, y->jobs[i], false);
+        tab_out_close(&r->out, '}');
+    }
+    tab_out_close(&r->out, ']');
+    next_cursor_member(r, list, bytes_of(y->next));
+    uint_member(&r->out, "total", y->total);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+/* An inline run's output is here at once; its row in jobs follows from the event. */
+static tab_status find_job(request *r, const char *id, const Tabella__Job **ret, output *ret_output,
+                           tab_error *err)
+{
+    Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
+    q.job_id = STR(id);
+    ret_output->bundle = NULL;
+    tab_status s = call(r, "jobs", "Get", &q.base, &tabella__job__descriptor, ret, err);
+    if (s == TAB_OK && !(*ret)->output_at_api)
+        return s;
+    if (s != TAB_OK && s != TAB_NOT_FOUND)
+        return s;
+    tab_error none;
+    tab_status found = output_get(r, id, ret_output, &none);
+    if (found != TAB_OK && found != TAB_NOT_FOUND) {
+        *err = none;
+        return found;
+    }
+    if (s == TAB_OK || found != TAB_OK)
+        return s;
+    Tabella__Job *j = tab_arena_new_of(r->arena, Tabella__Job, 1);
+    if (j == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__job__init(j);
+    j->job_id = STR(id);
+    j->kind = STR("run");
+    j->status = STR("done");
+    j->progress = 100;
+    j->label = j->report_id = STR(ret_output->report_id);
+    j->processing = STR("realtime");
+    j->created_us = j->updated_us = ret_output->created_us;
+    *ret = j;
+    return TAB_OK;
+}
+
+tab_status get_job(request *r, tab_error *err)
+{
+    const Tabella__Job *j;
+    output out = { 0 };
+    uint32_t limit;
+    tab_str position;
+    char list[160];
+    char *id = param_text(r, 0);
+    snprintf(list, sizeof list, "output:%s", id);
+    tab_status s = query_page(r, list, 0, &limit, &position, err);
+    if (s != TAB_OK || (s = find_job(r, id, &j, &out, err)) != TAB_OK)
+        return s;
+    bool runs = strcmp(j->kind, "run") == 0 ||
+                (strcmp(j->kind, "batch") == 0 && (j->result == NULL || j->result->json.len == 0));
+    if (runs && strcmp(j->status, "done") == 0 && out.bundle == NULL && !j->output_at_api) {
+        Tabella__OutputRequest q = TABELLA__OUTPUT_REQUEST__INIT;
+        const Tabella__OutputReply *y;
+        q.job_id = STR(id);
+        s = call(r, "jobs", "Output", &q.base, &tabella__output_reply__descriptor, &y, err);
+        if (s == TAB_OK && y->bundle != NULL)
+            out =
+                (output){ .bundle = y->bundle,
+                          .run_id = j->result != NULL ? j->result->run_id : "",
+                          .base = j->result != NULL ? j->result->base_model : y->bundle->base_model,
+                          .feed = y->bundle->n_tables > 1 ? "multi_table" : "single_table" };
+        else if (s != TAB_OK && s != TAB_NOT_FOUND)
+            return s;
+    }
+    if (position.n > 0) {
+        if (out.bundle == NULL)
+            return tab_fail(err, TAB_VALIDATION, "cursor", "the run's outputs are no longer kept");
+        return bundle_page(r, out.bundle, list, position, limit, err);
+    }
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    job_members(r, j, true);
+    if (runs && strcmp(j->status, "done") == 0) {
+        tab_out_key(o, "result");
+        if (out.bundle == NULL) {
+            tab_out_null(o); /* 24 hours have passed */
+        } else {
+            tab_out_open(o, '{');
+            text_member(o, "mode", "run");
+            text_member(o, "run_id", out.run_id);
+            text_member(o, "job_id", id);
+            text_member(o, "base", out.base);
+            text_member(o, "feed", out.feed);
+            text_member(o, "status", "complete");
+            s = bundle_members(r, out.bundle, list, TAB_S(""), false, err);
+            tab_out_close(o, '}');
+        }
+    }
+    tab_out_close(o, '}');
+    return s == TAB_NOT_FOUND ? TAB_OK : s;
+}
+
+tab_status post_job_cancel(request *r, tab_error *err)
+{
+    Tabella__CancelJobRequest q = TABELLA__CANCEL_JOB_REQUEST__INIT;
+    const Tabella__Job *j;
+    q.job_id = param_text(r, 0);
+    q.actor = r->who.key;
+    tab_status s = call(r, "jobs", "Cancel", &q.base, &tabella__job__descriptor, &j, err);
+    if (s == TAB_NOT_FOUND) { /* an inline run whose row is not there yet is done all the same */
+        output out;
+        tab_error none;
+        if (output_get(r, q.job_id, &out, &none) == TAB_OK)
+            return tab_fail(err, TAB_CONFLICT, "", "the job is done");
+    }
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    job_members(r, j, true);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+static void delta_or_null(tab_out *o, double delta)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%+.4f", delta);
+    tab_out_cstr(o, text);
+}
+
+tab_status get_reports(request *r, tab_error *err)
+{
+    Tabella__ListReportsRequest q = TABELLA__LIST_REPORTS_REQUEST__INIT;
+    const Tabella__ListReportsReply *y;
+    tab_out *o = &r->out;
+    tab_str after;
+    tab_status s = query_page(r, "reports", 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
+    s = call(r, "reports", "List", &q.base, &tabella__list_reports_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    tab_out_key(o, "reports");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < y->n_reports; i++) {
+        const Tabella__ReportSummary *x = y->reports[i];
+        tab_out_open(o, '{');
+        text_member(o, "id", x->id);
+        text_member(o, "name", x->name);
+        text_member(o, "kind", x->kind);
+        text_member(o, "base", x->base_model);
+        text_member(o, "metric", x->metric[0] != 0 ? x->metric : NULL);
+        tab_out_key(o, "score");
+        if (x->has_score)
+            tab_out_fixed(o, x->score);
+        else
+            tab_out_null(o);
+        if (x->has_delta) {
+            tab_out_key(o, "delta");
+            delta_or_null(o, x->delta);
+        }
+        tab_out_key(o, "pinned");
+        tab_out_bool(o, x->pinned);
+        time_member(o, "created_at", x->created_us);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    next_cursor_member(r, "reports", bytes_of(y->next));
+    uint_member(o, "total", y->total);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+static void report_json(tab_out *o, const Tabella__Report *x)
+{
+    bool is_run = strcmp(x->kind, "run") == 0;
+    const Tabella__HeldOut *h = x->held_out;
+    tab_out_open(o, '{');
+    text_member(o, "id", x->id);
+    text_member(o, "name", x->name);
+    text_member(o, "endpoint", x->endpoint);
+    text_member(o, "endpoint_id", x->endpoint_id);
+    text_member(o, "kind", x->kind);
+    text_member(o, "base", x->base_model);
+    time_member(o, "created_at", x->created_us);
+    tab_out_key(o, "pinned");
+    tab_out_bool(o, x->pinned);
+    tab_out_key(o, "target");
+    tab_out_open(o, '{');
+    text_member(o, "column", x->target[0] != 0 ? x->target : NULL);
+    text_member(o, "task", x->task[0] != 0 ? x->task : NULL);
+    if (x->n_classes > 0) {
+        tab_out_key(o, "classes");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < x->n_classes; i++)
+            bytes_str(o, x->classes[i]);
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, '}');
+    tab_out_key(o, "data");
+    tab_out_open(o, '{');
+    if (x->data != NULL) {
+        text_member(o, "snapshot", x->data->snapshot[0] != 0 ? x->data->snapshot : NULL);
+        time_member(o, "version", x->data->version_us);
+        uint_member(o, "rows", x->data->rows);
+        tab_out_key(o, "snapshots");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < x->data->n_snapshots; i++)
+            tab_out_cstr(o, x->data->snapshots[i]);
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, '}');
+    tab_out_key(o, "split");
+    if (h == NULL) {
+        tab_out_null(o);
+    } else {
+        tab_out_open(o, '{');
+        text_member(o, "method", h->split_method);
+        uint_member(o, "train_rows", h->train_rows);
+        uint_member(o, "test_rows", h->test_rows);
+        uint_member(o, "seed", h->seed);
+        tab_out_key(o, "stratified");
+        tab_out_bool(o, h->stratified);
+        text_member(o, "unit", h->unit);
+        tab_out_close(o, '}');
+    }
+    tab_out_key(o, "metrics");
+    if (is_run)
+        tab_out_null(o);
+    else
+        metrics_json(o, h);
+    tab_out_key(o, "confidence");
+    if (h == NULL) {
+        tab_out_null(o);
+    } else {
+        tab_out_open(o, '{');
+        tab_out_key(o, "calibrated");
+        tab_out_bool(o, h->calibrated);
+        text_member(o, "spread", h->spread);
+        tab_out_close(o, '}');
+    }
+    text_member(o, "weakest_slice",
+                h != NULL && h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
+    tab_out_key(o, "previous");
+    if (x->previous == NULL) {
+        tab_out_null(o);
+    } else {
+        tab_out_open(o, '{');
+        text_member(o, "report_id", x->previous->report_id);
+        text_member(o, "base", x->previous->base_model);
+        tab_out_key(o, "score");
+        tab_out_fixed(o, x->previous->score);
+        tab_out_close(o, '}');
+        tab_out_key(o, "delta");
+        delta_or_null(o, x->previous->delta);
+    }
+    tab_out_key(o, "cross_table");
+    tab_out_open(o, '{');
+    tab_out_key(o, "column_alignment");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < x->n_column_alignment; i++) {
+        const Tabella__ColumnAlignment *c = x->column_alignment[i];
+        if (c->a == NULL || c->b == NULL)
+            continue;
+        tab_out_open(o, '{');
+        tab_out_key(o, "a");
+        bytes_str(o, c->a->address);
+        tab_out_key(o, "b");
+        bytes_str(o, c->b->address);
+        tab_out_key(o, "attribute");
+        bytes_str(o, c->attribute);
+        tab_out_key(o, "confidence");
+        tab_out_fixed(o, c->confidence);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    text_member(o, "estimate_note", x->estimate_note);
+    tab_out_close(o, '}');
+}
+
+tab_status get_report(request *r, tab_error *err)
+{
+    Tabella__GetReportRequest q = TABELLA__GET_REPORT_REQUEST__INIT;
+    const Tabella__Report *x;
+    q.id = param_text(r, 0);
+    tab_status s = call(r, "reports", "Get", &q.base, &tabella__report__descriptor, &x, err);
+    if (s == TAB_OK)
+        report_json(&r->out, x);
+    return s;
+}
+
+/* ---- usage ---------------------------------------------------------------------------------- */
+
+static void op_table(tab_out *o, const char *key, const Tabella__UsageReply *y, int which)
+{
+    tab_out_key(o, key);
+    tab_out_open(o, '{');
+    for (size_t i = 0; i < y->n_by_op; i++) {
+        tab_out_key_str(o, tab_str_of(y->by_op[i]->op));
+        if (which == 1)
+            tab_out_uint(o, y->by_op[i]->raw);
+        else
+            tab_out_double(o, which == 0 ? y->by_op[i]->cells : y->by_op[i]->multiplier);
+    }
+    tab_out_close(o, '}');
+}
+
+tab_status get_usage(request *r, tab_error *err)
+{
+    Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
+    const Tabella__UsageReply *y;
+    tab_out *o = &r->out;
+    tab_status s =
+        call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    text_member(o, "org", y->org);
+    text_member(o, "plan", y->plan);
+    text_member(o, "window", y->window);
+    text_member(o, "resets_in", y->resets_in[0] != 0 ? y->resets_in : NULL);
+    uint_member(o, "days", y->days);
+    tab_out_key(o, "used_pct");
+    tab_out_fixed(o, y->used_pct);
+    tab_out_key(o, "total_cells");
+    tab_out_double(o, y->total_cells);
+    tab_out_key(o, "by_surface");
+    tab_out_open(o, '{');
+    for (size_t i = 0; i < y->n_by_surface; i++) {
+        tab_out_key_str(o, tab_str_of(y->by_surface[i]->surface));
+        tab_out_double(o, y->by_surface[i]->cells);
+    }
+    tab_out_close(o, '}');
+    op_table(o, "by_op", y, 0);
+    op_table(o, "by_op_multiplier", y, 2);
+    op_table(o, "by_op_raw", y, 1);
+    tab_out_key(o, "top_endpoints");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < y->n_top_endpoints; i++) {
+        tab_out_open(o, '{');
+        text_member(o, "endpoint", y->top_endpoints[i]->endpoint);
+        text_member(o, "id", y->top_endpoints[i]->id);
+        tab_out_key(o, "cells");
+        tab_out_double(o, y->top_endpoints[i]->cells);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_key(o, "add_usage");
+    tab_out_open(o, '{');
+    tab_out_key(o, "enabled");
+    tab_out_bool(o, y->add_usage_enabled);
+    tab_out_key(o, "spend_cap_set");
+    tab_out_bool(o, y->spend_cap_set);
+    tab_out_key(o, "spend_cap_usd");
+    if (y->spend_cap_set)
+        tab_out_double(o, y->spend_cap_usd);
+    else
+        tab_out_null(o);
+    text_member(o, "spend_cap_managed_in", "platform");
+    tab_out_close(o, '}');
+    tab_out_key(o, "events");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < y->n_events; i++) {
+        const Tabella__UsageEvent *e = y->events[i];
+        tab_out_open(o, '{');
+        text_member(o, "day", e->day);
+        text_member(o, "op", e->op);
+        tab_out_key(o, "cells");
+        tab_out_double(o, e->cells);
+        uint_member(o, "tables", e->tables);
+        text_member(o, "model", e->model);
+        text_member(o, "key", e->key);
+        text_member(o, "endpoint_id", e->endpoint_id);
+        uint_member(o, "requests", e->requests);
+        text_member(o, "surface", e->surface);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_key(o, "lifetime");
+    tab_out_bool(o, y->lifetime);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}

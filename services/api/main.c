@@ -1,0 +1,85 @@
+/* api: every /v2/ route. HTTP and JSON in front, protobuf calls behind; owns the idempotency
+ * records, the outputs of inline runs and the outbox of their events in the Postgres schema `api`.
+ * Start: configuration, log, servers, HTTP, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <stdlib.h>
+
+#include "common/crypto.h"
+#include "common/log.h"
+#include "common/signals.h"
+#include "services/api/http.h"
+
+static const tab_option options[] = {
+    TAB_COMMON_OPTIONS(api_config),
+    TAB_OPTION(api_config, http, TEXT, "TAB_API_HTTP", "127.0.0.1:8081",
+               "address:port that the gateway calls"),
+    TAB_OPTION(api_config, secret, SECRET, "TAB_GATEWAY_SECRET", "",
+               "secret shared with the gateway, 32 characters or more"),
+    TAB_OPTION(api_config, base_url, TEXT, "TAB_BASE_URL", "http://127.0.0.1:8080",
+               "what `url` fields start with"),
+    TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "48", "requests worked on at a time"),
+    TAB_OPTION(api_config, queue, INT, "TAB_API_QUEUE", "4096",
+               "requests that may wait; more are answered 503"),
+    TAB_OPTION(api_config, body_most, INT, "TAB_BODY_BYTES", "67108864", "bytes of a request body"),
+    TAB_OPTION(api_config, run_cells, INT, "TAB_RUN_CELLS", "50000000", "cells of one run"),
+    TAB_OPTION(api_config, inline_cells, INT, "TAB_INLINE_CELLS", "250000",
+               "cells of a run that is answered inline"),
+    TAB_OPTION(api_config, inline_s, INT, "TAB_INLINE_S", "30",
+               "seconds until an inline run becomes a job"),
+    TAB_OPTIONS_END
+};
+
+static bool keys_set(api *a)
+{
+    tab_str secret = tab_str_of(a->cfg.secret);
+    while (secret.n > 0 &&
+           (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
+        secret.n--;
+    if (!tab_identity_key_set(&a->identity, secret)) {
+        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET has 32 characters or more");
+        return false;
+    }
+    tab_hmac_sha256(secret, TAB_S("tabella cursor v1"), a->cursor_key);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static api self; /* large enough to be no one's stack */
+    int early = tab_config_read(options, &self.cfg, argc, argv);
+    if (early >= 0)
+        return early;
+
+    tab_log_open("api", self.cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+    tab_id_new(self.owner, "api_");
+    pthread_mutex_init(&self.models.lock, NULL);
+    if (!keys_set(&self))
+        return EXIT_FAILURE;
+
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.pg_pool);
+    TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(self.cfg.nats, "api");
+    if (pg == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+    self.pg = pg;
+    self.rpc = rpc;
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api");
+    self.relay = relay;
+    self.house = house_open(&self);
+    TAB_AUTO(http) *h = http_open(&self);
+    if (relay == NULL || self.house == NULL || h == NULL)
+        return EXIT_FAILURE;
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_health_ready(health, true);
+
+    int signal;
+    while ((signal = tab_signals_wait(&stop)) == SIGHUP)
+        ;
+    tab_log(TAB_INFO, "stopping on signal %d", signal);
+    tab_health_ready(health, false);
+    bool all = http_drain(h, self.cfg.drain_s);
+    house_free(self.house);
+    tab_arena_free(self.models.arena);
+    return all ? EXIT_SUCCESS : EXIT_FAILURE;
+}

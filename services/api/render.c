@@ -1,0 +1,287 @@
+/* The resources' JSON, from their protobuf forms (specification, "Resources and their fields"). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/api/api.h"
+
+void time_member(tab_out *o, const char *key, int64_t us)
+{
+    char text[TAB_TIME_TEXT];
+    tab_out_key(o, key);
+    if (us == 0) {
+        tab_out_null(o);
+        return;
+    }
+    tab_time_text(us, text);
+    tab_out_cstr(o, text);
+}
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static void uint_member(tab_out *o, const char *key, uint64_t value)
+{
+    tab_out_key(o, key);
+    tab_out_uint(o, value);
+}
+
+/* "+0.012": how deltas are written. */
+static void delta_member(tab_out *o, const char *key, double delta)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%+.4f", delta);
+    text_member(o, key, text);
+}
+
+void diff_json(tab_out *o, const Tabella__Diff *d)
+{
+    if (d == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    uint_member(o, "rows_added", d->rows_added);
+    uint_member(o, "rows_changed", d->rows_changed);
+    uint_member(o, "rows_removed", d->rows_removed);
+    uint_member(o, "rows_unchanged", d->rows_unchanged);
+    tab_out_close(o, '}');
+}
+
+/* score, metric, the task's own figures and the baseline: members of held_out and of a report's
+ * metrics. */
+static void metric_members(tab_out *o, const Tabella__HeldOut *h)
+{
+    tab_out_key(o, "score");
+    tab_out_fixed(o, h->score);
+    text_member(o, "metric", h->metric);
+    for (size_t i = 0; i < h->n_metrics; i++) {
+        if (strcmp(h->metrics[i]->name, "score") == 0 || strcmp(h->metrics[i]->name, "metric") == 0)
+            continue;
+        tab_out_key(o, h->metrics[i]->name);
+        tab_out_real(o, h->metrics[i]->value);
+    }
+    if (h->n_per_class > 0) {
+        tab_out_key(o, "per_class");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < h->n_per_class; i++) {
+            const Tabella__ClassMetrics *c = h->per_class[i];
+            tab_out_open(o, '{');
+            tab_out_key(o, "label");
+            tab_out_str(o, (tab_str){ (const char *)c->label.data, c->label.len });
+            tab_out_key(o, "precision");
+            tab_out_fixed(o, c->precision);
+            tab_out_key(o, "recall");
+            tab_out_fixed(o, c->recall);
+            tab_out_key(o, "f1");
+            tab_out_fixed(o, c->f1);
+            uint_member(o, "support", c->support);
+            tab_out_close(o, '}');
+        }
+        tab_out_close(o, ']');
+    }
+    if (h->n_quantile_calibration > 0) {
+        tab_out_key(o, "quantile_calibration");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < h->n_quantile_calibration; i++) {
+            tab_out_open(o, '{');
+            tab_out_key(o, "nominal");
+            tab_out_fixed(o, h->quantile_calibration[i]->nominal);
+            tab_out_key(o, "observed");
+            tab_out_fixed(o, h->quantile_calibration[i]->observed);
+            tab_out_close(o, '}');
+        }
+        tab_out_close(o, ']');
+    }
+}
+
+void metrics_json(tab_out *o, const Tabella__HeldOut *h)
+{
+    tab_out_open(o, '{');
+    if (h == NULL)
+        text_member(o, "metric", "none");
+    else
+        metric_members(o, h);
+    tab_out_close(o, '}');
+}
+
+void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,
+                   const char *report_id)
+{
+    if (h == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    char url[128];
+    tab_out_open(o, '{');
+    metric_members(o, h);
+    tab_out_key(o, "split");
+    tab_out_open(o, '{');
+    text_member(o, "method", h->split_method);
+    uint_member(o, "train_rows", h->train_rows);
+    uint_member(o, "test_rows", h->test_rows);
+    uint_member(o, "seed", h->seed);
+    text_member(o, "unit", h->unit);
+    tab_out_close(o, '}');
+    time_member(o, "data_version", version_us);
+    text_member(o, "data_snapshot", snapshot[0] != 0 ? snapshot : NULL);
+    text_member(o, "weakest_slice", h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
+    tab_out_key(o, "low_confidence");
+    if (h->low_confidence)
+        tab_out_bool(o, true);
+    else
+        tab_out_null(o);
+    text_member(o, "low_confidence_reason", h->low_confidence ? h->low_confidence_reason : NULL);
+    text_member(o, "note", h->note);
+    snprintf(url, sizeof url, "/v2/reports/%s", report_id);
+    text_member(o, "report_url", report_id[0] != 0 ? url : NULL);
+    tab_out_close(o, '}');
+}
+
+/* ---- bundles -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const request *r;
+    const char *list;
+} cursor_of;
+
+static void array_cursor(void *arg, tab_out *o, tab_paged array, size_t next)
+{
+    const cursor_of *c = arg;
+    char position[48];
+    int n = snprintf(position, sizeof position, "%d:%zu", (int)array, next);
+    cursor_write(c->r, o, c->list, (tab_str){ position, (size_t)n });
+}
+
+tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
+                          bool whole, tab_error *err)
+{
+    cursor_of c = { r, list };
+    tab_bundle_view view = { .cursor = whole ? NULL : array_cursor,
+                             .arg = &c,
+                             .held_out = held_out };
+    for (int i = 0; i < TAB_PAGE_COUNT; i++)
+        view.first[i] = tab_paged_first((tab_paged)i);
+    if (b == NULL || !tab_bundle_sound(b))
+        return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+    tab_bundle_json(&r->out, b, &view);
+    return TAB_OK;
+}
+
+tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
+                       uint32_t limit, tab_error *err)
+{
+    cursor_of c = { r, list };
+    tab_bundle_view view = { .cursor = array_cursor, .arg = &c };
+    char *end;
+    /* The cursor was ours (its signature held), its text ends in the arena's 0. */
+    unsigned long array = strtoul(position.p, &end, 10);
+    size_t from = *end == ':' ? strtoul(end + 1, NULL, 10) : 0;
+    if (array >= TAB_PAGE_COUNT || *end != ':')
+        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+    if (b == NULL || !tab_bundle_sound(b))
+        return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
+    tab_bundle_page_json(&r->out, b, (tab_paged)array, from,
+                         limit > 0 ? limit : tab_paged_first((tab_paged)array), &view);
+    return TAB_OK;
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+static void upgrade_side(tab_out *o, const char *base, const Tabella__HeldOut *h)
+{
+    text_member(o, "base", base);
+    tab_out_key(o, "held_out");
+    if (h == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    tab_out_key(o, "score");
+    tab_out_fixed(o, h->score);
+    text_member(o, "metric", h->metric);
+    tab_out_close(o, '}');
+}
+
+/* The result of a finished job of another kind than run and batch, whose result is a bundle. */
+static void result_json(tab_out *o, const Tabella__Job *j)
+{
+    const Tabella__JobResult *x = j->result;
+    if (x->json.len > 0) {
+        tab_out_raw(o, (tab_str){ (const char *)x->json.data, x->json.len });
+        return;
+    }
+    tab_out_open(o, '{');
+    if (strcmp(j->kind, "create") == 0) {
+        text_member(o, "endpoint", x->endpoint);
+        text_member(o, "id", x->endpoint_id);
+        text_member(o, "report_id", x->report_id);
+        tab_out_key(o, "held_out");
+        held_out_json(o, x->held_out, x->snapshot, 0, x->report_id);
+    } else if (strcmp(j->kind, "refresh") == 0) {
+        text_member(o, "snapshot", x->snapshot);
+        text_member(o, "previous_snapshot", x->previous_snapshot);
+        tab_out_key(o, "diff");
+        diff_json(o, x->diff);
+        tab_out_key(o, "held_out");
+        held_out_json(o, x->held_out, x->snapshot, 0, x->report_id);
+        text_member(o, "report", x->report);
+        text_member(o, "report_id", x->report_id);
+    } else if (strcmp(j->kind, "upgrade") == 0) {
+        upgrade_side(o, x->base_model, x->held_out);
+        tab_out_key(o, "previous");
+        tab_out_open(o, '{');
+        upgrade_side(o, x->previous_base, x->previous_held_out);
+        tab_out_close(o, '}');
+        if (x->has_delta)
+            delta_member(o, "delta", x->delta);
+        else
+            text_member(o, "delta", NULL);
+        text_member(o, "report", x->report);
+        text_member(o, "report_id", x->report_id);
+    }
+    tab_out_close(o, '}');
+}
+
+void job_members(request *r, const Tabella__Job *j, bool detail)
+{
+    tab_out *o = &r->out;
+    text_member(o, "job_id", j->job_id);
+    text_member(o, "kind", j->kind);
+    text_member(o, "status", j->status);
+    uint_member(o, "progress", j->progress);
+    text_member(o, "phase", j->phase[0] != 0 ? j->phase : NULL);
+    text_member(o, "label", j->label);
+    text_member(o, "endpoint_id", j->endpoint_id);
+    text_member(o, "report_id", j->report_id);
+    tab_out_key(o, "eta");
+    if (j->eta == NULL) {
+        tab_out_null(o);
+    } else {
+        tab_out_open(o, '{');
+        text_member(o, "basis", j->eta->basis);
+        time_member(o, "due_at", j->eta->due_us);
+        uint_member(o, "seconds_remaining", j->eta->seconds_remaining);
+        tab_out_close(o, '}');
+    }
+    text_member(o, "error", j->error);
+    if (j->processing[0] != 0)
+        text_member(o, "processing", j->processing);
+    if (detail) {
+        tab_out_key(o, "logs");
+        tab_out_open(o, '[');
+        for (size_t i = 0; i < j->n_logs; i++)
+            tab_out_cstr(o, j->logs[i]);
+        tab_out_close(o, ']');
+    }
+    time_member(o, "created_at", j->created_us);
+    time_member(o, "updated_at", j->updated_us);
+    bool bundle = strcmp(j->kind, "run") == 0 ||
+                  (strcmp(j->kind, "batch") == 0 && j->result != NULL && j->result->json.len == 0);
+    if (detail && j->result != NULL && !bundle && strcmp(j->status, "done") == 0) {
+        tab_out_key(o, "result");
+        result_json(o, j);
+    }
+}

@@ -1,0 +1,343 @@
+/* POST /v2/run.
+ *
+ *   shape -> key claimed -> references -> base -> cells -> inline: Run, then one transaction: key
+ * answered, output |         kept, event in the outbox; then the first byte |         (later than
+ * inline_s: it becomes the job)
+ *                                                +-> large, batch or out: rows spooled, job
+ * submitted, 202 */
+#include <stdio.h>
+
+#include "common/log.h"
+#include "proto/data.pb-c.h"
+#include "proto/metering.pb-c.h"
+#include "services/api/api.h"
+
+typedef struct {
+    tab_body body;
+    Tabella__RunOptions *options;
+    bool batch;
+    tab_str out;
+    char **refs;
+    size_t n_refs;
+    Tabella__TableSource **source; /* inline tables first, then references */
+    size_t n;
+    uint64_t cells, cached, rows;
+    const char *run_id, *job_id, *report_id, *feed;
+} run;
+
+static Tabella__TableSource *add_source(request *r, run *x, tab_str id, const char *snapshot,
+                                        const char *dataset)
+{
+    Tabella__TableSource *s = tab_arena_new_of(r->arena, Tabella__TableSource, 1);
+    if (s == NULL)
+        return NULL;
+    tabella__table_source__init(s);
+    s->id = tab_proto_bytes(r->arena, id);
+    s->snapshot = tab_proto_text(r->arena, snapshot);
+    s->dataset = tab_proto_text(r->arena, dataset);
+    return x->source[x->n++] = s;
+}
+
+static tab_status read_shape(request *r, run *x, tab_error *err)
+{
+    tab_status s = body_read(r, &x->body, err);
+    if (s != TAB_OK ||
+        (s = body_options(r, &x->body, &x->options, &x->batch, &x->out, err)) != TAB_OK ||
+        (s = body_refs(r, &x->body, &x->n_refs, &x->refs, err)) != TAB_OK)
+        return s;
+    if (x->body.n_tables + x->n_refs == 0)
+        return tab_fail(err, TAB_VALIDATION, "tables",
+                        "a run needs at least one table in `tables`, or `data`");
+    if (x->out.n > 0)
+        return tab_fail(err, TAB_VALIDATION, "options.out",
+                        "no destination of this installation can be written to");
+    request_body_drop(r);
+    return TAB_OK;
+}
+
+/* Pinned data, and data used within the last ten minutes, bill at the cached rate. */
+static tab_status resolve(request *r, run *x, tab_error *err)
+{
+    const int64_t briefly = 600 * INT64_C(1000000);
+    Tabella__ResolveRequest q = TABELLA__RESOLVE_REQUEST__INIT;
+    const Tabella__ResolveReply *y;
+    if (x->n_refs == 0)
+        return TAB_OK;
+    q.n_refs = x->n_refs;
+    q.refs = x->refs;
+    q.owner = STR(x->job_id);
+    tab_status s =
+        call(r, "data-connector", "Resolve", &q.base, &tabella__resolve_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    for (size_t i = 0; i < y->n_tables; i++) {
+        const Tabella__Resolved *t = y->tables[i];
+        tab_str id = tab_str_of(t->name);
+        for (size_t k = 0; k < x->body.n_tables; k++)
+            if (tab_str_eq(x->body.tables[k]->id, id))
+                id = tab_str_of(t->dataset[0] != 0 ? t->dataset : t->snapshot);
+        if (add_source(r, x, id, t->snapshot, t->dataset) == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        uint64_t cells = t->rows * t->cols;
+        bool cached = t->dataset[0] != 0 &&
+                      (t->pinned || (t->last_used != 0 && tab_now_us() - t->last_used < briefly));
+        x->cells += cells;
+        x->rows += t->rows;
+        x->cached += cached ? cells : 0;
+    }
+    return TAB_OK;
+}
+
+static tab_status reserve(request *r, const run *x, tab_error *err)
+{
+    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
+    tab_answer answer;
+    q.op = STR(x->batch ? "batch" : "run");
+    q.cells = x->cells;
+    tab_ask ask = { .service = "metering",
+                    .method = "Reserve",
+                    .in = &q.base,
+                    .deadline = tab_in_ms(2000),
+                    .reply = &tabella__reserve_reply__descriptor };
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED) {
+        tab_log(TAB_WARN, "metering is away; the ledger fills from events later");
+        return TAB_OK;
+    }
+    if (s != TAB_OK)
+        return s;
+    const Tabella__ReserveReply *y = answer.msg;
+    if (y->allowed)
+        return TAB_OK;
+    r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
+    return tab_fail(err, TAB_RATE_LIMIT, "", "%s",
+                    y->message[0] != 0 ? y->message : "too many cells a minute");
+}
+
+static void head(request *r, const run *x, const char *base, const char *status)
+{
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    tab_out_key(o, "mode");
+    tab_out_cstr(o, "run");
+    tab_out_key(o, "run_id");
+    tab_out_cstr(o, x->run_id);
+    tab_out_key(o, "job_id");
+    tab_out_cstr(o, x->job_id);
+    tab_out_key(o, "base");
+    tab_out_cstr(o, base);
+    tab_out_key(o, "feed");
+    tab_out_cstr(o, x->feed);
+    tab_out_key(o, "status");
+    tab_out_cstr(o, status);
+}
+
+/* ---- as a job ------------------------------------------------------------------------------- */
+
+/* The rows are kept as temporary snapshots under the job, which drops them when it ends, whatever
+ * its end. */
+static tab_status spool(request *r, run *x, tab_error *err)
+{
+    for (size_t i = 0; i < x->body.n_tables; i++) {
+        Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
+        tab_answer answer;
+        q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", x->job_id, i);
+        q.name = tab_proto_text(r->arena,
+                                tab_arena_printf(r->arena, "%.*s", TAB_STR(x->body.tables[i]->id)));
+        q.temporary = 1;
+        q.owner = STR(x->job_id);
+        tab_ask ask = { .service = "data-connector",
+                        .method = "Ingest",
+                        .in = &q.base,
+                        .tables = &x->body.tables[i],
+                        .n_tables = 1,
+                        .reply = &tabella__ingest_reply__descriptor };
+        tab_status s = call_with(r, &ask, &answer, err);
+        if (s != TAB_OK)
+            return s;
+        const Tabella__IngestReply *y = answer.msg;
+        if (y->dataset == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
+        x->source[i]->snapshot = y->dataset->snapshot;
+        x->source[i]->dataset = y->dataset->id;
+    }
+    return TAB_OK;
+}
+
+static tab_status as_job(request *r, run *x, tab_error *err)
+{
+    Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
+    const Tabella__Job *j;
+    tab_status s = spool(r, x, err);
+    if (s != TAB_OK)
+        return s;
+    q.job_id = STR(x->job_id);
+    q.kind = STR(x->batch ? "batch" : "run");
+    q.run_id = STR(x->run_id);
+    q.report_id = STR(x->report_id);
+    q.label = STR(x->report_id);
+    q.processing = STR(x->batch ? "batch" : "realtime");
+    q.n_sources = x->n;
+    q.sources = x->source;
+    q.options = x->options;
+    q.key_id = r->who.key;
+    q.surface = STR("api");
+    q.batch_concurrency = r->who.batch_concurrency;
+    q.cells = x->cells;
+    s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
+    if (s != TAB_OK)
+        return s;
+    bool running = strcmp(j->status, "queued") != 0;
+    head(r, x, x->options->base_model, running ? "running" : "queued");
+    tab_out_key(&r->out, "processing");
+    tab_out_cstr(&r->out, q.processing);
+    tab_out_close(&r->out, '}');
+    r->status = 202;
+    return TAB_OK;
+}
+
+/* ---- inline --------------------------------------------------------------------------------- */
+
+static Tabella__UsageLine *usage_line(request *r, const char *op, uint64_t cells)
+{
+    Tabella__UsageLine *l = tab_arena_new_of(r->arena, Tabella__UsageLine, 1);
+    if (l == NULL)
+        return NULL;
+    tabella__usage_line__init(l);
+    l->op = STR(op);
+    l->cells = cells;
+    return l;
+}
+
+static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, const char *base,
+                            tab_tx *tx, tab_error *err)
+{
+    Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
+    Tabella__InlineRun n = TABELLA__INLINE_RUN__INIT;
+    Tabella__UsageLine *usage[2];
+    if (x->cells > x->cached || x->cached == 0)
+        usage[e.n_usage++] = usage_line(r, "run", x->cells - x->cached);
+    if (x->cached > 0)
+        usage[e.n_usage++] = usage_line(r, "cached", x->cached);
+    if (usage[0] == NULL || usage[e.n_usage - 1] == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    e.usage = usage;
+    e.event_id = STR(x->run_id);
+    e.org_id = r->who.org;
+    e.at_us = tab_now_us();
+    e.kind = STR("run");
+    e.surface = STR("api");
+    e.key_id = r->who.key;
+    e.base_model = STR(base);
+    e.tables = (uint32_t)x->n;
+    e.request_id = r->request_id;
+    e.run = &n;
+    n.run_id = STR(x->run_id);
+    n.job_id = STR(x->job_id);
+    n.report_id = STR(x->report_id);
+    n.feed = STR(x->feed);
+    n.rows = x->rows;
+    if (b->prediction != NULL) {
+        const Tabella__ColumnRef *t = b->prediction->target;
+        n.target =
+            t != NULL
+                ? tab_proto_text(r->arena, tab_arena_printf(r->arena, "%.*s", (int)t->address.len,
+                                                            (const char *)t->address.data))
+                : STR("");
+        n.task = b->prediction->task_type;
+    }
+    return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base,
+                          err);
+}
+
+static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, const char *base,
+                         tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const output o = {
+        .bundle = b, .run_id = x->run_id, .report_id = x->report_id, .base = base, .feed = x->feed
+    };
+    tab_status s = tab_tx_begin(r->api->pg, r->who.org, r->deadline, &tx, err);
+    if (s == TAB_OK)
+        s = idempotency_complete(r, tx, err);
+    if (s == TAB_OK)
+        s = output_put(r, tx, x->job_id, &o, err);
+    if (s == TAB_OK)
+        s = event_put(r, x, b, base, tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, err);
+    if (s == TAB_OK)
+        tab_relay_nudge(r->api->relay);
+    return s == TAB_CANCELLED
+               ? tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now")
+               : s;
+}
+
+static tab_status inline_run(request *r, run *x, tab_error *err)
+{
+    Tabella__RunRequest q = TABELLA__RUN_REQUEST__INIT;
+    tab_answer answer;
+    q.n_sources = x->n;
+    q.sources = x->source;
+    q.options = x->options;
+    tab_ask ask = { .service = "inference",
+                    .method = "Run",
+                    .in = &q.base,
+                    .tables = x->body.tables,
+                    .n_tables = x->body.n_tables,
+                    .deadline = tab_in_ms(1000 * r->api->cfg.inline_s),
+                    .reply = &tabella__run_reply__descriptor };
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (s == TAB_CANCELLED)
+        return as_job(r, x, err);
+    if (s != TAB_OK)
+        return s;
+    const Tabella__RunReply *y = answer.msg;
+    const char *base = y->base_model[0] != 0 ? y->base_model : x->options->base_model;
+    char list[96];
+    snprintf(list, sizeof list, "output:%s", x->job_id);
+    head(r, x, base, "complete");
+    s = bundle_members(r, y->bundle, list, TAB_S(""), false, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_close(&r->out, '}');
+    if (r->out.failed)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return commit(r, x, y->bundle, base, err);
+}
+
+tab_status post_run(request *r, tab_error *err)
+{
+    run x = { 0 };
+    tab_status s = read_shape(r, &x, err);
+    if (s == TAB_OK)
+        s = idempotency_begin(r, err);
+    if (s != TAB_OK || r->replayed)
+        return s;
+    /* From the key's seed, so that a second attempt after a crash is the same run. */
+    x.run_id = tab_arena_printf(r->arena, "run_%s", r->seed);
+    x.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    x.report_id = request_id_hex(r, "r_").p;
+    x.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 65);
+    if (x.run_id == NULL || x.job_id == NULL || x.report_id == NULL || x.source == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0; i < x.body.n_tables; i++)
+        if (add_source(r, &x, x.body.tables[i]->id, "", "") == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    x.cells = x.body.cells;
+    x.rows = x.body.rows;
+    s = resolve(r, &x, err);
+    if (s == TAB_OK)
+        s = base_check(r, &x.options->base_model, err);
+    if (s != TAB_OK)
+        return s;
+    if (x.cells > (uint64_t)r->api->cfg.run_cells)
+        return tab_fail(err, TAB_VALIDATION, x.n_refs > 0 ? "data" : "tables",
+                        "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
+    x.feed = x.n > 1 ? "multi_table" : "single_table";
+    s = reserve(r, &x, err);
+    if (s != TAB_OK)
+        return s;
+    return x.batch || x.cells > (uint64_t)r->api->cfg.inline_cells ? as_job(r, &x, err)
+                                                                   : inline_run(r, &x, err);
+}
