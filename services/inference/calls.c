@@ -36,7 +36,9 @@ static void tell(pass *p, const char *phase, double done, bool now)
 
 static void on_progress(void *arg, const char *phase, double done)
 {
-    tell(arg, phase, done, false);
+    pass *p = arg;
+    done = done < 0 ? 0 : done > 1 ? 1 : done;
+    tell(p, phase, p->from + (p->to - p->from) * done, false);
 }
 
 /* A name from outside becomes a NATS subject: letters, digits, '-' and '_' alone. */
@@ -47,7 +49,7 @@ static bool plain(const char *s)
 
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy, tab_error *err)
 {
-    *p = (pass){ .self = self, .call_id = call_id != NULL && plain(call_id) ? call_id : "", .gone = call->cancel };
+    *p = (pass){ .self = self, .call_id = call_id != NULL && plain(call_id) ? call_id : "", .gone = call->cancel, .to = 1 };
     pthread_mutex_lock(&self->lock);
     p->next = self->running;
     self->running = p;

@@ -2,6 +2,8 @@
 #include "services/inference/inference.h"
 
 #include "common/proto.h"
+#include "services/inference/engine/evaluate/evaluate.h"
+#include "services/inference/engine/message.h"
 
 static tab_status run(void *arg, tab_call *call, tab_error *err)
 {
@@ -27,6 +29,95 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
+/* Rows of the predicted table by the entity they were matched into, so that no entity is on both sides of the split;
+ * NULL where nothing was matched. */
+static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t table, size_t rows)
+{
+    const Tabella__UnifiedRows *u = b->unified_rows;
+    if (u == NULL || u->matched == 0 || u->n_from_tables == 0)
+        return NULL;
+    uint32_t *entity = tab_arena_new_of(a, uint32_t, rows + 1);
+    if (entity == NULL)
+        return NULL;
+    size_t n = u->n_from_row / u->n_from_tables;
+    for (size_t r = 0; r < rows; r++)
+        entity[r] = (uint32_t)(n + r); /* a row of no entity is its own */
+    for (size_t k = 0; k < n; k++) {
+        uint32_t row = u->from_row[k * u->n_from_tables + table];
+        if (row < rows)
+            entity[row] = (uint32_t)k;
+    }
+    return entity;
+}
+
+/* The held-out report of what the bundle predicts. Too few rows to hold any out is no failure of the endpoint: it is
+ * said where the score would stand. */
+static tab_status held_out(tab_engine *e, const tab_table *const *tables, const char *base, const Tabella__Bundle *b,
+                           Tabella__HeldOut **ret, tab_error *err)
+{
+    const Tabella__Prediction *p = b->prediction;
+    const tab_table *t = tables[p->table];
+    tab_evaluate_options o = { .base = base, .table = p->table, .target = p->target == NULL ? t->cols : p->target->column,
+                               .entity = entities(e->arena, b, p->table, t->rows) };
+    o.task = strcmp(p->task_type, "classification") == 0 ? TAB_TASK_CLASSIFICATION
+             : strcmp(p->task_type, "regression") == 0   ? TAB_TASK_REGRESSION
+                                                         : TAB_TASK_ANOMALY;
+    tab_error why = { 0 };
+    tab_status s = tab_evaluate(e, t, &o, ret, &why);
+    if (s == TAB_VALIDATION) {
+        Tabella__HeldOut *h = tab_message(e->arena, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
+        if (h == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        h->task = p->task_type;
+        h->metric = (char *)"none";
+        h->split_method = (char *)"in_context_holdout";
+        h->unit = (char *)"row";
+        h->train_rows = t->rows;
+        h->seed = e->seed;
+        h->target = p->target;
+        h->low_confidence = true;
+        h->low_confidence_reason = tab_proto_text(e->arena, why.message);
+        h->note = (char *)"No rows could be held out; serving uses the full pinned snapshot.";
+        *ret = h;
+        return TAB_OK;
+    }
+    return s == TAB_OK ? s : tab_fail(err, s, why.param, "%s", why.message);
+}
+
+static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
+{
+    inference *self = arg;
+    const Tabella__EvaluateRequest *q = call->in;
+    Tabella__EvaluateReply *y = call->out;
+    const tab_table *const *tables = NULL;
+    const char *base = NULL;
+    tab_run_options options;
+    Tabella__Bundle *b = NULL;
+    pass p;
+    tab_status s;
+    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
+        (s = options_of(q->options, base, &options, err)) != TAB_OK ||
+        (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
+        return s;
+    s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
+    if (s == TAB_OK) {
+        /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
+        tab_engine e = pass_engine(&p, call->arena, 0);
+        p.to = 0.5;
+        s = tab_engine_run(&e, tables, q->n_sources == 0 ? call->n_tables : q->n_sources, &options, &b, err);
+        if (s == TAB_OK && b->prediction != NULL) {
+            p.from = 0.5;
+            p.to = 1;
+            e.seed = q->seed;
+            s = held_out(&e, tables, base, b, &y->held_out, err);
+        }
+    }
+    pass_end(&p);
+    y->bundle = q->held_out_only ? NULL : b;
+    y->base_model = tab_proto_text(call->arena, base);
+    return s;
+}
+
 static tab_status models(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__ModelsRequest *q = call->in;
@@ -45,6 +136,7 @@ static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 
 const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
+    METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
     METHOD("Serve", serve_request, serve_reply, serve),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),

@@ -55,7 +55,7 @@ struct pass {
     const atomic_bool *gone; /* the call's own flag */
     atomic_bool cancel;      /* what the engine reads: gone, or cancelled by name */
     int64_t told;
-    double done;
+    double done, from, to; /* what is said; the part of the pass that the engine's 0..1 is */
     char phase[40];
     bool slotted;
 };
