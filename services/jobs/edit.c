@@ -106,7 +106,10 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     state_forget(self, call->org, now);
     char output[TAB_ID] = "";
     if (changed) {
-        now->options = &options;
+        now->options = tab_arena_new_of(call->arena, Tabella__RunOptions, 1); /* outlives this function: it is packed later */
+        if (now->options == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        *now->options = options;
         now->held_out = y->held_out;
         now->config_revision++;
         tab_id_new(output, "job_"); /* its bundle is kept under an id like a job's */
