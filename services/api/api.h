@@ -28,6 +28,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     const char *http, *secret, *base_url;
     int64_t workers, queue, body_most, run_cells, inline_cells, inline_s;
+    bool bill_pinned;
 } api_config;
 
 typedef struct api {
@@ -153,9 +154,20 @@ tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *
                       tab_error *err) TAB_CHECKED;
 tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err) TAB_CHECKED;
 
+/* endpoints.c */
+tab_status endpoint_of(request *r, const Tabella__Endpoint **ret,
+                       tab_error *err) TAB_CHECKED; /* the one of :id */
+void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
+tab_str endpoint_held_out(const Tabella__Endpoint *e,
+                          tab_out *scratch); /* its JSON, in the scratch */
+
 /* Handlers, one a route; the table is in dispatch.c. */
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
-    post_job_cancel, get_reports, get_report, get_usage;
+    post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
+    post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints,
+    get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
+    delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
+    post_report_unstar, get_audit, get_openapi, get_endpoint_openapi;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

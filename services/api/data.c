@@ -1,0 +1,265 @@
+/* /v2/data: datasets and connections of the organization, kept by the data-connector. */
+#include <stdio.h>
+
+#include "proto/data.pb-c.h"
+#include "services/api/api.h"
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static void uint_member(tab_out *o, const char *key, uint64_t value)
+{
+    tab_out_key(o, key);
+    tab_out_uint(o, value);
+}
+
+static void texts_member(tab_out *o, const char *key, size_t n, char *const *text)
+{
+    tab_out_key(o, key);
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_cstr(o, text[i]);
+    tab_out_close(o, ']');
+}
+
+static void data_json(tab_out *o, const Tabella__DataObject *d)
+{
+    bool connection = strcmp(d->kind, "connection") == 0;
+    tab_out_open(o, '{');
+    text_member(o, "id", d->id);
+    text_member(o, "kind", d->kind);
+    text_member(o, "name", d->name);
+    text_member(o, "source", d->source);
+    text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
+    time_member(o, "snapshot_at", d->snapshot_at);
+    if (connection) {
+        text_member(o, "dataset", d->dataset[0] != 0 ? d->dataset : NULL);
+        time_member(o, "last_sync_at", d->last_sync_at);
+        text_member(o, "last_sync_outcome",
+                    d->last_sync_outcome[0] != 0 ? d->last_sync_outcome : NULL);
+        text_member(o, "last_sync_message",
+                    d->last_sync_message[0] != 0 ? d->last_sync_message : NULL);
+        texts_member(o, "credentials_set", d->n_credentials_set, d->credentials_set);
+    } else {
+        uint_member(o, "rows", d->rows);
+        uint_member(o, "cols", d->cols);
+        uint_member(o, "cells", d->cells);
+        uint_member(o, "size_bytes", d->size_bytes);
+        tab_out_key(o, "pinned");
+        tab_out_bool(o, d->pinned);
+        texts_member(o, "pinned_by", d->n_pinned_by, d->pinned_by);
+    }
+    time_member(o, "created_at", d->created_at);
+    if (d->n_notes > 0)
+        texts_member(o, "notes", d->n_notes, d->notes);
+    tab_out_close(o, '}');
+}
+
+tab_status get_data_list(request *r, tab_error *err)
+{
+    Tabella__ListDataRequest q = TABELLA__LIST_DATA_REQUEST__INIT;
+    const Tabella__ListDataReply *y = NULL;
+    tab_str after;
+    tab_status s = query_page(r, "data", 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    q.after = STR(tab_arena_copy(r->arena, after).p);
+    s = call(r, "data-connector", "List", &q.base, &tabella__list_data_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "datasets");
+    tab_out_open(&r->out, '[');
+    for (size_t i = 0; i < y->n_data; i++)
+        data_json(&r->out, y->data[i]);
+    tab_out_close(&r->out, ']');
+    next_cursor_member(r, "data", tab_str_of(y->next));
+    uint_member(&r->out, "total", y->total);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+static tab_status object(request *r, const char *method, tab_error *err)
+{
+    Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
+    const Tabella__DataObject *d = NULL;
+    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.actor = r->who.key;
+    tab_status s =
+        call(r, "data-connector", method, &q.base, &tabella__data_object__descriptor, &d, err);
+    if (s == TAB_OK)
+        data_json(&r->out, d);
+    return s;
+}
+
+tab_status get_data(request *r, tab_error *err)
+{
+    return object(r, "Get", err);
+}
+
+tab_status post_data_pin(request *r, tab_error *err)
+{
+    return object(r, "Pin", err);
+}
+
+tab_status post_data_unpin(request *r, tab_error *err)
+{
+    return object(r, "Unpin", err);
+}
+
+tab_status delete_data(request *r, tab_error *err)
+{
+    Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
+    const Tabella__DeleteDataReply *y = NULL;
+    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.actor = r->who.key;
+    tab_status s = call(r, "data-connector", "Delete", &q.base,
+                        &tabella__delete_data_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    text_member(&r->out, "id", y->id);
+    text_member(&r->out, "status", "deleted");
+    time_member(&r->out, "deleted_at", y->deleted_at);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+/* ---- connections ---------------------------------------------------------------------------- */
+
+static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q,
+                                   tab_error *err)
+{
+    char path[128];
+    if (c == NULL)
+        return TAB_OK;
+    if (c->kind != TAB_JSON_OBJECT || c->count > 64)
+        return tab_fail(err, TAB_VALIDATION, "credentials",
+                        "`credentials` is an object of strings");
+    q->credentials = tab_arena_new_of(r->arena, Tabella__Credential *, c->count + 1);
+    for (const tab_json *m = c->first; m != NULL && q->credentials != NULL; m = m->next) {
+        snprintf(path, sizeof path, "credentials.%.*s", (int)(m->key.n < 64 ? m->key.n : 64),
+                 m->key.p);
+        if (m->kind != TAB_JSON_STRING || m->text.n > 65536)
+            return tab_fail(err, TAB_VALIDATION, path, "a credential is a string");
+        Tabella__Credential *x = tab_arena_new_of(r->arena, Tabella__Credential, 1);
+        if (x == NULL)
+            break;
+        tabella__credential__init(x);
+        x->name = STR(tab_arena_copy(r->arena, m->key).p);
+        x->value = STR(tab_arena_copy(r->arena, m->text).p);
+        q->credentials[q->n_credentials++] = x;
+    }
+    return TAB_OK;
+}
+
+static tab_status read_connect_options(request *r, const tab_json *o, Tabella__ConnectRequest *q,
+                                       tab_error *err)
+{
+    char path[128];
+    if (o == NULL)
+        return TAB_OK;
+    if (o->kind != TAB_JSON_OBJECT)
+        return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
+    for (const tab_json *m = o->first; m != NULL; m = m->next) {
+        bool query = tab_str_eq(m->key, TAB_S("query")), sheet = tab_str_eq(m->key, TAB_S("sheet")),
+             key = tab_str_eq(m->key, TAB_S("key"));
+        snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+        if (!query && !sheet && !key)
+            return tab_fail(err, TAB_VALIDATION, path, "`options` has no such member");
+        if (key) {
+            q->key = tab_arena_new_of(r->arena, char *, m->count + 1);
+            for (const tab_json *k = m->first; k != NULL && q->key != NULL; k = k->next) {
+                if (k->kind != TAB_JSON_STRING)
+                    return tab_fail(err, TAB_VALIDATION, path,
+                                    "`options.key` is an array of column names");
+                q->key[q->n_key++] = STR(tab_arena_copy(r->arena, k->text).p);
+            }
+            if (m->kind != TAB_JSON_ARRAY)
+                return tab_fail(err, TAB_VALIDATION, path,
+                                "`options.key` is an array of column names");
+            continue;
+        }
+        if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
+            return tab_fail(err, TAB_VALIDATION, path, "`%s` is a string", path);
+        *(query ? &q->query : &q->sheet) = STR(tab_arena_copy(r->arena, m->text).p);
+    }
+    return TAB_OK;
+}
+
+tab_status post_data_connect(request *r, tab_error *err)
+{
+    Tabella__ConnectRequest q = TABELLA__CONNECT_REQUEST__INIT;
+    const Tabella__ConnectReply *y = NULL;
+    tab_body b;
+    tab_str source, name;
+    tab_status s = body_read(r, &b, err);
+    if (s != TAB_OK || (s = body_text(b.root, "source", true, 2048, &source, err)) != TAB_OK ||
+        (s = body_text(b.root, "name", false, 128, &name, err)) != TAB_OK ||
+        (s = read_credentials(r, tab_json_get(b.root, "credentials"), &q, err)) != TAB_OK ||
+        (s = read_connect_options(r, tab_json_get(b.root, "options"), &q, err)) != TAB_OK)
+        return s;
+    q.source = STR(tab_arena_copy(r->arena, source).p);
+    q.name = STR(tab_arena_copy(r->arena, name).p);
+    q.actor = r->who.key;
+    if (tab_arena_full(r->arena))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    s = call(r, "data-connector", "Connect", &q.base, &tabella__connect_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    r->status = 201;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "connection");
+    tab_out_open(&r->out, '{');
+    if (y->connection != NULL) {
+        text_member(&r->out, "id", y->connection->id);
+        text_member(&r->out, "kind", y->connection->kind);
+        text_member(&r->out, "name", y->connection->name);
+        text_member(&r->out, "source", y->connection->source);
+    }
+    tab_out_close(&r->out, '}');
+    tab_out_key(&r->out, "dataset");
+    if (y->dataset != NULL)
+        data_json(&r->out, y->dataset);
+    else
+        tab_out_null(&r->out);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status post_data_sync(request *r, tab_error *err)
+{
+    Tabella__SyncRequest q = TABELLA__SYNC_REQUEST__INIT;
+    const Tabella__SyncReply *y = NULL;
+    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.actor = r->who.key;
+    tab_status s =
+        call(r, "data-connector", "Sync", &q.base, &tabella__sync_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    text_member(o, "id", y->id);
+    text_member(o, "dataset", y->dataset);
+    text_member(o, "snapshot", y->snapshot);
+    text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
+    tab_out_key(o, "diff");
+    tab_out_open(o, '{');
+    if (y->diff != NULL) {
+        uint_member(o, "rows_added", y->diff->rows_added);
+        uint_member(o, "rows_changed", y->diff->rows_changed);
+        uint_member(o, "rows_removed", y->diff->rows_removed);
+        uint_member(o, "rows_unchanged", y->diff->rows_unchanged);
+        texts_member(o, "columns_added", y->diff->n_columns_added, y->diff->columns_added);
+        texts_member(o, "columns_removed", y->diff->n_columns_removed, y->diff->columns_removed);
+        texts_member(o, "types_changed", y->diff->n_types_changed, y->diff->types_changed);
+        texts_member(o, "key", y->diff->n_key, y->diff->key);
+    }
+    tab_out_close(o, '}');
+    time_member(o, "synced_at", y->synced_at);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}

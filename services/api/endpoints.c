@@ -1,0 +1,470 @@
+/* /v2/endpoints: creation, retrieval, refresh, upgrade, deletion, logs. The rows and the jobs are
+ * jobs'. */
+#include <stdio.h>
+
+#include "proto/data.pb-c.h"
+#include "services/api/api.h"
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static void uint_member(tab_out *o, const char *key, uint64_t value)
+{
+    tab_out_key(o, key);
+    tab_out_uint(o, value);
+}
+
+tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    return call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, ret, err);
+}
+
+static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
+{
+    tab_out_key(o, "system_prompts");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < e->n_system_prompts; i++) {
+        const Tabella__SystemPrompt *p = e->system_prompts[i];
+        tab_out_open(o, '{');
+        text_member(o, "id", p->id);
+        text_member(o, "name", p->name);
+        tab_out_key(o, "active");
+        tab_out_bool(o, p->active);
+        tab_out_key(o, "order");
+        tab_out_int(o, p->order);
+        text_member(o, "body", p->body);
+        uint_member(o, "version", p->version);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+static void data_member(tab_out *o, const Tabella__Endpoint *e)
+{
+    bool pinned = e->n_datasets > 0;
+    tab_out_key(o, "data");
+    tab_out_open(o, '{');
+    tab_out_key(o, "datasets");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        const Tabella__PinnedDataset *d = e->datasets[i];
+        pinned &= d->pinned;
+        tab_out_open(o, '{');
+        text_member(o, "dataset", d->dataset);
+        text_member(o, "name", d->name);
+        tab_out_key(o, "table");
+        tab_out_str(o, (tab_str){ (const char *)d->table_id.data, d->table_id.len });
+        tab_out_key(o, "pinned");
+        tab_out_bool(o, d->pinned);
+        text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_key(o, "pinned");
+    tab_out_bool(o, pinned);
+    text_member(o, "snapshot", e->snapshot[0] != 0 ? e->snapshot : NULL);
+    tab_out_key(o, "tables");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < e->n_datasets; i++)
+        tab_out_cstr(o, e->datasets[i]->dataset);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch)
+{
+    held_out_json(scratch, e->held_out, e->data_snapshot, e->data_version_us, e->report_id);
+    return tab_out_text(scratch);
+}
+
+void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
+{
+    tab_out *o = &r->out;
+    text_member(o, "id", e->id);
+    text_member(o, "endpoint", e->name);
+    text_member(o, "status", e->status);
+    text_member(o, "url",
+                tab_arena_printf(r->arena, "%s/v2/serve/%s", r->api->cfg.base_url, e->id));
+    text_member(o, "serve_url", tab_arena_printf(r->arena, "/v2/serve/%s", e->id));
+    text_member(o, "base", e->base_model);
+    text_member(o, "feed", e->feed);
+    time_member(o, "created_at", e->created_us);
+    uint_member(o, "calls", e->calls);
+    data_member(o, e);
+    uint_member(o, "config_revision", e->config_revision);
+    uint_member(o, "data_revision", e->data_revision);
+    if (prompts)
+        prompts_member(o, e);
+    text_member(o, "report", e->report[0] != 0 ? e->report : NULL);
+    text_member(o, "report_id", e->report_id[0] != 0 ? e->report_id : NULL);
+    tab_out_key(o, "held_out");
+    held_out_json(o, e->held_out, e->data_snapshot, e->data_version_us, e->report_id);
+    if (e->diff != NULL) {
+        tab_out_key(o, "diff");
+        diff_json(o, e->diff);
+    }
+    if (e->job_id[0] != 0) {
+        tab_out_key(o, "job");
+        tab_out_open(o, '{');
+        text_member(o, "job_id", e->job_id);
+        text_member(o, "status", e->job_status);
+        text_member(o, "error", e->job_error);
+        tab_out_close(o, '}');
+    }
+}
+
+tab_status get_endpoints(request *r, tab_error *err)
+{
+    Tabella__ListEndpointsRequest q = TABELLA__LIST_ENDPOINTS_REQUEST__INIT;
+    const Tabella__ListEndpointsReply *y = NULL;
+    tab_str after;
+    tab_status s = query_page(r, "endpoints", 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
+    s = call(r, "jobs", "ListEndpoints", &q.base, &tabella__list_endpoints_reply__descriptor, &y,
+             err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    tab_out_key(&r->out, "endpoints");
+    tab_out_open(&r->out, '[');
+    for (size_t i = 0; i < y->n_endpoints; i++) {
+        tab_out_open(&r->out, '{');
+        endpoint_members(r, y->endpoints[i], false);
+        tab_out_close(&r->out, '}');
+    }
+    tab_out_close(&r->out, ']');
+    next_cursor_member(r, "endpoints", (tab_str){ (const char *)y->next.data, y->next.len });
+    uint_member(&r->out, "total", y->total);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status get_endpoint(request *r, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    const Tabella__OutputReply *y = NULL;
+    char list[96];
+    uint32_t limit;
+    tab_str position;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK)
+        return s;
+    /* A page belongs to one state: after a change the old cursors are damaged, never mixed. */
+    snprintf(list, sizeof list, "endpoint:%.40s:%llu.%llu", e->id,
+             (unsigned long long)e->data_revision, (unsigned long long)e->config_revision);
+    s = query_page(r, list, 0, &limit, &position, err);
+    if (s != TAB_OK)
+        return s;
+    bool live = strcmp(e->status, "live") == 0;
+    if (live) {
+        Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+        q.id_or_name = e->id;
+        s = call(r, "jobs", "EndpointBundle", &q.base, &tabella__output_reply__descriptor, &y, err);
+        if (s != TAB_OK)
+            return s;
+    }
+    if (position.n > 0)
+        return y != NULL ? bundle_page(r, y->bundle, list, position, limit, err)
+                         : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
+    tab_out_open(&r->out, '{');
+    endpoint_members(r, e, true);
+    if (y != NULL && y->bundle != NULL) {
+        tab_out held = { 0 };
+        s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), false, err);
+        tab_out_free(&held);
+    }
+    tab_out_close(&r->out, '}');
+    return s;
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+typedef struct {
+    tab_body body;
+    Tabella__RunOptions *options;
+    tab_str name;
+    char **refs;
+    size_t n_refs;
+    Tabella__TableSource **source;
+    size_t n, ingested;
+    const char *endpoint_id, *job_id;
+} creation;
+
+static bool slug(tab_str s)
+{
+    bool ok = s.n >= 1 && s.n <= 63 && s.p[0] != '-' && s.p[s.n - 1] != '-';
+    for (size_t i = 0; ok && i < s.n; i++)
+        ok = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '-';
+    return ok;
+}
+
+static tab_status read_shape(request *r, creation *c, tab_error *err)
+{
+    bool batch;
+    tab_str out;
+    tab_status s = body_read(r, &c->body, err);
+    if (s != TAB_OK || (s = body_text(c->body.root, "name", true, 63, &c->name, err)) != TAB_OK)
+        return s;
+    if (!slug(c->name))
+        return tab_fail(err, TAB_VALIDATION, "name",
+                        "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+    if ((s = body_options(r, &c->body, &c->options, &batch, &out, err)) != TAB_OK ||
+        (s = body_refs(r, &c->body, &c->n_refs, &c->refs, err)) != TAB_OK)
+        return s;
+    if (batch || out.n > 0)
+        return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
+                        "an endpoint's creation has no such option");
+    if (c->body.n_tables + c->n_refs == 0)
+        return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
+    c->name = tab_arena_copy(r->arena, c->name);
+    request_body_drop(r);
+    return c->name.p != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+static bool add_source(request *r, creation *c, tab_str id, const char *snapshot,
+                       const char *dataset)
+{
+    Tabella__TableSource *s = tab_arena_new_of(r->arena, Tabella__TableSource, 1);
+    if (s == NULL || c->source == NULL || c->n == 64)
+        return false;
+    tabella__table_source__init(s);
+    s->id = tab_proto_bytes(r->arena, id);
+    s->snapshot = tab_proto_text(r->arena, snapshot);
+    s->dataset = tab_proto_text(r->arena, dataset);
+    c->source[c->n++] = s;
+    return true;
+}
+
+static tab_status resolve(request *r, creation *c, tab_error *err)
+{
+    Tabella__ResolveRequest q = TABELLA__RESOLVE_REQUEST__INIT;
+    const Tabella__ResolveReply *y = NULL;
+    if (c->n_refs == 0)
+        return TAB_OK;
+    q.n_refs = c->n_refs;
+    q.refs = c->refs;
+    q.owner = STR(c->job_id);
+    q.for_endpoint = true;
+    tab_status s =
+        call(r, "data-connector", "Resolve", &q.base, &tabella__resolve_reply__descriptor, &y, err);
+    for (size_t i = 0; s == TAB_OK && i < y->n_tables; i++) {
+        const Tabella__Resolved *t = y->tables[i];
+        tab_str id = tab_str_of(t->name);
+        for (size_t k = 0; k < c->body.n_tables; k++)
+            if (tab_str_eq(c->body.tables[k]->id, id))
+                id = tab_str_of(t->dataset);
+        if (!add_source(r, c, id, t->snapshot, t->dataset))
+            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    }
+    return s;
+}
+
+static tab_status name_free(request *r, const creation *c, tab_error *err)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    const Tabella__Endpoint *e = NULL;
+    q.id_or_name = STR(c->name.p);
+    tab_status s = call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, &e, err);
+    if (s == TAB_NOT_FOUND)
+        return TAB_OK;
+    if (s != TAB_OK)
+        return s;
+    bool at_work = strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0;
+    if (strcmp(e->id, c->endpoint_id) != 0 && (strcmp(e->status, "live") == 0 || at_work) &&
+        strcmp(e->name, c->name.p) == 0)
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint has this name");
+    return TAB_OK;
+}
+
+/* Inline tables become datasets named by their ids; asked again with the same job, the same
+ * datasets. */
+static tab_status ingest(request *r, creation *c, tab_error *err)
+{
+    for (size_t i = 0; i < c->body.n_tables; i++) {
+        Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
+        tab_answer answer;
+        q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", c->job_id, i);
+        q.name = tab_arena_printf(r->arena, "%.*s", TAB_STR(c->body.tables[i]->id));
+        if (tab_arena_full(r->arena))
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        tab_ask ask = { .service = "data-connector",
+                        .method = "Ingest",
+                        .in = &q.base,
+                        .tables = &c->body.tables[i],
+                        .n_tables = 1,
+                        .reply = &tabella__ingest_reply__descriptor };
+        tab_status s = call_with(r, &ask, &answer, err);
+        if (s != TAB_OK)
+            return s;
+        const Tabella__IngestReply *y = answer.msg;
+        if (y->dataset == NULL ||
+            !add_source(r, c, c->body.tables[i]->id, y->dataset->snapshot, y->dataset->id))
+            return tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
+        c->ingested++;
+    }
+    return TAB_OK;
+}
+
+/* A creation that was refused leaves no datasets of its own behind. */
+static void take_back(request *r, const creation *c)
+{
+    for (size_t i = 0; i < c->ingested; i++) {
+        Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
+        const Tabella__DeleteDataReply *y;
+        tab_error none;
+        q.id = c->source[c->n - 1 - i]->dataset;
+        q.actor = r->who.key;
+        (void)!call(r, "data-connector", "Delete", &q.base, &tabella__delete_data_reply__descriptor,
+                    &y, &none);
+    }
+}
+
+static void job_answer(request *r, const Tabella__EndpointJob *y, const char *job_id)
+{
+    tab_out *o = &r->out;
+    r->status = 202;
+    tab_out_open(o, '{');
+    text_member(o, "endpoint", y->endpoint != NULL ? y->endpoint->name : NULL);
+    text_member(o, "id", y->endpoint != NULL ? y->endpoint->id : NULL);
+    text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
+    text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
+    tab_out_close(o, '}');
+}
+
+tab_status post_endpoints(request *r, tab_error *err)
+{
+    creation c = { 0 };
+    const Tabella__EndpointJob *y = NULL;
+    tab_status s = read_shape(r, &c, err);
+    if (s == TAB_OK)
+        s = idempotency_begin(r, err);
+    if (s != TAB_OK || r->replayed)
+        return s;
+    c.endpoint_id = r->seed;
+    c.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    c.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 64);
+    if ((s = resolve(r, &c, err)) != TAB_OK || (s = name_free(r, &c, err)) != TAB_OK ||
+        (s = base_check(r, &c.options->base_model, err)) != TAB_OK)
+        return s;
+    s = ingest(r, &c, err);
+    if (s == TAB_OK) {
+        Tabella__CreateEndpointRequest q = TABELLA__CREATE_ENDPOINT_REQUEST__INIT;
+        q.endpoint_id = STR(c.endpoint_id);
+        q.job_id = STR(c.job_id);
+        q.name = STR(c.name.p);
+        q.n_sources = c.n;
+        q.sources = c.source;
+        q.options = c.options;
+        q.key_id = r->who.key;
+        q.surface = STR("api");
+        s = call(r, "jobs", "CreateEndpoint", &q.base, &tabella__endpoint_job__descriptor, &y, err);
+    }
+    if (s != TAB_OK) {
+        if (s != TAB_UNAVAILABLE && s != TAB_CANCELLED) /* those may have been done all the same */
+            take_back(r, &c);
+        return s;
+    }
+    job_answer(r, y, c.job_id);
+    return TAB_OK;
+}
+
+/* ---- what changes one ----------------------------------------------------------------------- */
+
+tab_status post_endpoint_refresh(request *r, tab_error *err)
+{
+    Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
+    const Tabella__EndpointJob *y = NULL;
+    tab_status s = idempotency_begin(r, err);
+    if (s != TAB_OK || r->replayed)
+        return s;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    q.key_id = r->who.key;
+    q.surface = STR("api");
+    s = call(r, "jobs", "Refresh", &q.base, &tabella__endpoint_job__descriptor, &y, err);
+    if (s == TAB_OK)
+        job_answer(r, y, q.job_id);
+    return s;
+}
+
+tab_status post_endpoint_upgrade(request *r, tab_error *err)
+{
+    Tabella__UpgradeRequest q = TABELLA__UPGRADE_REQUEST__INIT;
+    const Tabella__EndpointJob *y = NULL;
+    tab_body b;
+    tab_str base;
+    tab_status s = body_read(r, &b, err);
+    if (s != TAB_OK || (s = body_text(b.root, "base", true, 128, &base, err)) != TAB_OK ||
+        (s = idempotency_begin(r, err)) != TAB_OK || r->replayed)
+        return s;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    q.base_model = STR(tab_arena_copy(r->arena, base).p);
+    q.key_id = r->who.key;
+    q.surface = STR("api");
+    s = call(r, "jobs", "Upgrade", &q.base, &tabella__endpoint_job__descriptor, &y, err);
+    if (s == TAB_OK)
+        job_answer(r, y, q.job_id);
+    return s;
+}
+
+tab_status delete_endpoint(request *r, tab_error *err)
+{
+    Tabella__DeleteEndpointRequest q = TABELLA__DELETE_ENDPOINT_REQUEST__INIT;
+    const Tabella__DeleteEndpointReply *y = NULL;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.actor = r->who.key;
+    tab_status s = call(r, "jobs", "DeleteEndpoint", &q.base,
+                        &tabella__delete_endpoint_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    text_member(&r->out, "id", y->id);
+    text_member(&r->out, "status", "deleted");
+    time_member(&r->out, "deleted_at", y->deleted_us);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status get_endpoint_logs(request *r, tab_error *err)
+{
+    Tabella__EndpointLogsRequest q = TABELLA__ENDPOINT_LOGS_REQUEST__INIT;
+    const Tabella__EndpointLogsReply *y = NULL;
+    tab_out *o = &r->out;
+    char list[160];
+    tab_str after;
+    snprintf(list, sizeof list, "logs:%.*s", TAB_STR(r->param[0]));
+    tab_status s = query_page(r, list, 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
+    s = call(r, "jobs", "EndpointLogs", &q.base, &tabella__endpoint_logs_reply__descriptor, &y,
+             err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    tab_out_key(o, "logs");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < y->n_logs; i++) {
+        tab_out_open(o, '{');
+        time_member(o, "at", y->logs[i]->at_us);
+        text_member(o, "event", y->logs[i]->event);
+        text_member(o, "job_id", y->logs[i]->job_id[0] != 0 ? y->logs[i]->job_id : NULL);
+        text_member(o, "actor", y->logs[i]->actor[0] != 0 ? y->logs[i]->actor : NULL);
+        text_member(o, "message", y->logs[i]->message);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    next_cursor_member(r, list, (tab_str){ (const char *)y->next.data, y->next.len });
+    uint_member(o, "total", y->total);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}

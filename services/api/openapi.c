@@ -1,0 +1,468 @@
+/* GET /v2/openapi: the API's description (OpenAPI 3.1), made from the route table that dispatches
+ * it. GET /v2/openapi/:id: one endpoint's serve call, its request schema made from the pinned
+ * tables. */
+#include <stdio.h>
+
+#include "proto/data.pb-c.h"
+#include "services/api/api.h"
+
+/* What the route table does not say: a sentence, the schema of the body, the status of success and
+ * its schema. */
+static const struct {
+    const char *summary, *body, *answer;
+    int status;
+} ROUTES[TAB_ROUTE_COUNT] = {
+    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest",
+                       "Bundle", 200 },
+    [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
+    [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
+    [TAB_GET_DATA] = { "Retrieve a dataset or a connection", NULL, "Data", 200 },
+    [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, NULL, 200 },
+    [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
+    [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
+    [TAB_POST_DATA_GENERATE] = { "Generate synthetic data", "GenerateRequest", NULL, 200 },
+    [TAB_DELETE_DATA] = { "Delete data", NULL, NULL, 200 },
+    [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", NULL, 202 },
+    [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
+    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "Bundle", 200 },
+    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, NULL, 202 },
+    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", NULL,
+                                    202 },
+    [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
+    [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
+    [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
+    [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, NULL, 200 },
+    [TAB_GET_REPORTS] = { "List reports", NULL, NULL, 200 },
+    [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
+    [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
+    [TAB_GET_JOB] = { "Retrieve a job, its result, or a page of its outputs", NULL, "Job", 200 },
+    [TAB_POST_JOB_CANCEL] = { "Cancel a job", NULL, "Job", 200 },
+    [TAB_GET_MODELS] = { "List bases", NULL, NULL, 200 },
+    [TAB_GET_USAGE] = { "Usage of the organization", NULL, NULL, 200 },
+    [TAB_GET_KEYS] = { "List keys", NULL, NULL, 200 },
+    [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
+    [TAB_POST_KEY_ROTATE] = { "Give a key a new secret", NULL, "Key", 200 },
+    [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
+};
+
+#define ID "\"type\":\"string\""
+#define TARGET                                                                                  \
+    "{\"type\":\"object\",\"properties\":{\"mode\":{\"enum\":[\"auto\",\"none\"]},\"column\":{" \
+    "\"type\":\"string\"}},"                                                                    \
+    "\"additionalProperties\":false}"
+#define TASK                                                                                   \
+    "{\"type\":\"object\",\"properties\":{\"mode\":{\"enum\":[\"auto\"]},\"type\":{\"enum\":[" \
+    "\"classification\","                                                                      \
+    "\"regression\",\"anomaly\"]}},\"additionalProperties\":false}"
+#define OPTIONS                                                                           \
+    "{\"type\":\"object\",\"properties\":{\"confidence_threshold\":{\"type\":\"number\"," \
+    "\"minimum\":0,\"maximum\":1},"                                                       \
+    "\"processing\":{\"enum\":[\"realtime\",\"batch\"]},\"out\":{\"type\":\"string\"},"   \
+    "\"explain\":{\"type\":\"boolean\"}},"                                                \
+    "\"additionalProperties\":false}"
+#define TABLES \
+    "{\"type\":\"array\",\"maxItems\":64,\"items\":{\"$ref\":\"#/components/schemas/Table\"}}"
+#define REFS "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
+#define OBJECT(required, properties) \
+    "{\"type\":\"object\",\"required\":[" required "],\"properties\":{" properties "}}"
+
+#define ERROR_SCHEMA                                                                              \
+    OBJECT(                                                                                       \
+        "\"error\"",                                                                              \
+        "\"error\":" OBJECT(                                                                      \
+            "\"type\",\"message\",\"request_id\"",                                                \
+            "\"type\":{\"enum\":[\"validation_error\",\"auth_error\",\"not_found\",\"conflict\"," \
+            "\"capability_unavailable\",\"rate_limit\",\"job_failed\",\"internal\"]},"            \
+            "\"message\":{" ID "},\"param\":{" ID "},\"request_id\":{" ID "},"                    \
+            "\"running_job_id\":{" ID "}"))
+
+static const char
+    SCHEMAS[] = "{\"Error\":" ERROR_SCHEMA
+                ",\"Table\":" OBJECT(
+                    "\"id\",\"columns\",\"rows\"",
+                    "\"id\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":128},"
+                    "\"columns\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":2000,\"items\":{"
+                    "\"type\":\"string\"}},"
+                    "\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{"
+                    "\"type\":[\"number\",\"string\","
+                    "\"boolean\",\"null\"]}}}") ",\"RunRequest\":" OBJECT("",
+                                                                          "\"tables\":" TABLES
+                                                                          ",\"data\":" REFS
+                                                                          ",\"base\":{" ID "},"
+                                                                                           "\"targe"
+                                                                                           "t\""
+                                                                                           ":" TARGET ",\"task\":" TASK ",\"options\":" OPTIONS) ",\"EndpointRequest\":" OBJECT("\"name\"", "\"name\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$\"},\"tables\":" TABLES ",\"data\":" REFS ",\"base\":{" ID "},\"target\":" TARGET ",\"task\":" TASK ",\"options\":" OPTIONS) ",\"ServeRequest\":" OBJECT("\"tables\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                      "\"tables\":" TABLES) ",\"UpgradeRequest\":" OBJECT("\"base\"", "\"base\":{" ID "}") ",\"GenerateRequest\":" OBJECT("\"sector\",\"rows\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          "\"sector\":{" ID "},\"rows\":{\"type\":\"integer\",\"minimum\":1}") ",\"ConnectRequest\":" OBJECT("\"source\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "\"source\":{" ID "},\"name\":{" ID "},\"credentials\":{\"type\":\"object\"},\"options\":{\"type\":\"object\"}") ",\"KeyRequest\":" OBJECT("\"name\",\"scopes\"", "\"name\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "},\"scopes\":{\"type\":\"array\",\"minItems\":1,\"uniqueItems\":true,\"items\":"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "{\"enum\":[\"read\",\"run\",\"serve\",\"manage\",\"delete\"]}}") ",\"Key\":" OBJECT("\"id\",\"name\",\"scopes\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    "\"id\":{" ID "},\"name\":{" ID "},\"key\":{" ID "}") ",\"Job\":" OBJECT("\"job_id\",\"kind\",\"status\"", "\"job_id\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "},\"kind\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "},\"status\":{\"enum\":[\"queued\",\"running\",\"done\",\"failed\","
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "\"cancelled\",\"expired\"]},\"progress\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}") ",\"Report\":" OBJECT("\"id\",\"name\",\"kind\"", "\"id\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  "},\"name\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  "},\"kind\":{" ID "}") ",\"Data\":" OBJECT("\"id\",\"kind\",\"name\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "\"id\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "},\"kind\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "},\"name\":{" ID
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "}") ",\"Endpoint\":" OBJECT("\"id\",\"endpoint\",\"status\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          "\"id\":{" ID "},\"endpoint\":{" ID "},\"status\":{\"enum\":[\"creating\",\"live\"]}") ",\"Bundle\":" OBJECT("\"summary\",\"tables\",\"imputation\",\"target_selection\",\"task_selection\"",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "\"summary\":{\"type\":\"object\"},\"tables\":{\"type\":\"array\"},"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "\"cross_table_map\":{\"type\":[\"object\",\"null\"]},\"unified_rows\":{\"type\":[\"object\",\"null\"]},"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "\"imputation\":{\"type\":\"object\"},\"target_selection\":{\"type\":\"object\"},"
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "\"task_selection\":{\"type\":\"object\"},\"prediction\":{\"type\":[\"object\",\"null\"]}") "}";
+
+static void raw_member(tab_out *o, const char *key, const char *json)
+{
+    tab_out_key(o, key);
+    tab_out_raw(o, tab_str_of(json));
+}
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static void head(request *r, const char *title)
+{
+    tab_out *o = &r->out;
+    text_member(o, "openapi", "3.1.0");
+    tab_out_key(o, "info");
+    tab_out_open(o, '{');
+    text_member(o, "title", title);
+    text_member(o, "version", "2.0.0");
+    tab_out_close(o, '}');
+    tab_out_key(o, "servers");
+    tab_out_open(o, '[');
+    tab_out_open(o, '{');
+    text_member(o, "url", r->api->cfg.base_url);
+    tab_out_close(o, '}');
+    tab_out_close(o, ']');
+    raw_member(o, "security", "[{\"key\":[]}]");
+}
+
+static void parameter(tab_out *o, const char *in, const char *name, bool required,
+                      const char *schema)
+{
+    tab_out_open(o, '{');
+    text_member(o, "name", name);
+    text_member(o, "in", in);
+    tab_out_key(o, "required");
+    tab_out_bool(o, required);
+    raw_member(o, "schema", schema);
+    tab_out_close(o, '}');
+}
+
+static void answer(tab_out *o, const char *status, const char *what, const char *schema)
+{
+    tab_out_key(o, status);
+    tab_out_open(o, '{');
+    text_member(o, "description", what);
+    tab_out_key(o, "content");
+    tab_out_open(o, '{');
+    tab_out_key(o, "application/json");
+    tab_out_open(o, '{');
+    tab_out_key(o, "schema");
+    tab_out_open(o, '{');
+    char ref[80];
+    snprintf(ref, sizeof ref, "#/components/schemas/%s", schema != NULL ? schema : "");
+    if (schema != NULL)
+        text_member(o, "$ref", ref);
+    else
+        text_member(o, "type", "object");
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+static void operation(tab_out *o, tab_route_id id)
+{
+    const tab_route *t = &tab_routes[id];
+    char method[8], ref[96], status[8];
+    size_t n = 0;
+    for (; t->method[n] != 0 && n < sizeof method - 1; n++)
+        method[n] = (char)(t->method[n] | 0x20);
+    method[n] = 0;
+    tab_out_key(o, method);
+    tab_out_open(o, '{');
+    text_member(o, "operationId", t->name);
+    text_member(o, "summary", ROUTES[id].summary);
+    text_member(o, "x-scope", tab_scope_name(t->scope));
+    tab_out_key(o, "parameters");
+    tab_out_open(o, '[');
+    if (strstr(t->path, ":id") != NULL)
+        parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
+    if ((t->flags & TAB_ROUTE_PAGED) != 0) {
+        parameter(o, "query", "limit", false,
+                  "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
+        parameter(o, "query", "cursor", false, "{\"type\":\"string\"}");
+    }
+    if (id == TAB_GET_JOBS)
+        parameter(
+            o, "query", "status", false,
+            "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
+    if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
+        parameter(o, "header", "Idempotency-Key", false,
+                  "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
+    tab_out_close(o, ']');
+    if ((t->flags & TAB_ROUTE_BODY) != 0) {
+        snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
+        raw_member(o, "requestBody",
+                   "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
+        o->comma = false;
+        tab_out_raw(o, tab_str_of(ref));
+        tab_out_bytes(o, "}}}", 3);
+    }
+    tab_out_key(o, "responses");
+    tab_out_open(o, '{');
+    snprintf(status, sizeof status, "%d", ROUTES[id].status);
+    answer(o, status, "The result", ROUTES[id].answer);
+    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE)
+        answer(o, "202", "A job was started", NULL);
+    answer(o, "default", "An error", "Error");
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+tab_status get_openapi(request *r, tab_error *err)
+{
+    (void)err;
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    head(r, "Tabella");
+    tab_out_key(o, "paths");
+    tab_out_open(o, '{');
+    bool written[TAB_ROUTE_COUNT] = { false };
+    for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
+        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0)
+            continue;
+        char path[96];
+        const char *colon = strstr(tab_routes[i].path, ":id");
+        if (colon != NULL)
+            snprintf(path, sizeof path, "%.*s{id}%s", (int)(colon - tab_routes[i].path),
+                     tab_routes[i].path, colon + 3);
+        else
+            snprintf(path, sizeof path, "%s", tab_routes[i].path);
+        tab_out_key(o, path);
+        tab_out_open(o, '{');
+        for (int k = i; k < TAB_ROUTE_COUNT; k++)
+            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0) {
+                operation(o, (tab_route_id)k);
+                written[k] = true;
+            }
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, '}');
+    tab_out_key(o, "components");
+    tab_out_open(o, '{');
+    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    raw_member(o, "schemas", SCHEMAS);
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
+
+/* ---- one endpoint --------------------------------------------------------------------------- */
+
+enum { SAMPLE_ROWS = 100 };
+
+/* The kinds of cells that a column's first rows hold, and null. */
+static void cell_type(tab_out *o, const tab_column *c, size_t rows)
+{
+    bool seen[TAB_CELL_BOOL + 1] = { false };
+    for (size_t i = 0; i < rows; i++)
+        seen[tab_cell_at(c, i).kind] = true;
+    tab_out_open(o, '{');
+    tab_out_key(o, "type");
+    tab_out_open(o, '[');
+    bool none = !seen[TAB_CELL_NUMBER] && !seen[TAB_CELL_TEXT] && !seen[TAB_CELL_BOOL];
+    if (seen[TAB_CELL_NUMBER] || none)
+        tab_out_cstr(o, "number");
+    if (seen[TAB_CELL_TEXT] || none)
+        tab_out_cstr(o, "string");
+    if (seen[TAB_CELL_BOOL] || none)
+        tab_out_cstr(o, "boolean");
+    tab_out_cstr(o, "null");
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+static void columns_json(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '[');
+    for (size_t c = 0; c < t->cols; c++)
+        tab_out_str(o, t->col[c].name);
+    tab_out_close(o, ']');
+}
+
+static void table_schema(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '{');
+    text_member(o, "type", "object");
+    raw_member(o, "required", "[\"id\",\"columns\",\"rows\"]");
+    tab_out_key(o, "properties");
+    tab_out_open(o, '{');
+    tab_out_key(o, "id");
+    tab_out_open(o, '{');
+    tab_out_key(o, "const");
+    tab_out_str(o, t->id);
+    tab_out_close(o, '}');
+    tab_out_key(o, "columns");
+    tab_out_open(o, '{');
+    text_member(o, "description", "these columns; in any order where names are unique");
+    text_member(o, "type", "array");
+    tab_out_key(o, "minItems");
+    tab_out_uint(o, t->cols);
+    tab_out_key(o, "maxItems");
+    tab_out_uint(o, t->cols);
+    tab_out_key(o, "items");
+    tab_out_open(o, '{');
+    tab_out_key(o, "enum");
+    columns_json(o, t);
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_key(o, "rows");
+    tab_out_open(o, '{');
+    text_member(o, "type", "array");
+    tab_out_key(o, "items");
+    tab_out_open(o, '{');
+    text_member(o, "type", "array");
+    text_member(o, "description",
+                "cells in the order of `columns`; the types are those of the pinned columns in "
+                "their order");
+    tab_out_key(o, "prefixItems");
+    tab_out_open(o, '[');
+    for (size_t c = 0; c < t->cols; c++)
+        cell_type(o, &t->col[c], t->rows);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+}
+
+static void table_example(tab_out *o, const tab_table *t)
+{
+    tab_out_open(o, '{');
+    tab_out_key(o, "id");
+    tab_out_str(o, t->id);
+    tab_out_key(o, "columns");
+    columns_json(o, t);
+    tab_out_key(o, "rows");
+    tab_out_open(o, '[');
+    if (t->rows > 0) {
+        tab_out_open(o, '[');
+        for (size_t c = 0; c < t->cols; c++)
+            tab_out_cell(o, &t->col[c], 0);
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+/* The first rows of each pinned table. */
+static tab_status read_pinned(request *r, const Tabella__Endpoint *e, const tab_table **ret,
+                              tab_error *err)
+{
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
+        tab_answer answer_;
+        q.snapshot = e->datasets[i]->snapshot;
+        q.rows = SAMPLE_ROWS;
+        q.table_id = tab_arena_printf(r->arena, "%.*s", (int)e->datasets[i]->table_id.len,
+                                      (const char *)e->datasets[i]->table_id.data);
+        tab_ask ask = { .service = "data-connector",
+                        .method = "Read",
+                        .in = &q.base,
+                        .reply = &tabella__read_reply__descriptor };
+        tab_status s = call_with(r, &ask, &answer_, err);
+        if (s != TAB_OK)
+            return s;
+        if (answer_.n_tables != 1)
+            return tab_fail(err, TAB_INTERNAL, "", "a snapshot without its table");
+        ret[i] = answer_.tables[0];
+    }
+    return TAB_OK;
+}
+
+tab_status get_endpoint_openapi(request *r, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    tab_out *o = &r->out;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK)
+        return s;
+    if (strcmp(e->status, "live") != 0)
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
+    const tab_table **table = tab_arena_new_of(r->arena, const tab_table *, e->n_datasets + 1);
+    if (table == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    if ((s = read_pinned(r, e, table, err)) != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    head(r, e->name);
+    tab_out_key(o, "paths");
+    tab_out_open(o, '{');
+    char path[96];
+    snprintf(path, sizeof path, "/v2/serve/%.40s", e->id);
+    tab_out_key(o, path);
+    tab_out_open(o, '{');
+    raw_member(o, "post",
+               "{\"operationId\":\"serve\",\"summary\":\"Score rows with this "
+               "endpoint\",\"requestBody\":{\"required\":true,"
+               "\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
+               "ServeRequest\"},\"example\":");
+    /* the members of `post` go on behind the example */
+    o->comma = false;
+    tab_out_open(o, '{');
+    tab_out_key(o, "tables");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < e->n_datasets; i++)
+        table_example(o, table[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_bytes(o, "}}}", 3);
+    tab_out_key(o, "responses");
+    tab_out_open(o, '{');
+    answer(o, "200", "The bundle of the request rows", "Bundle");
+    answer(o, "default", "An error", "Error");
+    tab_out_close(o, '}');
+    tab_out_bytes(o, "}", 1); /* post */
+    tab_out_close(o, '}');    /* the path */
+    tab_out_close(o, '}');    /* paths */
+    tab_out_key(o, "components");
+    tab_out_open(o, '{');
+    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    tab_out_key(o, "schemas");
+    tab_out_open(o, '{');
+    raw_member(o, "Error", ERROR_SCHEMA);
+    raw_member(o, "Bundle", "{\"type\":\"object\"}");
+    tab_out_key(o, "ServeRequest");
+    tab_out_open(o, '{');
+    text_member(o, "type", "object");
+    raw_member(o, "required", "[\"tables\"]");
+    tab_out_key(o, "properties");
+    tab_out_open(o, '{');
+    tab_out_key(o, "tables");
+    tab_out_open(o, '{');
+    text_member(o, "type", "array");
+    tab_out_key(o, "items");
+    tab_out_open(o, '{');
+    tab_out_key(o, "anyOf");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < e->n_datasets; i++)
+        table_schema(o, table[i]);
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    tab_out_close(o, '}');
+    return TAB_OK;
+}

@@ -1,0 +1,206 @@
+/* /platform/v1: what the specification makes on the platform. Configuration edits, system prompts,
+ * stars, the audit log; the same keys and scopes as /v2. */
+#include <stdio.h>
+
+#include "proto/keys.pb-c.h"
+#include "proto/reports.pb-c.h"
+#include "services/api/api.h"
+
+static void text_member(tab_out *o, const char *key, const char *value)
+{
+    tab_out_key(o, key);
+    tab_out_cstr(o, value);
+}
+
+static tab_status edit(request *r, Tabella__EditEndpointRequest *q, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    q->id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q->actor = r->who.key;
+    tab_status s =
+        call(r, "jobs", "EditEndpoint", &q->base, &tabella__endpoint__descriptor, &e, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    endpoint_members(r, e, true);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status patch_endpoint(request *r, tab_error *err)
+{
+    Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
+    tab_body b;
+    tab_str name, out;
+    bool batch;
+    tab_status s = body_read(r, &b, err);
+    if (s != TAB_OK || (s = body_text(b.root, "name", false, 63, &name, err)) != TAB_OK ||
+        (s = body_options(r, &b, &q.options, &batch, &out, err)) != TAB_OK)
+        return s;
+    q.rename = STR(tab_arena_copy(r->arena, name).p);
+    q.set_target = tab_json_get(b.root, "target") != NULL;
+    q.set_task = tab_json_get(b.root, "task") != NULL;
+    q.set_threshold = tab_json_get(tab_json_get(b.root, "options"), "confidence_threshold") != NULL;
+    if (name.n == 0 && !q.set_target && !q.set_task && !q.set_threshold)
+        return tab_fail(err, TAB_VALIDATION, "body",
+                        "name, target, task or options.confidence_threshold: nothing to change");
+    return edit(r, &q, err);
+}
+
+/* ---- system prompts ------------------------------------------------------------------------- */
+
+/* The endpoint's fragments, with room for one more. */
+static tab_status prompts_of(request *r, Tabella__EditEndpointRequest *q, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK)
+        return s;
+    q->set_prompts = true;
+    q->prompts = tab_arena_new_of(r->arena, Tabella__SystemPrompt *, e->n_system_prompts + 1);
+    if (q->prompts == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0; i < e->n_system_prompts; i++)
+        q->prompts[q->n_prompts++] = e->system_prompts[i];
+    return TAB_OK;
+}
+
+static tab_status read_prompt(request *r, Tabella__SystemPrompt *p, bool create, tab_error *err)
+{
+    tab_body b;
+    tab_str name, body;
+    tab_status s = body_read(r, &b, err);
+    if (s != TAB_OK || (s = body_text(b.root, "name", create, 128, &name, err)) != TAB_OK ||
+        (s = body_text(b.root, "body", create, 65536, &body, err)) != TAB_OK)
+        return s;
+    const tab_json *active = tab_json_get(b.root, "active"), *order = tab_json_get(b.root, "order");
+    if (active != NULL && active->kind != TAB_JSON_BOOL)
+        return tab_fail(err, TAB_VALIDATION, "active", "`active` is true or false");
+    if (order != NULL &&
+        (order->kind != TAB_JSON_NUMBER || !(order->num >= 0 && order->num <= 1000000) ||
+         order->num != (double)(int32_t)order->num))
+        return tab_fail(err, TAB_VALIDATION, "order", "`order` is a whole number");
+    if (name.n > 0)
+        p->name = STR(tab_arena_copy(r->arena, name).p);
+    if (body.n > 0)
+        p->body = STR(tab_arena_copy(r->arena, body).p);
+    if (active != NULL || create)
+        p->active = active == NULL || active->yes;
+    if (order != NULL)
+        p->order = (int32_t)order->num;
+    return TAB_OK;
+}
+
+tab_status post_prompts(request *r, tab_error *err)
+{
+    Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
+    Tabella__SystemPrompt p = TABELLA__SYSTEM_PROMPT__INIT;
+    tab_status s = read_prompt(r, &p, true, err);
+    if (s != TAB_OK || (s = prompts_of(r, &q, err)) != TAB_OK)
+        return s;
+    if (p.order == 0)
+        p.order = (int32_t)q.n_prompts;
+    q.prompts[q.n_prompts++] = &p;
+    return edit(r, &q, err);
+}
+
+static tab_status find_prompt(const request *r, const Tabella__EditEndpointRequest *q, size_t *ret,
+                              tab_error *err)
+{
+    for (*ret = 0; *ret < q->n_prompts; ++*ret)
+        if (tab_str_eq(tab_str_of(q->prompts[*ret]->id), r->param[1]))
+            return TAB_OK;
+    return tab_fail(err, TAB_NOT_FOUND, "", "the endpoint has no such fragment");
+}
+
+tab_status patch_prompt(request *r, tab_error *err)
+{
+    Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
+    size_t i;
+    tab_status s = prompts_of(r, &q, err);
+    if (s != TAB_OK || (s = find_prompt(r, &q, &i, err)) != TAB_OK ||
+        (s = read_prompt(r, q.prompts[i], false, err)) != TAB_OK)
+        return s;
+    return edit(r, &q, err);
+}
+
+tab_status delete_prompt(request *r, tab_error *err)
+{
+    Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
+    size_t i;
+    tab_status s = prompts_of(r, &q, err);
+    if (s != TAB_OK || (s = find_prompt(r, &q, &i, err)) != TAB_OK)
+        return s;
+    for (q.n_prompts--; i < q.n_prompts; i++)
+        q.prompts[i] = q.prompts[i + 1];
+    return edit(r, &q, err);
+}
+
+/* ---- stars and the audit log ---------------------------------------------------------------- */
+
+static tab_status star(request *r, bool starred, tab_error *err)
+{
+    Tabella__StarRequest q = TABELLA__STAR_REQUEST__INIT;
+    const Tabella__Report *x = NULL;
+    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.starred = starred;
+    tab_status s = call(r, "reports", "Star", &q.base, &tabella__report__descriptor, &x, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    text_member(&r->out, "id", x->id);
+    tab_out_key(&r->out, "pinned");
+    tab_out_bool(&r->out, x->pinned);
+    tab_out_close(&r->out, '}');
+    return TAB_OK;
+}
+
+tab_status post_report_star(request *r, tab_error *err)
+{
+    return star(r, true, err);
+}
+
+tab_status post_report_unstar(request *r, tab_error *err)
+{
+    return star(r, false, err);
+}
+
+tab_status get_audit(request *r, tab_error *err)
+{
+    Tabella__ListAuditRequest q = TABELLA__LIST_AUDIT_REQUEST__INIT;
+    const Tabella__ListAuditReply *y = NULL;
+    tab_out *o = &r->out;
+    tab_str after;
+    tab_status s = query_page(r, "audit", 20, &q.limit, &after, err);
+    if (s != TAB_OK)
+        return s;
+    for (size_t i = 0; i < after.n; i++)
+        q.before = 10 * q.before + (after.p[i] - '0'); /* our own digits: the signature held */
+    s = call(r, "keys", "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &y, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    tab_out_key(o, "audit");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < y->n_entries; i++) {
+        const Tabella__AuditEntry *a = y->entries[i];
+        tab_out_open(o, '{');
+        text_member(o, "id", a->id);
+        time_member(o, "at", a->at);
+        text_member(o, "actor", a->actor);
+        text_member(o, "action", a->action);
+        text_member(o, "object", a->object);
+        text_member(o, "detail", a->detail[0] != 0 ? a->detail : NULL);
+        text_member(o, "request_id", a->request_id[0] != 0 ? a->request_id : NULL);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    char position[24] = "";
+    if (y->n_entries == q.limit && y->n_position == y->n_entries)
+        snprintf(position, sizeof position, "%lld", (long long)y->position[y->n_position - 1]);
+    next_cursor_member(r, "audit", tab_str_of(position));
+    tab_out_key(o, "total");
+    tab_out_uint(o, y->total);
+    tab_out_close(o, '}');
+    return TAB_OK;
+}
