@@ -1,0 +1,461 @@
+#include "services/data-connector/data.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/proto.h"
+
+static tab_status out_of_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
+/* ---- tables in and out ------------------------------------------------------------------------ */
+
+static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
+{
+    const Tabella__IngestRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    if (q->ingest_id[0] != '\0') {
+        tab_status s = store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
+        if (s != TAB_NOT_FOUND)
+            return s;
+    }
+    if (call->n_tables != 1)
+        return tab_fail(err, TAB_VALIDATION, "tables", "One table is ingested by one call.");
+    const tab_table *t = call->tables[0];
+    uint64_t cells;
+    if (t->cols == 0 || t->cols > DATA_MOST_COLS)
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.", DATA_MOST_COLS);
+    if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) || cells > DATA_MOST_CELLS)
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.", DATA_MOST_CELLS);
+
+    char id[TAB_ID], snapshot[TAB_ID];
+    tab_id_new(id, "ds_");
+    tab_id_new(snapshot, "dsv_");
+    store_dataset d = { .id = id,
+                        .name = q->name[0] != '\0' ? q->name : (const char *)tab_arena_copy(call->arena, t->id).p,
+                        .source = q->source[0] != '\0' ? q->source : "upload",
+                        .ingest_id = q->ingest_id[0] != '\0' ? q->ingest_id : NULL,
+                        .owner = q->owner,
+                        .temporary = q->temporary };
+    if (q->temporary)
+        d.expires = q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
+    TRY(store_hold_blocks(tx, call->org, false, err));
+    TRY(store_dataset_add(tx, call->org, &d, err));
+    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
+    TRY(tab_tx_commit(&tx, err));
+    *ret_id = tab_proto_text(call->arena, id);
+    return TAB_OK;
+}
+
+/* What is shown of a dataset, a temporary one too. */
+static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__DataObject **ret, tab_error *err)
+{
+    tab_status s = store_object(tx, call->arena, call->org, id, ret, err);
+    if (s != TAB_NOT_FOUND)
+        return s;
+    store_snapshot snap;
+    TRY(store_snapshot_get(tx, call->arena, call->org, id, &snap, err));
+    Tabella__DataObject *o = tab_arena_new_of(call->arena, Tabella__DataObject, 1);
+    if (o == NULL)
+        return out_of_memory(err);
+    tabella__data_object__init(o);
+    o->id = (char *)snap.dataset;
+    o->kind = tab_proto_text(call->arena, "dataset");
+    o->name = (char *)snap.name;
+    o->snapshot = (char *)snap.id;
+    o->snapshot_at = snap.created;
+    o->rows = snap.rows;
+    o->cols = snap.cols;
+    o->cells = snap.rows * snap.cols;
+    *ret = o;
+    return TAB_OK;
+}
+
+static tab_status ingest(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    Tabella__IngestReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *id = NULL;
+    tab_status s = ingest_once(self, call, &id, err);
+    if (s == TAB_CONFLICT) /* the same ingest id came in meanwhile: it is there now */
+        s = ingest_once(self, call, &id, err);
+    if (s != TAB_OK)
+        return s;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(show_any(tx, call, id, &out->dataset, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__ReadRequest *q = call->in;
+    Tabella__ReadReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    store_snapshot s;
+    const tab_table **tables = tab_arena_new_of(call->arena, const tab_table *, 1);
+    if (tables == NULL)
+        return out_of_memory(err);
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
+    if (q->first_row > s.rows)
+        return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
+    uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
+    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
+                            q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0], err));
+    TRY(tab_tx_commit(&tx, err));
+    out->snapshot = (char *)s.id;
+    out->dataset = (char *)s.dataset;
+    out->name = (char *)s.name;
+    out->rows = s.rows;
+    out->cols = s.cols;
+    out->snapshot_at = s.created;
+    call->out_tables = tables;
+    call->n_out_tables = 1;
+    return TAB_OK;
+}
+
+/* ---- what a request's data[] stands for ------------------------------------------------------- */
+
+static Tabella__Resolved *resolved(tab_arena *a, const char *ref, const store_snapshot *s)
+{
+    Tabella__Resolved *r = tab_arena_new_of(a, Tabella__Resolved, 1);
+    if (r == NULL)
+        return NULL;
+    tabella__resolved__init(r);
+    r->ref = tab_proto_text(a, ref);
+    r->dataset = s->temporary ? tab_proto_text(a, "") : (char *)s->dataset;
+    r->snapshot = (char *)s->id;
+    r->name = tab_proto_text(a, s->name);
+    for (char *p = r->name; *p != '\0'; p++)
+        if (*p == '.')
+            *p = '_';
+    r->rows = s->rows;
+    r->cols = s->cols;
+    r->pinned = s->pinned;
+    r->last_used = s->last_used;
+    r->snapshot_at = s->created;
+    return r;
+}
+
+/* Where two names meet, the datasets' ids stand for them. */
+static void apart(Tabella__Resolved **t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool meets = false;
+        for (size_t k = 0; k < n; k++)
+            meets |= k != i && strcmp(t[k]->name, t[i]->name) == 0;
+        if (!meets)
+            continue;
+        for (size_t k = i + 1; k < n; k++)
+            if (strcmp(t[k]->name, t[i]->name) == 0)
+                t[k]->name = t[k]->dataset[0] != '\0' ? t[k]->dataset : t[k]->snapshot;
+        t[i]->name = t[i]->dataset[0] != '\0' ? t[i]->dataset : t[i]->snapshot;
+    }
+}
+
+/* The id of the connection that a ref names: itself, or the source it was registered with. */
+static tab_status connection_of(data_service *self, tab_call *call, const char *ref, const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT id, dataset, name FROM data_connector.connection WHERE org = $1 AND (id = $2 OR source = $2) "
+                     "ORDER BY created LIMIT 1",
+                     TAB_P(tab_p_text(call->org), tab_p_text(ref))));
+    if (tab_rows_count(r) == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
+    ret[0] = tab_proto_text(call->arena, tab_rows_text(r, 0, 0));
+    ret[1] = tab_proto_text(call->arena, tab_rows_text(r, 0, 1));
+    ret[2] = tab_proto_text(call->arena, tab_rows_text(r, 0, 2));
+    return tab_tx_commit(&tx, err);
+}
+
+/* Reads a connection's source into a temporary dataset of the owner. */
+static tab_status read_transient(data_service *self, tab_call *call, const char *const connection[3],
+                                 const char *owner, char id[TAB_ID], tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const tab_table *t;
+    char snapshot[TAB_ID];
+    TRY(data_read_source(self, call, connection[0], &t, err));
+    tab_id_new(id, "ds_");
+    tab_id_new(snapshot, "dsv_");
+    store_dataset d = { .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true,
+                        .expires = tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL };
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_hold_blocks(tx, call->org, false, err));
+    TRY(store_dataset_add(tx, call->org, &d, err));
+    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static tab_status resolve_one(data_service *self, tab_call *call, const char *ref, Tabella__Resolved **ret,
+                              tab_error *err)
+{
+    const Tabella__ResolveRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *connection[3] = { NULL, NULL, NULL }, *id = ref;
+    char transient[TAB_ID];
+    if (strncmp(ref, "ds_", 3) != 0 && strncmp(ref, "dsv_", 4) != 0) {
+        TRY(connection_of(self, call, ref, connection, err));
+        if (q->for_endpoint) {
+            TRY(data_sync_now(self, call, connection[0], "", call->actor, NULL, err));
+            id = connection[1];
+        } else {
+            TRY(read_transient(self, call, connection, q->owner, transient, err));
+            id = transient;
+        }
+    }
+    store_snapshot s;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
+    if (s.temporary && id != transient)
+        return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
+    TRY(store_used(tx, call->org, s.dataset, err));
+    TRY(tab_tx_commit(&tx, err));
+    *ret = resolved(call->arena, ref, &s);
+    return *ret == NULL ? out_of_memory(err) : TAB_OK;
+}
+
+static tab_status resolve(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__ResolveRequest *q = call->in;
+    Tabella__ResolveReply *out = call->out;
+    out->tables = tab_arena_new_of(call->arena, Tabella__Resolved *, q->n_refs);
+    if (out->tables == NULL)
+        return out_of_memory(err);
+    for (size_t i = 0; i < q->n_refs; i++) {
+        tab_error why = { 0 };
+        tab_status s = resolve_one(self, call, q->refs[i], &out->tables[i], &why);
+        if (s == TAB_NOT_FOUND || s == TAB_VALIDATION) {
+            char param[32];
+            snprintf(param, sizeof param, "data[%zu]", i);
+            return tab_fail(err, s, param, "%s",
+                            s == TAB_NOT_FOUND ? "There is no such dataset or connection." : why.message);
+        }
+        if (s != TAB_OK)
+            return tab_fail(err, s, why.param, "%s", why.message);
+        out->n_tables++;
+    }
+    apart(out->tables, out->n_tables);
+    return TAB_OK;
+}
+
+/* ---- pins ------------------------------------------------------------------------------------- */
+
+static tab_status acquire(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__AcquireRequest *q = call->in;
+    Tabella__AcquireReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    store_snapshot *s = tab_arena_new_of(call->arena, store_snapshot, q->n_snapshots);
+    out->tables = tab_arena_new_of(call->arena, Tabella__Resolved *, q->n_snapshots);
+    if (s == NULL || out->tables == NULL)
+        return out_of_memory(err);
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
+    for (size_t i = 0; i < q->n_snapshots; i++) {
+        tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
+        if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
+            return tab_fail(err, TAB_CONFLICT, "data", "A dataset was deleted meanwhile.");
+        if (found != TAB_OK)
+            return found;
+    }
+    TRY(store_pins_set(tx, call->org, q->endpoint_id, q->endpoint, s, q->n_snapshots, err));
+    TRY(tab_tx_commit(&tx, err));
+    for (size_t i = 0; i < q->n_snapshots; i++) {
+        s[i].pinned = true;
+        if ((out->tables[i] = resolved(call->arena, s[i].id, &s[i])) == NULL)
+            return out_of_memory(err);
+        out->n_tables++;
+    }
+    apart(out->tables, out->n_tables);
+    return TAB_OK;
+}
+
+static tab_status release(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__ReleaseRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_pins_set(tx, call->org, q->endpoint_id, "", NULL, 0, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static tab_status show(tab_tx *tx, tab_call *call, const char *id, tab_error *err)
+{
+    Tabella__DataObject *o;
+    TRY(store_object(tx, call->arena, call->org, id, &o, err));
+    *(Tabella__DataObject *)call->out = *o;
+    return TAB_OK;
+}
+
+static tab_status pin_or_unpin(data_service *self, tab_call *call, bool pin, tab_error *err)
+{
+    const Tabella__DataRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *snapshot, *connection, *names;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    if (strncmp(q->id, "conn_", 5) == 0) {
+        TRY(show(tx, call, q->id, err)); /* a connection that is not there is not found */
+        return tab_fail(err, TAB_VALIDATION, "id", "A connection cannot be pinned; pin the dataset that it feeds.");
+    }
+    TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
+    TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
+    if (!pin && names[0] != '\0')
+        return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
+    TRY(store_dataset_pin(tx, call->org, q->id, pin, err));
+    TRY(show(tx, call, q->id, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static tab_status pin(void *self, tab_call *call, tab_error *err)
+{
+    return pin_or_unpin(self, call, true, err);
+}
+
+static tab_status unpin(void *self, tab_call *call, tab_error *err)
+{
+    return pin_or_unpin(self, call, false, err);
+}
+
+/* ---- reading, deleting ------------------------------------------------------------------------ */
+
+static tab_status get(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__DataRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(show(tx, call, q->id, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static tab_status list(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__ListDataRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    uint32_t limit = q->limit == 0 || q->limit > 100 ? 100 : q->limit;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_objects(tx, call->arena, call->org, limit, q->after, call->out, err));
+    return tab_tx_commit(&tx, err);
+}
+
+/* Deleting a dataset also removes the connection that feeds it, with its credentials; deleting a connection
+ * leaves its dataset as it is. */
+static tab_status delete(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__DataRequest *q = call->in;
+    Tabella__DeleteDataReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    const char *snapshot, *connection, *names;
+    bool is_connection = strncmp(q->id, "conn_", 5) == 0;
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    if (is_connection) {
+        TRY(tab_tx_query(tx, &r, err,
+                         "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+        if (tab_rows_count(r) == 0)
+            return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
+        TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE data_connector.dataset SET connection = NULL WHERE org = $1 AND connection = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+    } else {
+        TRY(store_hold_blocks(tx, call->org, true, err));
+        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
+        TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
+        TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
+    }
+    TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
+                    is_connection ? "connection.delete" : "dataset.delete", q->id, "", err));
+    TRY(tab_tx_commit(&tx, err));
+    tab_relay_nudge(self->relay);
+    out->id = tab_proto_text(call->arena, q->id);
+    out->deleted_at = tab_now_us();
+    return TAB_OK;
+}
+
+static tab_status drop(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__DropRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    if (q->owner[0] == '\0')
+        return tab_fail(err, TAB_VALIDATION, "owner", "whose datasets are to be dropped is missing");
+    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TRY(store_hold_blocks(tx, call->org, true, err));
+    TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
+    return tab_tx_commit(&tx, err);
+}
+
+#define METHOD(name, in, out, fn) { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+const tab_rpc_method data_methods[] = {
+    METHOD("Ingest", ingest_request, ingest_reply, ingest),
+    METHOD("Read", read_request, read_reply, read_snapshot),
+    METHOD("Resolve", resolve_request, resolve_reply, resolve),
+    METHOD("Acquire", acquire_request, acquire_reply, acquire),
+    METHOD("Release", release_request, empty, release),
+    METHOD("Connect", connect_request, connect_reply, data_connect),
+    METHOD("Sync", sync_request, sync_reply, data_sync),
+    METHOD("Diff", diff_request, diff_reply, data_diff),
+    METHOD("Get", data_request, data_object, get),
+    METHOD("List", list_data_request, list_data_reply, list),
+    METHOD("Pin", data_request, data_object, pin),
+    METHOD("Unpin", data_request, data_object, unpin),
+    METHOD("Delete", data_request, delete_data_reply, delete),
+    METHOD("Drop", drop_request, empty, drop),
+    TAB_RPC_METHODS_END,
+};
+
+/* ---- the sweeper ------------------------------------------------------------------------------ */
+
+static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TRY(tab_tx_begin(self->pg, org, tab_in_ms(60000), &tx, err));
+    TRY(store_hold_blocks(tx, org, true, err));
+    TRY(store_dataset_drop(tx, org, NULL, NULL, err));
+    TRY(store_snapshots_expire(tx, org, self->keep_days, err));
+    return tab_tx_commit(&tx, err);
+}
+
+static void sweep_once(data_service *self)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char **org;
+    size_t n = 0;
+    tab_error err = { 0 };
+    if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, &err) != TAB_OK ||
+        store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK || tab_tx_commit(&tx, &err) != TAB_OK)
+        return;
+    for (size_t i = 0; i < n && !atomic_load(&self->stop); i++)
+        if (sweep_org(self, org[i], &err) != TAB_OK)
+            tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why", err.message, NULL);
+}
+
+void *data_sweep(void *arg)
+{
+    data_service *self = arg;
+    for (int ms = 0; !atomic_load(&self->stop); ms = (ms + 100) % 30000) {
+        if (ms == 0)
+            sweep_once(self);
+        nanosleep(&(struct timespec){ .tv_nsec = 100 * 1000000 }, NULL);
+    }
+    return NULL;
+}

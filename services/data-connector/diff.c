@@ -1,0 +1,399 @@
+#include "services/data-connector/diff.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/time.h"
+
+enum { MOST_SETS = 64, MOST_KEY = 3 };
+enum { BEFORE, AFTER };
+
+static const unsigned char sip_key[16] = "tabella row diff";
+
+static uint64_t hash(char tag, const void *p, size_t n)
+{
+    unsigned char out[crypto_shorthash_BYTES], small[64], *in = small;
+    if (n + 1 > sizeof small && (in = malloc(n + 1)) == NULL)
+        in = small, n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
+    in[0] = (unsigned char)tag;
+    if (n > 0)
+        memcpy(in + 1, p, n);
+    crypto_shorthash(out, in, n + 1, sip_key);
+    if (in != small)
+        free(in);
+    uint64_t h;
+    memcpy(&h, out, sizeof h);
+    return h == 0 ? 1 : h; /* 0 stands for null */
+}
+
+static uint64_t mix(uint64_t x, uint64_t y)
+{
+    x ^= y + 0x9e3779b97f4a7c15u + (x << 6) + (x >> 2);
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+typedef enum { KIND_NONE, KIND_NUMBER, KIND_BOOL, KIND_TEXT } column_kind;
+
+static column_kind kind_of(const tab_column *c)
+{
+    column_kind k = KIND_NONE;
+    if (c->layout == TAB_NUMBERS)
+        return KIND_NUMBER; /* of nulls alone too: compares with anything that is null */
+    for (size_t i = 0; i < c->levels; i++) {
+        column_kind is = c->kind[i] == TAB_CELL_NUMBER ? KIND_NUMBER : c->kind[i] == TAB_CELL_BOOL ? KIND_BOOL : KIND_TEXT;
+        if (k == KIND_NONE)
+            k = is;
+        else if (k != is)
+            return KIND_TEXT;
+    }
+    return k;
+}
+
+static uint64_t number_hash(double x, bool as_text)
+{
+    char text[32];
+    if (x == 0)
+        x = 0; /* -0 is 0 */
+    return as_text ? hash('t', text, tab_number_text(x, text)) : hash('n', &x, sizeof x);
+}
+
+static uint64_t level_hash(const tab_column *c, size_t i, bool as_text)
+{
+    tab_str s = tab_level(c, i);
+    int64_t us;
+    if (c->kind[i] == TAB_CELL_NUMBER && !as_text) {
+        char digits[64], again[32];
+        if (s.n < sizeof digits) {
+            memcpy(digits, s.p, s.n);
+            digits[s.n] = '\0';
+            double x = strtod(digits, NULL);
+            if (isfinite(x) && tab_str_eq(s, (tab_str){ again, tab_number_text(x, again) }))
+                return number_hash(x, false);
+        }
+        return hash('d', s.p, s.n);
+    }
+    if (c->kind[i] == TAB_CELL_TEXT && s.n >= 19 && s.n <= 35 && tab_time_parse(s, &us))
+        return hash('i', &us, sizeof us);
+    return hash(c->kind[i] == TAB_CELL_BOOL && !as_text ? 'b' : 't', s.p, s.n);
+}
+
+/* ret (rows): the cells' hashes, 0 for null. False: the arena is full. */
+static bool cells(tab_arena *a, const tab_column *c, size_t rows, bool as_text, uint64_t *ret)
+{
+    if (c->layout == TAB_NUMBERS) {
+        for (size_t r = 0; r < rows; r++)
+            ret[r] = isnan(c->num[r]) ? 0 : number_hash(c->num[r], as_text);
+        return true;
+    }
+    uint64_t *level = tab_arena_new_of(a, uint64_t, c->levels + 1);
+    if (level == NULL)
+        return false;
+    for (size_t i = 0; i < c->levels; i++)
+        level[i] = level_hash(c, i, as_text);
+    for (size_t r = 0; r < rows; r++)
+        ret[r] = c->code[r] == TAB_NULL ? 0 : level[c->code[r]];
+    return true;
+}
+
+/* ---- sets of hashes --------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t *slot;
+    uint32_t *row;
+    size_t mask;
+} hash_set;
+
+static bool set_new(tab_arena *a, size_t n, hash_set *s)
+{
+    size_t size = 16;
+    while (size < 2 * n)
+        size *= 2;
+    *s = (hash_set){ tab_arena_new_of(a, uint64_t, size), tab_arena_new_of(a, uint32_t, size), size - 1 };
+    return s->slot != NULL && s->row != NULL;
+}
+
+static size_t set_at(const hash_set *s, uint64_t h)
+{
+    size_t i = (size_t)mix(h, 7) & s->mask;
+    while (s->slot[i] != 0 && s->slot[i] != h)
+        i = (i + 1) & s->mask;
+    return i;
+}
+
+/* All of h, if they are distinct and none is null. */
+static bool set_fill(hash_set *s, const uint64_t *h, size_t n)
+{
+    for (size_t r = 0; r < n; r++) {
+        size_t i = h[r] == 0 ? 0 : set_at(s, h[r]);
+        if (h[r] == 0 || s->slot[i] != 0)
+            return false;
+        s->slot[i] = h[r];
+        s->row[i] = (uint32_t)r;
+    }
+    return true;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t col[2]; /* of the two tables */
+    bool as_text, complete;
+    size_t distinct; /* at most so many values in the table that has fewer */
+} pair;
+
+typedef struct {
+    tab_arena *a;
+    const tab_table *t[2];
+    pair *pairs;
+    size_t n_pairs;
+    size_t best_matched, n_best, best[MOST_KEY];
+    size_t tried;
+} search;
+
+static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n, uint64_t **ret)
+{
+    size_t rows = s->t[side]->rows;
+    uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1), *one = tab_arena_new_of(a, uint64_t, rows + 1);
+    if (sum == NULL || one == NULL)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        const pair *p = &s->pairs[set[k]];
+        if (!cells(a, &s->t[side]->col[p->col[side]], rows, p->as_text, one))
+            return false;
+        for (size_t r = 0; r < rows; r++)
+            sum[r] = one[r] == 0 || (k > 0 && sum[r] == 0) ? 0 : k == 0 ? one[r] : mix(sum[r], one[r]) | 1;
+    }
+    *ret = sum;
+    return true;
+}
+
+/* Is the set unique and complete in both, and how many rows does it match? */
+static void try_set(search *s, const size_t *set, size_t n)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 31);
+    uint64_t *h[2];
+    hash_set in[2];
+    size_t matched = 0;
+    s->tried++;
+    for (int side = 0; side < 2; side++)
+        if (a == NULL || !key_hashes(a, s, side, set, n, &h[side]) || !set_new(a, s->t[side]->rows, &in[side]) ||
+            !set_fill(&in[side], h[side], s->t[side]->rows))
+            return;
+    for (size_t r = 0; r < s->t[AFTER]->rows; r++)
+        matched += in[BEFORE].slot[set_at(&in[BEFORE], h[AFTER][r])] != 0;
+    if (matched > s->best_matched) { /* smaller sets and those further left come first, so only more is better */
+        s->best_matched = matched;
+        s->n_best = n;
+        memcpy(s->best, set, n * sizeof *set);
+    }
+}
+
+static size_t level_bound(const tab_column *c, size_t rows)
+{
+    return c->layout == TAB_CODED && c->levels < rows ? c->levels : rows;
+}
+
+static bool has_null(const tab_column *c, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        if (c->layout == TAB_NUMBERS ? isnan(c->num[r]) : c->code[r] == TAB_NULL)
+            return true;
+    return false;
+}
+
+static bool enough(const search *s, size_t most)
+{
+    return s->best_matched >= most || s->tried >= MOST_SETS;
+}
+
+static void find_key(search *s)
+{
+    size_t n[2] = { s->t[BEFORE]->rows, s->t[AFTER]->rows }, most = n[0] < n[1] ? n[0] : n[1];
+    size_t larger = n[0] < n[1] ? n[1] : n[0];
+    bool unique_alone[2048] = { false };
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        pair *p = &s->pairs[i];
+        p->complete = true;
+        p->distinct = SIZE_MAX;
+        for (int side = 0; side < 2; side++) {
+            const tab_column *c = &s->t[side]->col[p->col[side]];
+            p->complete = p->complete && !has_null(c, n[side]);
+            size_t d = level_bound(c, n[side]);
+            /* what must hold in each table, relative to its rows: keep the worse */
+            if (d < n[side] && d < p->distinct)
+                p->distinct = d;
+        }
+    }
+    for (size_t i = 0; i < s->n_pairs && !enough(s, most); i++) {
+        size_t before = s->best_matched;
+        if (s->pairs[i].complete && s->pairs[i].distinct == SIZE_MAX)
+            try_set(s, &i, 1);
+        unique_alone[i % 2048] = s->best_matched > before;
+    }
+    for (size_t i = 0; i < s->n_pairs; i++)
+        for (size_t k = i + 1; k < s->n_pairs && !enough(s, most); k++) {
+            const pair *p = &s->pairs[i], *q = &s->pairs[k];
+            size_t set[2] = { i, k }, could;
+            if (!p->complete || !q->complete || unique_alone[i % 2048] || unique_alone[k % 2048])
+                continue;
+            if (p->distinct != SIZE_MAX && q->distinct != SIZE_MAX &&
+                !__builtin_mul_overflow(p->distinct, q->distinct, &could) && could < larger)
+                continue;
+            try_set(s, set, 2);
+        }
+    for (size_t i = 0; i < s->n_pairs; i++)
+        for (size_t k = i + 1; k < s->n_pairs && s->n_best == 0; k++)
+            for (size_t l = k + 1; l < s->n_pairs && s->n_best == 0 && !enough(s, most); l++) {
+                size_t set[3] = { i, k, l };
+                if (s->pairs[i].complete && s->pairs[k].complete && s->pairs[l].complete)
+                    try_set(s, set, 3);
+            }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t x, y;
+} wide;
+
+static int by_value(const void *p, const void *q)
+{
+    const wide *a = p, *b = q;
+    return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y != b->y ? (a->y < b->y ? -1 : 1) : 0;
+}
+
+/* Each row as the sum over its cells that are not null of (column, value): the order of columns is nothing. */
+static bool row_values(tab_arena *a, const search *s, int side, const bool *as_text, wide **ret)
+{
+    TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)1 << 31);
+    const tab_table *t = s->t[side];
+    wide *w = tab_arena_new_of(a, wide, t->rows + 1);
+    uint64_t *one = scratch == NULL ? NULL : tab_arena_new_of(scratch, uint64_t, t->rows + 1);
+    if (w == NULL || one == NULL)
+        return false;
+    for (size_t c = 0; c < t->cols; c++) {
+        tab_str name = tab_column_address(a, t, c);
+        uint64_t of = hash('c', name.p, name.n), too = hash('C', name.p, name.n);
+        if (!cells(scratch, &t->col[c], t->rows, as_text[c], one))
+            return false;
+        for (size_t r = 0; r < t->rows; r++)
+            if (one[r] != 0) {
+                w[r].x += mix(of, one[r]);
+                w[r].y += mix(too, one[r]);
+            }
+    }
+    *ret = w;
+    return !tab_arena_full(a);
+}
+
+static void count_multiset(wide *w[2], const size_t n[2], row_diff *d)
+{
+    size_t i = 0, k = 0, same = 0;
+    for (int side = 0; side < 2; side++)
+        qsort(w[side], n[side], sizeof *w[side], by_value);
+    while (i < n[0] && k < n[1]) {
+        int c = by_value(&w[0][i], &w[1][k]);
+        same += c == 0;
+        i += c <= 0;
+        k += c >= 0;
+    }
+    d->unchanged = same;
+    d->removed = n[0] - same;
+    d->added = n[1] - same;
+}
+
+static bool count_by_key(tab_arena *a, const search *s, wide *w[2], row_diff *d)
+{
+    uint64_t *h[2];
+    hash_set in;
+    for (int side = 0; side < 2; side++)
+        if (!key_hashes(a, s, side, s->best, s->n_best, &h[side]))
+            return false;
+    if (!set_new(a, s->t[BEFORE]->rows, &in))
+        return false;
+    (void)set_fill(&in, h[BEFORE], s->t[BEFORE]->rows);
+    for (size_t r = 0; r < s->t[AFTER]->rows; r++) {
+        size_t i = set_at(&in, h[AFTER][r]);
+        if (in.slot[i] == 0)
+            d->added++;
+        else if (by_value(&w[BEFORE][in.row[i]], &w[AFTER][r]) == 0)
+            d->unchanged++;
+        else
+            d->changed++;
+    }
+    d->removed = s->t[BEFORE]->rows - d->changed - d->unchanged;
+    return true;
+}
+
+static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena *a)
+{
+    size_t set[MOST_KEY];
+    if (n == 0 || n > MOST_KEY)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        set[k] = SIZE_MAX;
+        for (size_t i = 0; i < s->n_pairs; i++)
+            if (tab_str_eq(tab_column_address(a, s->t[AFTER], s->pairs[i].col[AFTER]), declared[k]))
+                set[k] = i;
+        if (set[k] == SIZE_MAX)
+            return false;
+    }
+    try_set(s, set, n);
+    return s->n_best > 0;
+}
+
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared, size_t n,
+                       row_diff *ret, tab_error *err)
+{
+    size_t cols = before->cols + after->cols + 1;
+    row_diff d = { .columns_added = tab_arena_new_of(a, tab_str, cols), .columns_removed = tab_arena_new_of(a, tab_str, cols),
+                   .types_changed = tab_arena_new_of(a, tab_str, cols), .key = tab_arena_new_of(a, tab_str, MOST_KEY) };
+    search s = { .a = a, .t = { before, after }, .pairs = tab_arena_new_of(a, pair, cols) };
+    bool *as_text[2] = { tab_arena_new_of(a, bool, cols), tab_arena_new_of(a, bool, cols) };
+    bool *met = tab_arena_new_of(a, bool, cols);
+    wide *w[2];
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+
+    for (size_t c = 0; c < after->cols; c++) {
+        tab_str name = tab_column_address(a, after, c);
+        size_t o = 0;
+        while (o < before->cols && !tab_str_eq(tab_column_address(a, before, o), name))
+            o++;
+        if (o == before->cols) {
+            d.columns_added[d.n_added++] = name;
+            continue;
+        }
+        met[o] = true;
+        column_kind was = kind_of(&before->col[o]), is = kind_of(&after->col[c]);
+        bool retyped = was != is && was != KIND_NONE && is != KIND_NONE;
+        if (retyped)
+            d.types_changed[d.n_types++] = name;
+        as_text[BEFORE][o] = as_text[AFTER][c] = retyped || was == KIND_TEXT;
+        s.pairs[s.n_pairs++] = (pair){ .col = { o, c }, .as_text = retyped || was == KIND_TEXT };
+    }
+    for (size_t o = 0; o < before->cols; o++)
+        if (!met[o])
+            d.columns_removed[d.n_removed++] = tab_column_address(a, before, o);
+
+    if (before->rows > 0 && after->rows > 0 && !declared_key(&s, declared, n, a))
+        find_key(&s);
+    for (size_t k = 0; k < s.n_best; k++)
+        d.key[d.n_key++] = tab_column_address(a, after, s.pairs[s.best[k]].col[AFTER]);
+
+    const size_t rows[2] = { before->rows, after->rows };
+    bool good = row_values(a, &s, BEFORE, as_text[BEFORE], &w[BEFORE]) && row_values(a, &s, AFTER, as_text[AFTER], &w[AFTER]);
+    if (good && s.n_best > 0)
+        good = count_by_key(a, &s, w, &d);
+    else if (good)
+        count_multiset(w, rows, &d);
+    if (!good)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    *ret = d;
+    return TAB_OK;
+}

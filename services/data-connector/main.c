@@ -1,0 +1,73 @@
+/* data-connector: datasets, their immutable snapshots, connections and pins. Owns the Postgres schema
+ * `data_connector`.
+ * Start: configuration, log, servers, relay, sweeper, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <pthread.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "common/config.h"
+#include "common/health.h"
+#include "common/signals.h"
+#include "services/data-connector/data.h"
+
+typedef struct {
+    TAB_COMMON_CONFIG;
+    const char *kek, *allow;
+    int64_t keep_days, connect_s, read_s;
+} config;
+
+static const tab_option options[] = {
+    TAB_COMMON_OPTIONS(config),
+    TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
+               "keys that seal credentials, ID:64 hex digits, comma between, the newest first; empty: no connections"),
+    TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
+               "networks that connections may reach although they are not public, 10.0.0.0/8,fd00::/8 for instance"),
+    TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30", "days for which rows of old, unpinned snapshots are kept"),
+    TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
+    TAB_OPTION(config, read_s, INT, "TAB_SOURCE_READ_S", "3600", "seconds to read a source"),
+    TAB_OPTIONS_END,
+};
+
+int main(int argc, char **argv)
+{
+    config cfg;
+    int early = tab_config_read(options, &cfg, argc, argv);
+    if (early >= 0)
+        return early;
+    tab_log_open("data-connector", cfg.log_level);
+    sigset_t stop = tab_signals_hold();
+    if (sodium_init() < 0)
+        return EXIT_FAILURE;
+
+    static data_service self;
+    self.allow = cfg.allow;
+    self.keep_days = cfg.keep_days;
+    self.connect_s = cfg.connect_s;
+    self.read_s = cfg.read_s;
+    TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
+    if (cfg.kek[0] != '\0' && kek == NULL) {
+        tab_log(TAB_ERROR, "TAB_KEK is no keyring");
+        return EXIT_FAILURE;
+    }
+    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "data-connector");
+    if (pg == NULL || health == NULL || rpc == NULL)
+        return EXIT_FAILURE; /* each has logged its own reason */
+    TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector");
+    pthread_t sweeper;
+    tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
+    if (relay == NULL || pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
+        return EXIT_FAILURE;
+    bool good = tab_rpc_serve(rpc, data_methods, &self);
+    tab_health_ready(health, good);
+    if (good)
+        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    tab_health_ready(health, false);
+    good = good && tab_rpc_drain(rpc, cfg.drain_s);
+    atomic_store(&self.stop, true);
+    pthread_join(sweeper, NULL);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,319 @@
+/* PostgreSQL: postgres://host[:port]/database/schema/table, or options.query in place of the table.
+ *
+ * One REPEATABLE READ READ ONLY transaction with a cursor: DECLARE takes one SELECT or VALUES and nothing that
+ * writes. Rows come ordered by the primary key where there is one, so that a snapshot's order is reproducible. A
+ * source's own error text may hold a secret and is never passed on: SQLSTATE decides our sentence. */
+#include <ctype.h>
+#include <libpq-fe.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "services/data-connector/data.h"
+#include "services/data-connector/source.h"
+
+enum { FETCH = 5000, CELL_BYTES = 1 << 20, MOST_DIGITS = 15 };
+enum { OID_BOOL = 16, OID_BYTEA = 17, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_OID = 26, OID_FLOAT4 = 700,
+       OID_FLOAT8 = 701, OID_MONEY = 790, OID_DATE = 1082, OID_TIMESTAMP = 1114, OID_TIMESTAMPTZ = 1184, OID_BIT = 1560,
+       OID_NUMERIC = 1700 };
+
+static const char *const members[] = { "user", "password", "tls", NULL };
+
+static tab_status failed(const source *s, const PGresult *r, const char *what, tab_error *err)
+{
+    const char *state = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *at = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION);
+    bool query = s->query[0] != '\0';
+    if (state == NULL)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+    if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
+        return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials (SQLSTATE %s).", state);
+    if (strcmp(state, "57014") == 0)
+        return tab_fail(err, TAB_CANCELLED, "", "The source took too long.");
+    if (query && (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0 || strncmp(state, "25", 2) == 0 ||
+                  strncmp(state, "0A", 2) == 0))
+        return tab_fail(err, TAB_VALIDATION, "options.query", "The source refuses the query: SQLSTATE %s at position %s.",
+                        state, at == NULL ? "unknown" : at);
+    if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 || strncmp(state, "3F", 2) == 0)
+        return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", state);
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, state);
+}
+
+static tab_status dial(const source *s, PGconn **ret, tab_error *err)
+{
+    char port[8], seconds[24];
+    const char *tls = credential(s, "tls");
+    bool plain = strcmp(tls, "disable") == 0;
+    if (tls[0] != '\0' && !plain && strcmp(tls, "verify-full") != 0)
+        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "tls is verify-full or disable.");
+    if (plain && s->is_public)
+        return tab_fail(err, TAB_VALIDATION, "credentials.tls",
+                        "TLS can only be left out in networks that the operator allows.");
+    snprintf(port, sizeof port, "%u", s->ref->port);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)(s->connect_s < 2 ? 2 : s->connect_s));
+    const char *const names[] = { "host", "hostaddr", "port", "dbname", "user", "password", "sslmode", "sslrootcert",
+                                  "connect_timeout", "passfile", "gssencmode", "application_name", "client_encoding",
+                                  "options", "keepalives_idle", "tcp_user_timeout", NULL };
+    const char *const values[] = { s->ref->host, s->address, port, s->ref->segment[0], credential(s, "user"),
+                                   credential(s, "password"), plain ? "disable" : "verify-full",
+                                   "/etc/ssl/certs/ca-certificates.crt", seconds, "/dev/null", "disable", "tabella",
+                                   "UTF8", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 "
+                                   "-c extra_float_digits=1 -c bytea_output=hex -c default_transaction_read_only=on",
+                                   "15", "30000", NULL };
+    PGconn *c = PQconnectdbParams(names, values, 0);
+    if (PQstatus(c) != CONNECTION_OK) {
+        /* libpq gives no SQLSTATE of a failed login; the server's own text is only looked at, never shown. */
+        const char *why = c == NULL ? "" : PQerrorMessage(c);
+        bool login = strstr(why, "authentication failed") != NULL || strstr(why, "no pg_hba.conf entry") != NULL ||
+                     strstr(why, "role \"") != NULL || strstr(why, "no password supplied") != NULL;
+        bool database = strstr(why, "database \"") != NULL;
+        bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
+        PQfinish(c);
+        if (login)
+            return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+        if (database)
+            return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
+        if (certificate)
+            return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+    }
+    *ret = c;
+    return TAB_OK;
+}
+
+/* One statement by the extended protocol. */
+static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values, const char *what,
+                      PGresult **ret, tab_error *err)
+{
+    PGresult *r = PQexecParams(c, sql, n, NULL, values, NULL, NULL, 0);
+    ExecStatusType st = PQresultStatus(r);
+    if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK) {
+        tab_status f = failed(s, r, what, err);
+        PQclear(r);
+        return f;
+    }
+    if (ret != NULL)
+        *ret = r;
+    else
+        PQclear(r);
+    return TAB_OK;
+}
+
+/* DECLARE for the table, ordered by its primary key; or for the caller's query. */
+static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *err)
+{
+    static const char order[] =
+        "SELECT string_agg(quote_ident(t.attname), ', ' ORDER BY k.n) FROM pg_index i "
+        "CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n) JOIN pg_attribute t ON "
+        "t.attrelid = i.indrelid AND t.attnum = k.attnum WHERE i.indisprimary AND i.indrelid = "
+        "to_regclass(format('%I.%I', $1::text, $2::text))";
+    PGresult *r = NULL;
+    const char *sql;
+    if (s->query[0] != '\0') {
+        sql = tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR %s", s->query);
+    } else {
+        const char *values[] = { s->ref->segment[1], s->ref->segment[2] };
+        TRY(run(s, c, order, 2, values, "looking for the table's key", &r, err));
+        const char *keys = PQgetisnull(r, 0, 0) ? "" : PQgetvalue(r, 0, 0);
+        char *schema = PQescapeIdentifier(c, values[0], strlen(values[0]));
+        char *table = PQescapeIdentifier(c, values[1], strlen(values[1]));
+        sql = schema == NULL || table == NULL
+                  ? NULL
+                  : tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR SELECT * FROM %s.%s%s%s", schema, table,
+                                     keys[0] != '\0' ? " ORDER BY " : "", keys);
+        PQfreemem(schema);
+        PQfreemem(table);
+        PQclear(r);
+    }
+    if (sql == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return run(s, c, sql, 0, NULL, "declaring the query", NULL, err);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------ */
+
+static void add_number(tab_builder *b, const char *text, size_t n)
+{
+    size_t digits = 0;
+    bool leading = true;
+    char *end;
+    if (!isdigit((unsigned char)text[n - 1])) { /* NaN, Infinity */
+        tab_builder_null(b);
+        return;
+    }
+    for (size_t i = 0; i < n && text[i] != 'e' && text[i] != 'E'; i++) {
+        if (!isdigit((unsigned char)text[i]))
+            continue;
+        leading = leading && text[i] == '0';
+        digits += !leading;
+    }
+    double x = strtod(text, &end);
+    if (!isfinite(x))
+        tab_builder_null(b);
+    else if (digits <= MOST_DIGITS + 1 && (digits <= MOST_DIGITS || fabs(x) <= 9007199254740992.0))
+        tab_builder_number(b, x);
+    else
+        tab_builder_number_text(b, (tab_str){ text, n });
+}
+
+/* "2026-01-31 12:30:00+00" to "2026-01-31T12:30:00Z"; what has no year of four digits is null. */
+static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
+{
+    char out[64];
+    if (n < 10 || n > 40 || text[4] != '-' || text[n - 1] == 'C') { /* infinity, five digits, BC */
+        tab_builder_null(b);
+        return;
+    }
+    memcpy(out, text, n);
+    if (n > 10)
+        out[10] = 'T';
+    if (zone && n > 3 && memcmp(out + n - 3, "+00", 3) == 0) {
+        n -= 3;
+        out[n++] = 'Z';
+    }
+    tab_builder_text(b, (tab_str){ out, n });
+}
+
+static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
+{
+    char size[40];
+    if (vector) {
+        size_t parts = 1;
+        for (size_t i = 0; i < n; i++)
+            parts += text[i] == ',';
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
+        return;
+    }
+    switch (type) {
+    case OID_BOOL:
+        tab_builder_bool(b, text[0] == 't');
+        break;
+    case OID_INT2:
+    case OID_INT4:
+    case OID_INT8:
+    case OID_OID:
+    case OID_NUMERIC:
+        add_number(b, text, n);
+        break;
+    case OID_FLOAT4:
+    case OID_FLOAT8: {
+        double x = strtod(text, NULL);
+        if (isfinite(x))
+            tab_builder_number(b, x);
+        else
+            tab_builder_null(b);
+        break;
+    }
+    case OID_DATE:
+    case OID_TIMESTAMP:
+    case OID_TIMESTAMPTZ:
+        add_time(b, text, n, type == OID_TIMESTAMPTZ);
+        break;
+    case OID_BYTEA:
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n < 2 ? 0 : (n - 2) / 2) });
+        break;
+    default:
+        if (n > CELL_BYTES) { /* cut at a character's beginning */
+            n = CELL_BYTES;
+            while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+                n--;
+        }
+        tab_builder_text(b, (tab_str){ text, n });
+    }
+}
+
+typedef struct {
+    size_t cols, rows;
+    tab_builder **b;
+    Oid *type;
+    bool *vector;
+} reading;
+
+static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, tab_arena *a, reading *t, tab_error *err)
+{
+    PGresult *v = NULL;
+    t->cols = (size_t)PQnfields(r);
+    if (t->cols == 0 || t->cols > DATA_MOST_COLS)
+        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
+            "looking for types", &v, err));
+    t->b = tab_arena_new_of(a, tab_builder *, t->cols);
+    t->type = tab_arena_new_of(a, Oid, t->cols);
+    t->vector = tab_arena_new_of(a, bool, t->cols);
+    for (size_t i = 0; i < t->cols && !tab_arena_full(a); i++) {
+        t->b[i] = tab_builder_new(a, tab_arena_copy(a, tab_str_of(PQfname(r, (int)i))));
+        t->type[i] = PQftype(r, (int)i);
+        for (int k = 0; k < PQntuples(v); k++)
+            t->vector[i] |= strtoul(PQgetvalue(v, k, 0), NULL, 10) == t->type[i];
+    }
+    PQclear(v);
+    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+}
+
+static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
+{
+    for (;;) {
+        PGresult *r = NULL;
+        char fetch[40];
+        snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
+        if (*s->cancel || tab_left_ms(s->deadline, 1) == 0)
+            return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
+        TRY(run(s, c, fetch, 0, NULL, "reading rows", &r, err));
+        tab_status st = t->b == NULL ? begin_columns(s, c, r, a, t, err) : TAB_OK;
+        int n = PQntuples(r);
+        for (int i = 0; i < n && st == TAB_OK; i++)
+            for (size_t k = 0; k < t->cols; k++)
+                if (PQgetisnull(r, i, (int)k) || PQgetlength(r, i, (int)k) == 0) {
+                    if (PQgetisnull(r, i, (int)k))
+                        tab_builder_null(t->b[k]);
+                    else
+                        tab_builder_text(t->b[k], TAB_S(""));
+                } else {
+                    add_cell(t->b[k], t->type[k], t->vector[k], PQgetvalue(r, i, (int)k),
+                             (size_t)PQgetlength(r, i, (int)k));
+                }
+        t->rows += (size_t)n;
+        PQclear(r);
+        if (st != TAB_OK)
+            return st;
+        if (t->rows > DATA_MOST_CELLS / t->cols)
+            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+        if (tab_arena_full(a))
+            return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
+        if (n < FETCH)
+            return TAB_OK;
+    }
+}
+
+static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
+{
+    char limit[64];
+    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL, err));
+    snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %lld", (long long)tab_left_ms(s->deadline, 3600000) + 1);
+    TRY(run(s, c, limit, 0, NULL, "beginning", NULL, err));
+    TRY(run(s, c, "SELECT 1", 0, NULL, "beginning", NULL, err)); /* after a query the transaction cannot be made to write */
+    TRY(declare(s, c, a, err));
+    return fetch_all(s, c, a, t, err);
+}
+
+static tab_status read_postgres(const source *s, tab_arena *a, const tab_table **ret, tab_error *err)
+{
+    PGconn *c = NULL;
+    reading t = { 0 };
+    TRY(dial(s, &c, err));
+    tab_status st = read_rows(s, c, a, &t, err);
+    PQfinish(c);
+    if (st != TAB_OK)
+        return st;
+    tab_column *col = tab_arena_new_of(a, tab_column, t.cols);
+    tab_table *table = tab_arena_new_of(a, tab_table, 1);
+    for (size_t i = 0; i < t.cols; i++)
+        if (col == NULL || table == NULL || !tab_builder_finish(t.b[i], &col[i]))
+            return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
+    *table = (tab_table){ tab_str_of(s->ref->segment[s->ref->segments - 1]), t.rows, t.cols, col };
+    *ret = table;
+    return TAB_OK;
+}
+
+const provider provider_postgres = { "postgres", 5432, 3, members, read_postgres };
