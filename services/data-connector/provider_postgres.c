@@ -57,7 +57,7 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
                                   "options", "keepalives_idle", "tcp_user_timeout", NULL };
     const char *const values[] = { s->ref->host, s->address, port, s->ref->segment[0], credential(s, "user"),
                                    credential(s, "password"), plain ? "disable" : "verify-full",
-                                   "/etc/ssl/certs/ca-certificates.crt", seconds, "/dev/null", "disable", "tabella",
+                                   "/etc/ssl/certs/ca-certificates.crt", seconds, "/dev/null/none", "disable", "tabella",
                                    "UTF8", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 "
                                    "-c extra_float_digits=1 -c bytea_output=hex -c default_transaction_read_only=on",
                                    "15", "30000", NULL };
@@ -137,7 +137,7 @@ static void add_number(tab_builder *b, const char *text, size_t n)
 {
     size_t digits = 0;
     bool leading = true;
-    char *end;
+    char again[32];
     if (!isdigit((unsigned char)text[n - 1])) { /* NaN, Infinity */
         tab_builder_null(b);
         return;
@@ -148,10 +148,10 @@ static void add_number(tab_builder *b, const char *text, size_t n)
         leading = leading && text[i] == '0';
         digits += !leading;
     }
-    double x = strtod(text, &end);
+    double x = strtod(text, NULL);
     if (!isfinite(x))
         tab_builder_null(b);
-    else if (digits <= MOST_DIGITS + 1 && (digits <= MOST_DIGITS || fabs(x) <= 9007199254740992.0))
+    else if (digits <= MOST_DIGITS || tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
         tab_builder_number(b, x);
     else
         tab_builder_number_text(b, (tab_str){ text, n });
