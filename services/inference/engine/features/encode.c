@@ -334,7 +334,8 @@ static uint64_t cell_hash(const tab_values *v, const uint64_t *level, size_t row
     return c == TAB_NULL ? MISSING_CELL : level[c];
 }
 
-/* Adds column `c`'s share to each row's hash; the sum is the same in any order of columns. */
+/* Adds the column's share to each row's hash; the sum is the same in any order of columns. *column is the
+ * column's own hash; it is made here when it is 0. */
 static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint64_t *row_hash)
 {
     uint64_t *level = NULL;
@@ -347,13 +348,14 @@ static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint
         for (size_t i = 0; i < v->levels; i++)
             level[i] = tab_hash_bytes(v->level[i].p, v->level[i].n, 0);
     }
-    uint64_t sum = 0;
-    for (size_t i = 0; i < rows; i++)
-        sum += tab_mix(cell_hash(v, level, i));
-    *column = tab_mix(sum);
-    if (row_hash != NULL)
+    if (*column == 0) {
+        uint64_t sum = 0;
         for (size_t i = 0; i < rows; i++)
-            row_hash[i] += tab_mix2(cell_hash(v, level, i), *column);
+            sum += tab_mix(cell_hash(v, level, i));
+        *column = tab_mix(sum) | 1;
+    }
+    for (size_t i = 0; i < rows; i++)
+        row_hash[i] += tab_mix2(cell_hash(v, level, i), *column);
     free(level);
     return true;
 }
@@ -495,6 +497,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     if (tab_arena_full(a))
         return NULL;
     enc->cols = cols;
+    enc->column_hash = column_hash;
     enc->text = tab_arena_new_of(a, tab_text_basis *, cols + 1);
     if (enc->text == NULL)
         return NULL;
@@ -582,6 +585,11 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
         return NULL;
     for (size_t i = 0; i < rows; i++)
         d->row[i] = (uint32_t)i;
+    for (size_t c = 0; c < enc->cols; c++)
+        if (enc->column_hash[c] != 0 && !hash_column(&values[c], rows, &enc->column_hash[c], d->hash))
+            return NULL;
+    for (size_t i = 0; i < rows; i++)
+        d->hash[i] = tab_mix(d->hash[i]);
     job j = { .enc = enc, .values = values, .rows = rows, .data = d };
     atomic_init(&j.failed, false);
     tab_engine_for(e, enc->n, encode_one, &j);

@@ -67,6 +67,7 @@ typedef struct {
     const tab_feature *f;  /* (n) */
     size_t cols;           /* columns of the table */
     tab_text_basis **text; /* (cols) or NULL where the column is not text */
+    uint64_t *column_hash; /* (cols) of a column's content; 0: no feature reads it */
 } tab_encoder;
 
 /* Rows as the learners read them. Feature-major: feature j's values are a run of `rows`. */
@@ -75,7 +76,7 @@ typedef struct {
     float **x;       /* (n)(rows) numbers; NULL for codes */
     uint32_t **code; /* (n)(rows) codes; NULL for numbers */
     uint8_t **bin;   /* (n)(rows) */
-    uint64_t *hash;  /* (rows) of the row's cells */
+    uint64_t *hash;  /* (rows) of the row's cells in used columns; equal cells, equal hash, in any data */
     uint32_t *row;   /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
 } tab_data;
 

@@ -57,9 +57,9 @@ typedef struct {
     uint32_t *column, columns;
     float *margin; /* (margins, n) */
     float *held;   /* (margins, held_n) */
-    uint32_t *order, *spare;
+    uint32_t *order, *spare, *rest; /* rest: context rows that the tree's sample leaves out */
     gh_pair *gh, *gh_spare;
-    size_t sampled;
+    size_t sampled, left_out;
     float *prob; /* (margins, n) softmax */
     pair *pool;  /* (leaves + 1) histograms */
     size_t pool_stride;
@@ -365,10 +365,13 @@ static void sample(work *w, size_t round)
 {
     const recipe *r = w->r;
     uint64_t seed = tab_mix2(w->p->seed ^ r->salt, round);
-    w->sampled = 0;
-    for (size_t i = 0; i < w->n; i++)
+    w->sampled = w->left_out = 0;
+    for (size_t i = 0; i < w->n; i++) {
         if (r->rows >= 1 || tab_unit(tab_mix2(w->p->data->hash[w->t->context[i]], seed)) < r->rows)
             w->order[w->sampled++] = (uint32_t)i;
+        else
+            w->rest[w->left_out++] = (uint32_t)i;
+    }
     w->columns = 0;
     size_t features = w->p->enc->n, used = 0;
     double share = r->columns;
@@ -465,12 +468,13 @@ static bool prepare(work *w, float *base)
     w->held = malloc((t->held_n * margins + 1) * sizeof *w->held);
     w->order = malloc((n + 1) * sizeof *w->order);
     w->spare = malloc((n + 1) * sizeof *w->spare);
+    w->rest = malloc((n + 1) * sizeof *w->rest);
     w->gh = aligned_alloc(16, (n + 2) / 2 * 16);
     w->gh_spare = aligned_alloc(16, (n + 2) / 2 * 16);
     w->leaf = calloc(w->r->leaves + 1, sizeof *w->leaf);
     if (w->bin == NULL || w->bins == NULL || w->offset == NULL || w->column == NULL ||
         w->importance == NULL || w->margin == NULL || w->held == NULL || w->order == NULL ||
-        w->spare == NULL || w->gh == NULL || w->gh_spare == NULL || w->leaf == NULL ||
+        w->spare == NULL || w->rest == NULL || w->gh == NULL || w->gh_spare == NULL || w->leaf == NULL ||
         (margins > 1 && w->prob == NULL))
         return false;
     w->bin[0] = malloc(features * n + 1);
@@ -527,7 +531,7 @@ static void release(work *w)
     if (w->bin != NULL)
         free(w->bin[0]);
     free(w->bin), free(w->bins), free(w->offset), free(w->column), free(w->importance);
-    free(w->margin), free(w->prob), free(w->held), free(w->order), free(w->spare);
+    free(w->margin), free(w->prob), free(w->held), free(w->order), free(w->spare), free(w->rest);
     free(w->gh), free(w->gh_spare), free(w->leaf), free(w->pool);
     free(w->node), free(w->set), free(w->root);
 }
@@ -569,14 +573,11 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
             grew = grew || leaves > 1;
             float *margin = w.margin + k * w.n;
             const uint64_t(*set)[4] = (const uint64_t(*)[4])w.set;
-            if (w.sampled == w.n) {
-                for (size_t l = 0; l < leaves; l++)
-                    for (uint32_t i = 0; i < w.leaf[l].count; i++)
-                        margin[w.order[w.leaf[l].at + i]] += w.node[w.leaf[l].node].value;
-            } else {
-                for (size_t i = 0; i < w.n; i++)
-                    margin[i] += tree_value(w.node, set, root, p->data->bin, t->context[i]);
-            }
+            for (size_t l = 0; l < leaves; l++)
+                for (uint32_t i = 0; i < w.leaf[l].count; i++)
+                    margin[w.order[w.leaf[l].at + i]] += w.node[w.leaf[l].node].value;
+            for (size_t i = 0; i < w.left_out; i++)
+                margin[w.rest[i]] += tree_value(w.node, set, root, p->data->bin, t->context[w.rest[i]]);
             for (size_t i = 0; i < t->held_n; i++)
                 w.held[k * t->held_n + i] += tree_value(w.node, set, root, p->data->bin, t->held[i]);
         }
@@ -673,9 +674,9 @@ static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double bud
 }
 
 static const recipe DEEP = { .eta = 0.07, .lambda = 2, .min_hess = 1.5, .columns = 0.6, .rows = 0.8,
-                             .leaves = 28, .depth = 9, .patience = 40, .salt = 0xb005 };
+                             .leaves = 28, .depth = 9, .patience = 30, .salt = 0xb005 };
 static const recipe SHALLOW = { .eta = 0.10, .lambda = 2, .min_hess = 2, .columns = 0.7, .rows = 0.9,
-                                .leaves = 5, .depth = 3, .patience = 40, .salt = 0x5a11 };
+                                .leaves = 5, .depth = 3, .patience = 30, .salt = 0x5a11 };
 
 /* Twenty million rows x features a second is what the plain loops reach; see docs/decisions/0050. */
 enum { STEPS = 500, FAST_STEPS = 120, QUICK_STEPS = 30 };
@@ -702,6 +703,8 @@ static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const
     if (curve != NULL)
         for (size_t i = 0; i <= steps; i++)
             curve[i] = INFINITY;
+    if (p->classification && p->outputs > 2)
+        r.eta *= 1.4; /* a tree a class each round: fewer, longer steps */
     double want = 14 / r.eta; /* rounds that a full fit at this rate takes */
     if ((double)most < want)
         r.eta = fmin(0.3, r.eta * want / (double)most);

@@ -12,7 +12,8 @@
 #include "services/inference/engine/learn/learner.h"
 
 enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64 };
-static const size_t LEAST[] = { 1, 4, 12 }; /* the alternatives: rows of a leaf, for clean and noisy targets */
+/* The alternatives: rows of a leaf, for clean and for noisy targets; [classification][config]. */
+static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
 
 typedef struct {
     int32_t feature; /* -1: a leaf */
@@ -225,9 +226,9 @@ static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *cur
             else
                 prior[label[i]] += 1 / (float)n;
         }
-        double share = p->classification ? sqrt((double)features) + 2 : (double)features * 0.6 + 1;
+        double share = p->classification ? sqrt((double)features) + 2 : (double)features / 3 + 2;
         grower g = { .p = p, .k = k, .mtry = (size_t)(share < 60 ? share : 60), .bin = bin,
-                     .least = LEAST[t->config], .label = p->classification ? label : NULL, .y = y,
+                     .least = LEAST[p->classification][t->config], .label = p->classification ? label : NULL, .y = y,
                      .m = m };
         for (size_t tree = 0; ok && tree < TREES; tree++) {
             if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
@@ -287,9 +288,9 @@ static double forest_work(const tab_problem *p, size_t n)
 {
     if (p->outputs > MOST_OUTPUTS)
         return 0;
-    double share = p->classification ? sqrt((double)p->enc->n) + 2 : (double)p->enc->n * 0.6 + 1;
+    double share = p->classification ? sqrt((double)p->enc->n) + 2 : (double)p->enc->n / 3 + 2;
     return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < 60 ? share : 60);
 }
 
-const tab_learner tab_learn_forest = { .name = "forest", .configs = 3, .cap = 20000, .work = forest_work,
+const tab_learner tab_learn_forest = { .name = "forest", .configs = 2, .cap = 20000, .work = forest_work,
                                        .fit = forest_fit, .predict = forest_predict };

@@ -20,8 +20,8 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { PATH = 5, EXACT = 500, LANDMARKS = 500, WIDEST = 300 };
-static const double LAMBDA[PATH] = { 10, 2, 0.5, 0.1, 0.02 };
+enum { PATH = 4, EXACT = 500, LANDMARKS = 500, WIDEST = 300 };
+static const double LAMBDA[PATH] = { 6, 1, 0.2, 0.04 };
 
 /* The alternatives: width of the kernel, and whether columns are weighed. */
 static const struct {

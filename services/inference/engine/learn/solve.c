@@ -14,7 +14,7 @@
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
-enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30 };
+enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30, FEW = 5, ROWS = 96 };
 
 void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
 {
@@ -55,9 +55,16 @@ void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, flo
     free(padded);
 }
 
-/* x (m, k) <- (L L')^-1 x */
+/* x (m, k) <- (L L')^-1 x. For few columns vector by vector: the matrix form would copy L each time. */
 static void precondition(const double *l, size_t m, size_t k, double *x)
 {
+    if (k <= FEW) {
+        for (size_t j = 0; j < k; j++) {
+            cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)m, x + j, (int)k);
+            cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, l, (int)m, x + j, (int)k);
+        }
+        return;
+    }
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)k, 1, l,
                 (int)m, x, (int)k);
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)k, 1, l, (int)m,
@@ -88,55 +95,76 @@ static double dot(const double *a, const double *b, size_t n)
 
 typedef struct {
     const tab_system *s;
-    float *wf;    /* (m, k) */
-    float *score; /* (n, k): margins, then probabilities less labels */
-    float *gf;    /* (m, k) */
+    float *wf;    /* (k, m): columns of w as rows */
+    float *score; /* (k, ROWS) of one tile: margins, then probabilities less labels */
+    float *gf;    /* (k, m) of one tile */
 } evaluator;
 
-/* Summed loss + penalty at w; its gradient into g. */
-static double evaluate(evaluator *e, const double *w, double lambda, double *g)
+/* Margins of one tile to probabilities less labels; the tile's summed loss. */
+static double residuals(const tab_system *s, const uint32_t *label, size_t rows, float *score)
 {
-    const tab_system *s = e->s;
-    size_t size = s->m * s->k, k = s->k;
-    for (size_t i = 0; i < size; i++)
-        e->wf[i] = (float)w[i];
-    if (k == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)s->n, (int)s->m, 1, s->z, (int)s->m, e->wf, 1, 0,
-                    e->score, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)s->n, (int)k, (int)s->m, 1, s->z,
-                    (int)s->m, e->wf, (int)k, 0, e->score, (int)k);
     double loss = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        float *f = e->score + i * k;
+    size_t k = s->k;
+    for (size_t i = 0; i < rows; i++) {
+        float *f = score + i; /* stride ROWS */
         if (k == 1) {
-            double z = (double)f[0], q = 1 / (1 + exp(-z));
-            double own = s->label[i] == 1 ? z : -z;
-            loss += own > 0 ? log1p(exp(-own)) : log1p(exp(own)) - own;
-            f[0] = (float)(q - (s->label[i] == 1));
+            double z = (double)f[0], own = label[i] == 1 ? z : -z, small = exp(-fabs(z));
+            loss += log1p(small) + (own < 0 ? -own : 0);
+            double q = z >= 0 ? 1 / (1 + small) : small / (1 + small);
+            f[0] = (float)(q - (label[i] == 1));
             continue;
         }
         float top = f[0];
         for (size_t j = 1; j < k; j++)
-            top = f[j] > top ? f[j] : top;
-        double sum = 0, own = (double)(f[s->label[i]] - top);
+            top = f[j * ROWS] > top ? f[j * ROWS] : top;
+        double sum = 0, own = (double)(f[label[i] * ROWS] - top);
         for (size_t j = 0; j < k; j++)
-            sum += (double)(f[j] = expf(f[j] - top));
+            sum += (double)(f[j * ROWS] = expf(f[j * ROWS] - top));
         loss += log(sum) - own;
         for (size_t j = 0; j < k; j++)
-            f[j] /= (float)sum;
-        f[s->label[i]] -= 1;
+            f[j * ROWS] /= (float)sum;
+        f[label[i] * ROWS] -= 1;
     }
-    if (k == 1)
-        cblas_sgemv(CblasRowMajor, CblasTrans, (int)s->n, (int)s->m, 1, s->z, (int)s->m, e->score, 1, 0,
-                    e->gf, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)s->m, (int)k, (int)s->n, 1, s->z,
-                    (int)s->m, e->score, (int)k, 0, e->gf, (int)k);
-    for (size_t i = 0; i < size; i++) {
+    return loss;
+}
+
+/* Summed loss + penalty at w; its gradient into g. Z is read once: both products of a tile while it is in
+ * the processor's cache, for the plain way is bound by memory. */
+static double evaluate(evaluator *e, const double *w, double lambda, double *g)
+{
+    const tab_system *s = e->s;
+    size_t m = s->m, k = s->k;
+    for (size_t j = 0; j < k; j++)
+        for (size_t i = 0; i < m; i++)
+            e->wf[j * m + i] = (float)w[i * k + j];
+    double loss = 0;
+    memset(g, 0, m * k * sizeof *g);
+    for (size_t at = 0; at < s->n; at += ROWS) {
+        size_t rows = s->n - at < ROWS ? s->n - at : ROWS;
+        const float *z = s->z + at * m;
+        if (k <= FEW)
+            for (size_t j = 0; j < k; j++)
+                cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)m, 1, z, (int)m, e->wf + j * m, 1, 0,
+                            e->score + j * ROWS, 1);
+        else
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)k, (int)rows, (int)m, 1, e->wf, (int)m, z,
+                        (int)m, 0, e->score, ROWS);
+        loss += residuals(s, s->label + at, rows, e->score);
+        if (k <= FEW)
+            for (size_t j = 0; j < k; j++)
+                cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)m, 1, z, (int)m, e->score + j * ROWS, 1, 0,
+                            e->gf + j * m, 1);
+        else
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)k, (int)m, (int)rows, 1, e->score, ROWS, z,
+                        (int)m, 0, e->gf, (int)m);
+        for (size_t j = 0; j < k; j++)
+            for (size_t i = 0; i < m; i++)
+                g[i * k + j] += (double)e->gf[j * m + i];
+    }
+    for (size_t i = 0; i < m * k; i++) {
         double l = i < k ? 1e-6 * lambda : lambda;
         loss += 0.5 * l * w[i] * w[i];
-        g[i] = (double)e->gf[i] + l * w[i];
+        g[i] += l * w[i];
     }
     return loss;
 }
@@ -191,7 +219,7 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
             rho[at] = 1 / curve;
         else
             held--; /* forget it: the newest stands last */
-        bool done = loss - got < 1e-5 * (fabs(got) + 1e-3);
+        bool done = loss - got < 5e-5 * (fabs(got) + 1e-3);
         loss = got;
         memcpy(w, next, size * sizeof *w);
         memcpy(g, next_g, size * sizeof *g);
@@ -228,7 +256,7 @@ bool tab_solve(const tab_system *s, float *w)
         free(zy);
     } else if (ok) {
         room = malloc((4 + 2 * MEMORY) * size * sizeof *room);
-        score = malloc(s->n * k * sizeof *score);
+        score = malloc(ROWS * k * sizeof *score);
         wf = malloc(size * sizeof *wf);
         gf = malloc(size * sizeof *gf);
         ok = room != NULL && score != NULL && wf != NULL && gf != NULL;

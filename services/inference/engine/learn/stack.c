@@ -16,6 +16,8 @@
 #include "services/inference/engine/features/mix.h"
 
 enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255, TAB_POOLED = 10000 /* most classes */ };
+enum { PRUNE_ROWS = 1500 };
+static const double FAR_BEHIND = 1.35, LEAST_WEIGHT = 0.03;
 static const size_t MODEL_LIMIT = (size_t)8 << 30;
 
 typedef struct {
@@ -243,6 +245,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     size_t trials = 0;
     for (size_t l = 0; l < count; l++)
         trials += use[l]->configs;
+    /* Large tables: a learner far behind on the first fold is not worth the others. */
+    bool prune = c->n > PRUNE_ROWS;
     fit_task *t = tab_arena_new_of(a, fit_task, count * folds + trials + 1);
     if (t == NULL)
         return false;
@@ -267,7 +271,7 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
                 t[l * folds + f].importance = use[0]->importance(t[f].model);
     size_t trial = tasks;
     for (size_t l = lead > 0; l < count; l++)
-        for (size_t k = 0; k < use[l]->configs && use[l]->configs > 1; k++) {
+        for (size_t k = 0; k < use[l]->configs && (prune || use[l]->configs > 1); k++) {
             fit_task *q = &t[trial++];
             *q = t[l * folds];
             q->config = k;
@@ -289,12 +293,22 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
                     own->curve = t[q].curve;
                 }
             }
+    double best = INFINITY;
+    bool behind[TAB_LEARNERS] = { false };
+    if (lead > 0)
+        for (size_t k = 0; t[0].curve != NULL && k <= use[0]->steps; k++)
+            best = fmin(best, t[0].curve[k]);
+    for (size_t l = lead > 0; prune && l < count; l++)
+        if (t[l * folds].model != NULL)
+            best = fmin(best, t[l * folds].loss);
+    for (size_t l = lead > 0; prune && l < count; l++)
+        behind[l] = t[l * folds].model != NULL && t[l * folds].loss > FAR_BEHIND * best;
     fit_task *todo = tab_arena_new_of(a, fit_task, tasks + 1);
     size_t *where = tab_arena_new_of(a, size_t, tasks + 1), left = 0;
     if (tab_arena_full(a))
         return false;
     for (size_t i = lead; i < tasks; i++)
-        if (t[i].model == NULL)
+        if (t[i].model == NULL && !behind[i / folds])
             where[left] = i, todo[left++] = t[i];
     if (!run_all(c, a, todo, left))
         return false;
@@ -311,7 +325,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
             whole = whole && m->model[f] != NULL;
         }
         if (!whole) {
-            s->skipped[s->skips++] = tab_arena_printf(a, "%s: too few rows", use[l]->name);
+            s->skipped[s->skips++] =
+                tab_arena_printf(a, "%s: %s", use[l]->name, behind[l] ? "far behind the others" : "too few rows");
             continue;
         }
         if (use[l]->steps > 0)
@@ -470,15 +485,17 @@ static bool pool_weights(pass *c, const uint32_t *row, size_t n, float *const *z
     enum { MOST = TAB_LEARNERS + 1 };
     size_t parts = s->members + 1;
     double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2;
+    bool closed[MOST] = { false };
     for (size_t l = 0; l < parts; l++)
         w[l] = l < s->members ? 1.0 / (double)s->members : 0;
+again:
     double loss = INFINITY;
     for (int round = 0; round < 25; round++) {
         loss = pool_loss(c, row, n, z, w, g, h) + pull(s, strength, w, g, h);
         double a[MOST][MOST], x[MOST];
         size_t open[MOST], m = 0;
         for (size_t l = 0; l < parts; l++)
-            if (w[l] > 0 || g[l] < 0)
+            if (!closed[l] && (w[l] > 0 || g[l] < 0))
                 open[m++] = l;
         for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
             for (size_t j = 0; j < m; j++) {
@@ -518,6 +535,16 @@ static bool pool_weights(pass *c, const uint32_t *row, size_t n, float *const *z
         if (moved < 1e-4)
             break;
     }
+    /* A learner with hardly a say costs every answer its time: out, and the rest once more. */
+    bool closing = false;
+    for (size_t l = 0; l < s->members; l++)
+        if (!closed[l] && w[l] < LEAST_WEIGHT) {
+            closing = closing || w[l] > 0;
+            closed[l] = true;
+            w[l] = 0;
+        }
+    if (closing)
+        goto again;
     for (size_t l = 0; l < s->members; l++)
         s->member[l].weight = w[l];
     s->prior_weight = w[s->members];
@@ -551,9 +578,13 @@ static bool least_squares_weights(pass *c, const uint32_t *row, size_t n, float 
         a[l][l] += pull;
         b[l] += pull * equal;
     }
+    bool closed[MOST] = { false };
+again:
     for (int round = 0; round < 200; round++)
         for (size_t i = 0; i < parts; i++)
             for (size_t j = 0; j < i; j++) { /* the best shift d of weight from j to i */
+                if (closed[i] || closed[j])
+                    continue;
                 double slope = b[i] - b[j], curve = a[i][i] + a[j][j] - 2 * a[i][j];
                 for (size_t l = 0; l < parts; l++)
                     slope -= (a[i][l] - a[j][l]) * w[l];
@@ -562,6 +593,19 @@ static bool least_squares_weights(pass *c, const uint32_t *row, size_t n, float 
                 w[i] += d;
                 w[j] -= d;
             }
+    bool closing = false;
+    size_t most = 0;
+    for (size_t l = 1; l < s->members; l++)
+        most = w[l] > w[most] ? l : most;
+    for (size_t l = 0; l < s->members; l++)
+        if (!closed[l] && l != most && w[l] < LEAST_WEIGHT) {
+            closing = closing || w[l] > 0;
+            closed[l] = true;
+            w[most] += w[l];
+            w[l] = 0;
+        }
+    if (closing)
+        goto again;
     for (size_t l = 0; l < s->members; l++)
         s->member[l].weight = w[l];
     s->prior_weight = w[s->members];

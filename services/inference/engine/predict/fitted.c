@@ -132,6 +132,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         if (f->interval == NULL)
             return out_of_memory(e, err);
     }
+    f->twins = tab_twins_fit(&f->problem, f->stack);
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
@@ -310,6 +311,8 @@ static void score_block(void *ctx, size_t b)
     bool ok = out != NULL && tab_stack_predict(f->stack, f->enc, j->d, row, n, out);
     if (ok && f->interval != NULL)
         ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
+    for (size_t i = 0; ok && i < n; i++)
+        tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i], out + i * k, &scale[i]);
     for (size_t i = 0; ok && i < n; i++)
         write_result(f, j->r, from + i, out + i * k, f->interval != NULL ? scale[i] : 0);
     if (!ok)

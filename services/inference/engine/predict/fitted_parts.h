@@ -5,6 +5,7 @@
 #include "services/inference/engine/predict/anomaly.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
+#include "services/inference/engine/predict/twins.h"
 
 typedef struct {
     tab_str name;
@@ -36,6 +37,7 @@ struct tab_fitted {
     tab_problem problem;
     tab_stack *stack;
     tab_interval *interval;
+    tab_twins twins;
     tab_anomaly *anomaly;
 };
 

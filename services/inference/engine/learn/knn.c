@@ -1,0 +1,151 @@
+/* k nearest neighbours in the dense metric form, columns weighed as the kernel learner weighs them.
+ *
+ * The neighbours of a row vote with weight exp(-(d / d_k)^2 / 2): near ones more, the k-th little. Class votes
+ * are smoothed towards the context's shares by pseudo-counts, so that no class gets probability zero.
+ * Distances are one matrix product a tile (anomaly.c does the same). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/solve.h"
+
+enum { WIDEST = 200, MOST_OUTPUTS = 64, MOST_NEIGHBOURS = 40 };
+
+/* The alternatives: neighbours, and how strongly columns are weighed by the trees' gain. */
+static const struct {
+    size_t neighbours;
+    double weigh;
+} CONFIG[] = { { 8, 0.5 }, { 20, 0.5 }, { 40, 0.5 } };
+
+typedef struct {
+    tab_dense *dense;
+    size_t width, n, k, outputs, neighbours;
+    bool classification;
+    float *scale; /* (width) */
+    float *point; /* (width, n) */
+    float *norm;  /* (n) */
+    float *y;     /* (n) */
+    uint32_t *label;
+    float *prior; /* (k) */
+} knn;
+
+static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
+                      float *x)
+{
+    tab_dense_read(m->dense, enc, d, row, n, x);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m->width; j++)
+            x[i * m->width + j] *= m->scale[j];
+}
+
+static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    (void)curve;
+    if (t->n < 20 || p->outputs > MOST_OUTPUTS)
+        return NULL;
+    tab_arena *a = t->arena;
+    knn *m = tab_arena_new_of(a, knn, 1);
+    tab_dense *dense = tab_dense_new(a, p->enc, TAB_DENSE_METRIC, WIDEST);
+    if (m == NULL || dense == NULL || dense->width == 0)
+        return NULL;
+    size_t n = t->n, w = dense->width;
+    *m = (knn){ .dense = dense, .width = w, .n = n, .outputs = p->outputs, .classification = p->classification,
+                .k = p->outputs };
+    m->neighbours = CONFIG[t->config].neighbours < n ? CONFIG[t->config].neighbours : n;
+    m->scale = tab_arena_new_of(a, float, w);
+    m->point = tab_arena_new_of(a, float, w * n);
+    m->norm = tab_arena_new_of(a, float, n);
+    m->y = tab_arena_new_of(a, float, n);
+    m->label = tab_arena_new_of(a, uint32_t, n);
+    m->prior = tab_arena_new_of(a, float, m->k);
+    float *x = malloc(TAB_TILE * w * sizeof *x);
+    if (tab_arena_full(a) || x == NULL) {
+        free(x);
+        return NULL;
+    }
+    for (size_t j = 0; j < w; j++) {
+        double share = t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
+        m->scale[j] = (float)sqrt(pow(0.02 + share, CONFIG[t->config].weigh));
+    }
+    for (size_t at = 0; at < n; at += TAB_TILE) {
+        size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
+        read_rows(m, p->enc, p->data, t->context + at, b, x);
+        for (size_t i = 0; i < b; i++)
+            for (size_t j = 0; j < w; j++) {
+                m->point[j * n + at + i] = x[i * w + j];
+                m->norm[at + i] += x[i * w + j] * x[i * w + j];
+            }
+    }
+    free(x);
+    for (size_t i = 0; i < n; i++) {
+        m->label[i] = p->classification ? p->label[t->context[i]] : 0;
+        m->y[i] = p->classification ? 0 : p->y[t->context[i]];
+        if (p->classification)
+            m->prior[m->label[i]] += 1 / (float)n;
+        else
+            m->prior[0] += m->y[i] / (float)n;
+    }
+    return m;
+}
+
+static void answer(const knn *m, const float *distance, float own, float *out)
+{
+    float near[MOST_NEIGHBOURS];
+    uint32_t who[MOST_NEIGHBOURS];
+    size_t held = 0, want = m->neighbours;
+    for (size_t i = 0; i < m->n; i++) {
+        float d = own + m->norm[i] - 2 * distance[i];
+        if (held == want && d >= near[held - 1])
+            continue;
+        size_t at = held < want ? held++ : held - 1;
+        for (; at > 0 && near[at - 1] > d; at--)
+            near[at] = near[at - 1], who[at] = who[at - 1];
+        near[at] = d;
+        who[at] = (uint32_t)i;
+    }
+    float far = near[held - 1] > 1e-12f ? near[held - 1] : 1e-12f, sum = 1; /* one pseudo-neighbour: the prior */
+    for (size_t k = 0; k < m->k; k++)
+        out[k] = m->prior[k];
+    for (size_t i = 0; i < held; i++) {
+        float w = expf(-2 * (near[i] > 0 ? near[i] : 0) / far);
+        sum += w;
+        out[m->classification ? m->label[who[i]] : 0] += w * (m->classification ? 1 : m->y[who[i]]);
+    }
+    for (size_t k = 0; k < m->k; k++)
+        out[k] = m->classification ? logf(out[k] / sum + 1e-6f) : out[k] / sum;
+}
+
+static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
+{
+    const knn *m = model;
+    float *x = malloc(TAB_TILE * m->width * sizeof *x), *d = malloc(TAB_TILE * m->n * sizeof *d);
+    for (size_t at = 0; at < n; at += TAB_TILE) {
+        size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
+        if (x == NULL || d == NULL) {
+            memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
+            continue;
+        }
+        read_rows(m, enc, q, row + at, b, x);
+        tab_apply(x, b, m->width, m->point, m->n, d);
+        for (size_t i = 0; i < b; i++) {
+            float own = 0;
+            for (size_t j = 0; j < m->width; j++)
+                own += x[i * m->width + j] * x[i * m->width + j];
+            answer(m, d + i * m->n, own, out + (at + i) * m->outputs);
+        }
+    }
+    free(x);
+    free(d);
+}
+
+static double knn_work(const tab_problem *p, size_t n)
+{
+    if (p->outputs > MOST_OUTPUTS)
+        return 0;
+    double w = p->enc->n * 3.0 < WIDEST ? (double)p->enc->n * 3.0 : WIDEST;
+    return (double)n * (double)n * (w / 8 + 2);
+}
+
+const tab_learner tab_learn_knn = { .name = "knn", .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 6000,
+                                    .work = knn_work, .fit = knn_fit, .predict = knn_predict };
