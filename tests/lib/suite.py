@@ -1,0 +1,124 @@
+"""A private stack for black-box tests (tools/stack under a folder of its own), a client, and checks that count."""
+import http.client, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Stack:
+    def __init__(self, name):
+        self.run = pathlib.Path(tempfile.mkdtemp(prefix=f"tabella-{name}-"))
+        os.chmod(self.run, 0o755)
+        self.env = {**os.environ, "TAB_RUN": str(self.run), "TAB_STACK_FAST": "1"}
+        self.stack("up", "--no-sample")
+        self.ports = json.loads((self.run / "ports.json").read_text())
+        secret = json.loads((self.run / "secrets.json").read_text())
+        self.env["TAB_NATS"] = f"nats://tabella:{secret['nats']}@127.0.0.1:{self.ports['nats']}"
+        self.daemons = sorted(p.parent.name for p in (ROOT / "services").glob("*/main.c"))
+
+    def stack(self, *args):
+        done = subprocess.run([ROOT / "tools" / "stack", *args], env=self.env, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"stack {args}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def admin(self, *args):
+        done = subprocess.run([ROOT / "build" / "tabella", "admin", *args], env=self.env, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def org(self, name="test", plan="pro"):
+        """A client of a new organization; asked until keys answers."""
+        for _ in range(100):
+            rc, out, err = self.admin("org", "create", "--name", name, "--plan", plan)
+            if rc == 0:
+                made = json.loads(out)
+                return Client(self.ports["gateway"], made["key"], made["org"])
+            time.sleep(0.1)
+        raise RuntimeError(f"no organization: {err}")
+
+    def pid(self, name):
+        return json.loads((self.run / "state.json").read_text())["children"][name]["pid"]
+
+    def close(self):
+        try:
+            self.stack("down")
+        finally:
+            shutil.rmtree(self.run, ignore_errors=True)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+        try:
+            self.json = json.loads(body) if body else None
+        except ValueError:
+            self.json = None
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:300]!r}"
+
+    @property
+    def error(self):
+        return (self.json or {}).get("error", {})
+
+
+class Client:
+    def __init__(self, port, key, org=""):
+        self.port, self.key, self.org = port, key, org
+
+    def __call__(self, method, path, body=None, headers=None, raw=None, timeout=90, type="application/json"):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        h = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        if body is not None and raw is None:
+            raw = json.dumps(body)
+        if raw is not None and type:
+            h["Content-Type"] = type
+        h.update(headers or {})
+        try:
+            c.request(method, path, body=raw.encode() if isinstance(raw, str) else raw, headers=h)
+            r = c.getresponse()
+            return Answer(r.status, {k.lower(): v for k, v in r.getheaders()}, r.read())
+        finally:
+            c.close()
+
+    def with_key(self, key):
+        return Client(self.port, key, self.org)
+
+    def wait_job(self, job_id, seconds=60):
+        end = time.time() + seconds
+        while True:
+            a = self("GET", f"/v2/jobs/{job_id}")
+            if a.status == 200 and a.json["status"] in ("done", "failed", "cancelled", "expired"):
+                return a
+            if time.time() > end:
+                return a
+            time.sleep(0.1)
+
+
+class Checks:
+    def __init__(self, name):
+        self.name, self.passed, self.failed, self.skipped = name, 0, 0, 0
+
+    def __call__(self, name, ok, detail=""):
+        if ok:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAIL {name}   {detail}", flush=True)
+        return ok
+
+    def skip(self, name, why):
+        self.skipped += 1
+        print(f"skip {name}: {why}", flush=True)
+
+    def refused(self, name, answer, status, type, param=None):
+        """An envelope of the specification with exactly this status, type and param."""
+        e = answer.error
+        ok = (answer.status == status and e.get("type") == type and e.get("message") and
+              e.get("request_id", "").startswith("req_") and answer.headers.get("x-request-id") == e.get("request_id") and
+              answer.headers.get("content-type", "").startswith("application/json") and
+              (param is None or e.get("param") == param))
+        return self(name, ok, f"wanted {status} {type} {param}, got {answer}")
+
+    def end(self):
+        print(f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        sys.exit(1 if self.failed else 0)
