@@ -103,8 +103,8 @@ double tab_evidence(const tab_linkage *l, size_t attr, uint8_t level, const tab_
                                   : l->weight[attr * TAB_LEVELS + level];
     double ka = l->kept_token[2 * attr], kb = l->kept_token[2 * attr + 1];
     double damp = 1 / (1 + 0.15 * (double)(n - 1));
-    double e = damp * ((double)t->gain + t->shared * log((ka + kb) / 2) + t->left_a * log(1 - ka) +
-                       t->left_b * log(1 - kb));
+    double e = damp * ((double)t->gain + t->shared * log((ka + kb) / 2) + 0.6 * (t->left_a * log(1 - ka) +
+                       t->left_b * log(1 - kb)));
     /* an equal value is at least as telling as its frequency says */
     if (level == TAB_EQUAL)
         e = fmax(e, l->log_m[attr * TAB_LEVELS + level] - log_share);
@@ -160,6 +160,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     c->evidence = tab_arena_new_of(a, float, c->n);
     c->feature = tab_arena_new_of(a, float, c->n * TAB_PAIR_FEATURES);
     c->p = tab_arena_new_of(a, float, c->n);
+    c->chance = tab_arena_new_of(a, float, c->n);
     c->kept = tab_arena_new_of(a, bool, c->n);
     c->token = tab_arena_new_of(a, tab_token_match, c->n * attrs);
     c->elsewhere = tab_arena_new_of(a, float, c->n);
@@ -274,5 +275,19 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     }
     l->share = share;
     tab_status st = tab_pair_features(e, v, l, log_none, own, a, err);
+    if (st == TAB_OK && l->repeat_share >= 0.3) {
+        l->one_to_one = false;
+        compete(c, na, nb, s, log_none, false, sum_a, sum_b, c->p);
+    } else if (st == TAB_OK) {
+        int mode = getenv("LKMODE") ? atoi(getenv("LKMODE")) : 0;
+        for (size_t i = 0; i < c->n; i++) {
+            double x = (double)c->p[i], y = (double)c->chance[i];
+            x = fmin(fmax(x, 1e-6), 1 - 1e-6);
+            y = fmin(fmax(y, 1e-6), 1 - 1e-6);
+            double lx = log(x / (1 - x)), ly = log(y / (1 - y));
+            double z = mode == 0 ? lx : mode == 1 ? ly : mode == 2 ? (lx + ly) / 2 : l->sane ? 0.8 * lx + 0.2 * fmin(fmax(ly,-4),4): lx;
+            c->p[i] = (float)(1 / (1 + exp(-z)));
+        }
+    }
     return st != TAB_OK ? st : choose(c, na, nb, l->one_to_one, err);
 }
