@@ -1,6 +1,7 @@
 /* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
  *
- *   bench [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match --scale ROWS ...      cost on generated tables
  */
 #include <dirent.h>
 #include <math.h>
@@ -297,6 +298,11 @@ int main(int argc, char **argv)
     const char *dir = NULL, *shared = getenv("TAB_SHARED");
     char where[512], *names[512];
     size_t n = 0;
+    if (argc > 2 && strcmp(argv[1], "--scale") == 0) {
+        for (int i = 2; i < argc; i++)
+            scale_run(strtoul(argv[i], NULL, 10));
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--dir") == 0 && i + 1 < argc)
             dir = argv[++i];

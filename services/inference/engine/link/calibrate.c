@@ -112,7 +112,7 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
     }
     double share = 0.5, f[BINS];
     for (size_t k = 0; k < pairs; k++)
-        pair[k].p = (float)(1 - exp(-rate * fmin((double)pair[k].gap, 30)));
+        pair[k].p = (float)(1 - exp(-rate * fmin(fmax((double)pair[k].gap, 0), 30)));
     for (int round = 0; round < ROUNDS && pairs > 0; round++) {
         double count[BINS] = { 0 }, sum = 0;
         for (size_t k = 0; k < pairs; k++) {
@@ -122,14 +122,14 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
         share = fmin(fmax(sum / (double)pairs, 0.01), 0.99);
         smooth(count, f);
         for (size_t k = 0; k < pairs; k++) {
-            double g = fmin((double)pair[k].gap, 40);
+            double g = fmin(fmax((double)pair[k].gap, 0), 40);
             double odds = log(share / (1 - share)) + log(f[bin_of(pair[k].ratio)] / (double)pair[k].self) -
                           log(rate) + rate * g;
             pair[k].p = (float)(1 / (1 + exp(-odds)));
         }
     }
     l->rate = rate;
-    l->sane = share > 0.03;
+    l->rate_known = share > 0.03;
     for (uint32_t i = 0; i < c->n; i++)
         c->chance[i] = 0;
     for (size_t k = 0; k < pairs; k++)

@@ -51,7 +51,7 @@ typedef struct {
     double share;   /* of the smaller table's rows that have a partner, estimated */
     bool one_to_one;
     double seed_share, repeat_share;
-    bool sane;
+    bool rate_known;
     double rate; /* of the gaps between rivals (calibrate.c) */
 } tab_linkage;
 
