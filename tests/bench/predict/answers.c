@@ -12,6 +12,7 @@
 
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/predict/fitted.h"
+#include "services/inference/engine/profile/roles.h"
 
 typedef struct {
     char *text;
@@ -232,9 +233,9 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", err.message), 1;
     if (getenv("TAB_SHOW") != NULL)
         for (size_t j = 0; j < c.cols; j++)
-            fprintf(stderr, "%.*s: %s, levels %zu, distinct %zu, missing %.3f%s\n", TAB_STR(c.cell[j]),
+            fprintf(stderr, "%.*s: %s, levels %zu, distinct %zu, missing %.3f%s, %s\n", TAB_STR(c.cell[j]),
                     tab_type_name(p->col[j].type), p->col[j].levels, p->col[j].distinct, p->col[j].missing,
-                    p->col[j].identifying ? " IDENTIFYING" : "");
+                    p->col[j].identifying ? " IDENTIFYING" : "", tab_role_names[p->col[j].role]);
     if (strcmp(task, "impute") == 0)
         return impute(&e, p);
     tab_fit_options o = { .base = argv[4], .target = target };

@@ -503,7 +503,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
         return NULL;
     for (size_t c = 0; c < cols; c++) {
         values[c] = tab_values_of(&p->col[c]);
-        if (use != NULL ? !use[c] : p->col[c].identifying)
+        if (use != NULL ? !use[c] : !tab_explains(&p->col[c]))
             continue;
         if (p->col[c].type == TAB_TEXT && p->col[c].code != NULL) {
             enc->text[c] = tab_text_fit(a, p->col[c].level, p->col[c].levels);
@@ -520,7 +520,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     bool *keep = tab_arena_new_of(a, bool, most + 1);
     size_t n = 0;
     for (size_t c = 0; c < cols && !tab_arena_full(a); c++) {
-        if (use != NULL ? !use[c] : p->col[c].identifying)
+        if (use != NULL ? !use[c] : !tab_explains(&p->col[c]))
             continue;
         size_t k = list_features(&p->col[c], enc->text[c], list), part = 0;
         for (size_t i = 0; i < k; i++) {

@@ -2,7 +2,8 @@
  * shallow view before it is learned. The model is a stack (learn/stack.h) of the fast learners, so that what
  * it says of its own answers is calibrated on rows it did not see:
  *
- *   classes  confidence of a cell = probability of the class it was given
+ *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the classes
+ *            are consecutive whole numbers (a scale from 1 to 5), the one nearest to their expected value
  *   numbers  confidence of a cell = share of out-of-fold residuals within the tolerance */
 #include "services/inference/engine/impute/impute.h"
 
@@ -15,8 +16,8 @@
 enum { LEAST_ROWS = 5, MOST_CLASSES = 200, FIT_ROWS = 20000 };
 static const double TOLERANCE = 0.5; /* of the column's standard deviation */
 
-static const tab_recipe RECIPE = { .learner = { &tab_learn_boost_fast, &tab_learn_linear },
-                                   .n = 2, .folds = 3, .work = 2e11 };
+static const tab_recipe RECIPE = { .learner = { &tab_learn_boost_fast, &tab_learn_linear, &tab_learn_kernel_small },
+                                   .n = 3, .folds = 3, .work = 2e11 };
 
 /* One column to fill, and what it was filled with. */
 typedef struct {
@@ -62,6 +63,19 @@ static double round_to(double v, int decimals)
         return v;
     double unit = pow(10, decimals);
     return round(v * unit) / unit;
+}
+
+/* Whether the classes, one row of each given, are consecutive whole numbers. */
+static bool is_scale(const tab_column *c, const uint32_t *first, size_t classes)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t k = 0; k < classes; k++) {
+        double v = c->layout == TAB_NUMBERS ? c->num[first[k]] : (double)NAN;
+        if (!(v == floor(v)))
+            return false;
+        lo = fmin(lo, v), hi = fmax(hi, v);
+    }
+    return hi - lo == (double)(classes - 1); /* levels are distinct */
 }
 
 typedef struct {
@@ -152,6 +166,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
     for (size_t r = 0; f->numeric && r < rows; r++)
         if (!isnan(c->number[r]))
             lo = fmin(lo, c->number[r]), hi = fmax(hi, c->number[r]);
+    bool scale = !f->numeric && outputs > 2 && is_scale(c->column, first, outputs);
     uint64_t *place = tab_arena_new_of(a, uint64_t, f->n + 1);
     size_t n = 0;
     for (size_t i = 0; place != NULL && i < rows && n < f->n; i++)
@@ -171,8 +186,15 @@ static bool fill_column(const table_pass *t, column_fill *f)
         }
         const float *o = s->oof + i * outputs;
         size_t best = 0;
-        for (size_t j = 1; j < outputs; j++)
+        double expected = 0;
+        for (size_t j = 0; j < outputs; j++) {
+            if (scale)
+                expected += exp((double)o[j]) * c->column->num[first[j]];
             if (o[j] > o[best])
+                best = j;
+        }
+        for (size_t j = 0; scale && j < outputs; j++)
+            if (fabs(c->column->num[first[j]] - expected) < fabs(c->column->num[first[best]] - expected))
                 best = j;
         f->source[k] = first[best];
         f->confidence[k] = expf(o[best]);

@@ -28,6 +28,7 @@ typedef struct {
     bool classification;
     node *node;
     float *value;
+    size_t trees;
     uint32_t root[TREES];
     float *prior; /* (k) */
 } forest;
@@ -197,9 +198,8 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     grow(g, best.left + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
 }
 
-static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
 {
-    (void)curve;
     if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
         return NULL;
     forest *m = tab_arena_new_of(t->arena, forest, 1);
@@ -210,7 +210,8 @@ static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
     bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL && bins != NULL;
     if (ok) {
-        *m = (forest){ .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior };
+        *m = (forest){ .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior,
+                       .trees = trees };
         for (size_t f = 0; f < features; f++) {
             bin[f] = bins + f * n;
             for (size_t i = 0; i < n; i++)
@@ -230,7 +231,7 @@ static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *cur
         grower g = { .p = p, .k = k, .mtry = (size_t)(share < 60 ? share : 60), .bin = bin,
                      .least = LEAST[p->classification][t->config], .label = p->classification ? label : NULL, .y = y,
                      .m = m };
-        for (size_t tree = 0; ok && tree < TREES; tree++) {
+        for (size_t tree = 0; ok && tree < trees; tree++) {
             if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
                 ok = false;
             for (size_t i = 0; i < n; i++)
@@ -261,10 +262,11 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
                            size_t n, float *out)
 {
     const forest *m = model;
+    float trees = (float)m->trees;
     (void)enc;
     for (size_t i = 0; i < n; i++) {
         float sum[MOST_OUTPUTS] = { 0 };
-        for (size_t t = 0; t < TREES; t++) {
+        for (size_t t = 0; t < m->trees; t++) {
             const node *at = &m->node[m->root[t]];
             while (at->feature >= 0)
                 at = &m->node[at->left + !goes_left(at, q->bin[at->feature][row[i]])];
@@ -272,16 +274,22 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
                 sum[k] += m->value[at->left + k];
         }
         if (!m->classification) {
-            out[i] = sum[0] / TREES;
+            out[i] = sum[0] / trees;
         } else if (m->k == 1) { /* half a tree of the prior keeps the logarithm finite */
-            float p = (sum[0] + 0.5f * m->prior[0] + 0.01f) / (TREES + 0.52f);
+            float p = (sum[0] + 0.5f * m->prior[0] + 0.01f) / (trees + 0.52f);
             out[2 * i] = logf(1 - p);
             out[2 * i + 1] = logf(p);
         } else {
             for (size_t k = 0; k < m->k; k++)
-                out[i * m->k + k] = logf((sum[k] + 0.5f * m->prior[k] + 0.01f) / (TREES + 1));
+                out[i * m->k + k] = logf((sum[k] + 0.5f * m->prior[k] + 0.01f) / (trees + 1));
         }
     }
+}
+
+static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    (void)curve;
+    return fit(p, t, TREES);
 }
 
 static double forest_work(const tab_problem *p, size_t n)

@@ -4,8 +4,8 @@
  *
  * With m landmark rows c and K_mm + eps I = L L', the features z(x) = L^-1 k(x, c) have inner products that
  * reproduce the kernel on the landmarks (Nystroem: Williams & Seeger, NeurIPS 2000), so the ridge and the
- * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark (below
- * EXACT rows) nothing is approximated. The fitted form is one matrix alpha = L^-T w a landmark and margin:
+ * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark (up to
+ * LANDMARKS rows) nothing is approximated. The fitted form is one matrix alpha = L^-T w a landmark and margin:
  *
  *   f(x) = b + sum_i k(x, c_i) alpha_i
  *
@@ -20,7 +20,7 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { PATH = 4, EXACT = 500, LANDMARKS = 500, WIDEST = 300 };
+enum { PATH = 4, LANDMARKS = 500, FEW_LANDMARKS = 160, WIDEST = 300 };
 static const double LAMBDA[PATH] = { 6, 1, 0.2, 0.04 };
 
 /* The alternatives: width of the kernel, and whether columns are weighed. */
@@ -139,7 +139,7 @@ static double median_distance(const kernel *m)
     return (double)d[n / 2];
 }
 
-static void *kernel_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, double *curve)
 {
     kernel *m = tab_arena_new_of(t->arena, kernel, 1);
     size_t n = t->n;
@@ -152,7 +152,7 @@ static void *kernel_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     m->classification = p->classification;
     m->outputs = p->outputs;
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
-    m->landmarks = n <= EXACT ? n : LANDMARKS;
+    m->landmarks = n <= landmarks ? n : landmarks;
     m->step = PATH;
     size_t w = m->width, c = m->landmarks, k = m->k, cols = c + 1;
     m->scale = tab_arena_new_of(t->arena, float, w);
@@ -271,13 +271,37 @@ static void kernel_predict(const void *model, const tab_encoder *enc, const tab_
     free(k);
 }
 
-static double kernel_work(const tab_problem *p, size_t n)
+static void *kernel_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
-    double c = n <= EXACT ? (double)n : LANDMARKS, w = p->enc->n * 3.0 < WIDEST ? (double)p->enc->n * 3.0 : WIDEST;
+    return fit(p, t, LANDMARKS, curve);
+}
+
+static void *kernel_fit_small(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit(p, t, FEW_LANDMARKS, curve);
+}
+
+static double work(const tab_problem *p, size_t n, double landmarks)
+{
+    double c = (double)n <= landmarks ? (double)n : landmarks;
+    double w = (double)p->enc->n * 3.0 < WIDEST ? (double)p->enc->n * 3.0 : WIDEST;
     double k = p->classification && p->outputs > 2 ? (double)p->outputs : 1;
     return (double)n * c * (2 * w + 3 * c + 60 * k) / 8; /* a product's multiply-add is cheaper than a bin's */
+}
+
+static double kernel_work(const tab_problem *p, size_t n)
+{
+    return work(p, n, LANDMARKS);
+}
+
+static double kernel_work_small(const tab_problem *p, size_t n)
+{
+    return work(p, n, FEW_LANDMARKS);
 }
 
 const tab_learner tab_learn_kernel = { .name = "kernel", .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 12000,
                                        .work = kernel_work, .fit = kernel_fit, .steps = PATH,
                                        .stop = kernel_stop, .predict = kernel_predict };
+const tab_learner tab_learn_kernel_small = { .name = "kernel-small", .configs = 1, .cap = 3000,
+                                             .work = kernel_work_small, .fit = kernel_fit_small, .steps = PATH,
+                                             .stop = kernel_stop, .predict = kernel_predict };

@@ -9,13 +9,13 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { WIDEST = 200, MOST_OUTPUTS = 64, MOST_NEIGHBOURS = 40 };
+enum { WIDEST = 200, MOST_OUTPUTS = 64, MOST_NEIGHBOURS = 15 };
 
 /* The alternatives: neighbours, and how strongly columns are weighed by the trees' gain. */
 static const struct {
     size_t neighbours;
     double weigh;
-} CONFIG[] = { { 8, 0.5 }, { 20, 0.5 }, { 40, 0.5 } };
+} CONFIG[] = { { 15, 0.5 } };
 
 typedef struct {
     tab_dense *dense;

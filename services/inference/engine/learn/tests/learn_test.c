@@ -1,0 +1,192 @@
+/* The learners' parts against values worked out another way. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/boost.h"
+#include "services/inference/engine/learn/solve.h"
+#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/predict/reasons.h"
+
+static double unit(size_t i, size_t j)
+{
+    return tab_unit(tab_mix2(i, j));
+}
+
+Test(solve, ridge_by_hand)
+{
+    /* z = 1, x with x = -1, 0, 1 and y = 1, 2, 6: slope 5 / (2 + lambda), intercept 3. */
+    const float z[] = { 1, -1, 1, 0, 1, 1 }, y[] = { 1, 2, 6 };
+    const double lambda[] = { 3, 0.5 };
+    float w[4];
+    tab_system s = { .z = z, .n = 3, .m = 2, .k = 1, .y = y, .lambda = lambda, .path = 2 };
+    cr_assert(tab_solve(&s, w));
+    cr_expect_float_eq(w[0], 3, 1e-4);
+    cr_expect_float_eq(w[1], 1, 1e-4);
+    cr_expect_float_eq(w[3], 2, 1e-4);
+}
+
+Test(solve, logistic_gradient_vanishes)
+{
+    enum { N = 200, M = 3 };
+    for (size_t k = 1; k <= 7; k += 2) { /* vector products up to five margins, then matrices; at w = 0 the gradient is about 10 */
+        float z[N * M], w[M * 7];
+        uint32_t label[N];
+        const double lambda[] = { 2 };
+        for (size_t i = 0; i < N; i++) {
+            z[i * M] = 1;
+            for (size_t j = 1; j < M; j++)
+                z[i * M + j] = (float)(unit(i, j) - 0.5);
+            label[i] = (uint32_t)(unit(i, 9) * (k == 1 ? 2 : (double)k));
+        }
+        tab_system s = { .z = z, .n = N, .m = M, .k = k, .label = label, .lambda = lambda, .path = 1 };
+        cr_assert(tab_solve(&s, w));
+        for (size_t a = 0; a < M; a++)
+            for (size_t c = 0; c < k; c++) {
+                double g = a == 0 ? 0 : lambda[0] * (double)w[a * k + c];
+                for (size_t i = 0; i < N; i++) {
+                    double sum = 0, own = 0;
+                    for (size_t q = 0; q < k; q++) {
+                        double f = 0;
+                        for (size_t b = 0; b < M; b++)
+                            f += (double)z[i * M + b] * (double)w[b * k + q];
+                        sum += exp(f);
+                        own = q == c ? exp(f) : own;
+                    }
+                    double p = k == 1 ? own / (1 + own) : own / sum;
+                    g += (double)z[i * M + a] * (p - (label[i] == (k == 1 ? 1 : c)));
+                }
+                cr_expect_float_eq(g, 0, 0.6, "k %zu: gradient %g at (%zu, %zu)", k, g, a, c);
+            }
+    }
+}
+
+Test(solve, a_rows_product_does_not_depend_on_its_neighbours)
+{
+    enum { N = 101, M = 37, K = 5 };
+    float z[N * M], w[M * K], all[N * K], one[K];
+    for (size_t i = 0; i < N * M; i++)
+        z[i] = (float)unit(i, 1);
+    for (size_t i = 0; i < M * K; i++)
+        w[i] = (float)unit(i, 2);
+    tab_apply(z, N, M, w, K, all);
+    for (size_t i = 0; i < N; i++) {
+        tab_apply(z + i * M, 1, M, w, K, one);
+        cr_assert(memcmp(one, all + i * K, sizeof one) == 0, "row %zu", i);
+    }
+}
+
+typedef struct {
+    tab_arena *a;
+    tab_encoder *enc;
+    tab_data *data;
+    tab_problem p;
+} fixture;
+
+/* Two numbers with gaps and a category; y depends on all three, the label on y. */
+static fixture made(size_t rows, bool classes)
+{
+    fixture f = { .a = tab_arena_new((size_t)1 << 30) };
+    tab_engine e = { .arena = f.a };
+    tab_column *col = tab_arena_new_of(f.a, tab_column, 3);
+    tab_table *t = tab_arena_new_of(f.a, tab_table, 1);
+    tab_builder *b[3];
+    double *y = tab_arena_new_of(f.a, double, rows);
+    for (size_t j = 0; j < 3; j++)
+        b[j] = tab_builder_new(f.a, TAB_S("x"));
+    for (size_t i = 0; i < rows; i++) {
+        size_t c = (size_t)(unit(i, 3) * 6);
+        if (unit(i, 7) < 0.1)
+            tab_builder_null(b[0]);
+        else
+            tab_builder_number(b[0], unit(i, 1));
+        tab_builder_number(b[1], unit(i, 2));
+        tab_builder_text(b[2], (tab_str){ "abcdef" + c, 1 });
+        y[i] = 2 * unit(i, 1) + (unit(i, 2) > 0.5) + (c % 2 == 0) - 2;
+    }
+    for (size_t j = 0; j < 3; j++)
+        cr_assert(tab_builder_finish(b[j], &col[j]));
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 3, .col = col };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
+    const bool use[] = { true, true, true };
+    f.enc = tab_encode_fit(&e, f.a, p, use, &f.data);
+    cr_assert_not_null(f.enc);
+    float *target = tab_arena_new_of(f.a, float, rows);
+    uint32_t *label = tab_arena_new_of(f.a, uint32_t, rows);
+    for (size_t i = 0; i < rows; i++) {
+        target[i] = (float)y[f.data->row[i]];
+        label[i] = y[f.data->row[i]] > 0;
+    }
+    f.p = (tab_problem){ .enc = f.enc, .data = f.data, .classification = classes, .outputs = classes ? 2 : 1,
+                         .label = label, .y = target };
+    return f;
+}
+
+Test(learners, each_beats_the_base_rate_out_of_fold)
+{
+    static const tab_learner *const all[] = { &tab_learn_boost,  &tab_learn_boost_shallow, &tab_learn_boost_brisk,
+                                              &tab_learn_linear, &tab_learn_kernel,        &tab_learn_forest,
+                                              &tab_learn_knn };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        for (int classes = 0; classes < 2; classes++) {
+            fixture f = made(400, classes);
+            tab_engine e = { .arena = f.a };
+            tab_recipe r = { .learner = { all[k] }, .n = 1, .folds = 3, .work = 1e15 };
+            tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+            cr_assert_not_null(s);
+            cr_expect_eq(s->members, 1, "%s took part", all[k]->name);
+            cr_expect_lt(s->loss, 0.6 * s->prior_loss, "%s: %g, base rate %g", all[k]->name, s->loss, s->prior_loss);
+            tab_arena_free(f.a);
+        }
+}
+
+Test(reasons, contributions_sum_to_the_margin)
+{
+    fixture f = made(300, false);
+    uint32_t *row = tab_arena_new_of(f.a, uint32_t, 300);
+    for (uint32_t i = 0; i < 300; i++)
+        row[i] = i;
+    tab_fit_task t = { .context = row, .n = 300, .arena = f.a };
+    tab_boost *m = tab_learn_boost_fast.fit(&f.p, &t, NULL);
+    cr_assert_not_null(m);
+    /* The mean margin over the cover of each tree is what no feature explains. */
+    double mean = (double)m->base[0];
+    for (size_t r = 0; r < m->rounds; r++) {
+        double sum = 0, cover = 0;
+        uint32_t stack[64], n = 0;
+        stack[n++] = m->root[r];
+        while (n > 0) {
+            const tab_tree_node *at = &m->node[stack[--n]];
+            if (at->feature < 0)
+                sum += (double)at->value * (double)at->cover, cover += (double)at->cover;
+            else
+                stack[n++] = at->left, stack[n++] = at->right;
+        }
+        mean += sum / cover;
+    }
+    for (uint32_t i = 0; i < 300; i += 29) {
+        double phi[8] = { 0 }, sum = 0;
+        float margin;
+        tab_boost_margins(m, f.data, &i, 1, &margin);
+        tab_boost_shap(m, 0, f.data, i, 1, phi);
+        for (size_t k = 0; k < f.enc->n; k++)
+            sum += phi[k];
+        cr_expect_float_eq(sum + mean, (double)margin, 1e-3, "row %u: %g, margin %g", i, sum + mean, (double)margin);
+    }
+    tab_arena_free(f.a);
+}
+
+Test(stack, copies_share_a_fold)
+{
+    fixture f = made(200, false);
+    for (size_t i = 0; i + 1 < 200; i += 2)
+        f.data->hash[i + 1] = f.data->hash[i];
+    tab_engine e = { .arena = f.a };
+    tab_recipe r = { .learner = { &tab_learn_boost_quick }, .n = 1, .work = 1e15 };
+    tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+    for (size_t i = 0; i + 1 < 200; i += 2)
+        cr_assert_eq(s->fold[i], s->fold[i + 1]);
+    tab_arena_free(f.a);
+}
