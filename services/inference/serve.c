@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/proto.h"
 #include "services/inference/engine/bundle.h"
+#include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
@@ -66,6 +67,8 @@ static tab_status make(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
     }
     st->arena = a;
     st->base = base;
+    st->threshold = options.threshold;
+    st->explain = options.explain;
     st->n = k->n_sources;
     pthread_mutex_init(&st->lock, NULL);
     pass p;
@@ -136,6 +139,21 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     return m;
 }
 
+/* Two tables or more in one call: their rows aligned and matched with each other, as a run does. */
+static tab_status cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,
+                        tab_error *err)
+{
+    tab_profile **p = tab_arena_new_of(e->arena, tab_profile *, r->n + 1);
+    tab_status s = p == NULL ? out_of_memory(err) : TAB_OK;
+    for (size_t i = 0; s == TAB_OK && i < r->n; i++)
+        s = tab_profile_table(e, r->table[i], &p[i], err);
+    if (s == TAB_OK)
+        s = tab_cross_tables(e, p, r->n, st->threshold, &b->cross_table_map, &b->unified_rows, &b->records_linked, err);
+    if (s == TAB_OK)
+        b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
+    return s;
+}
+
 static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabella__ServeReply *y, tab_error *err)
 {
     tab_arena *a = call->arena;
@@ -170,6 +188,8 @@ static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabel
                 serve_request_param(&r, i, err);
         }
     }
+    if (s == TAB_OK && r.n > 1)
+        s = cross(&e, st, &r, b, err);
     if (s == TAB_OK)
         s = serve_impute(self, &e, st, &r, b->prediction, &b->imputation, err);
     pass_end(&p);

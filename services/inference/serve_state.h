@@ -24,6 +24,7 @@ typedef struct {
     Tabella__TableUnderstanding **seen; /* (n) */
     uint64_t cells;
     bool explain;
+    double threshold;
     tab_selection sel;
     tab_fitted *fitted; /* NULL without a prediction */
     pthread_mutex_t lock; /* of the imputers' making */
