@@ -17,7 +17,7 @@
     X(NATIONAL, NATIONAL_ID, 6e-2) X(TAX, TAX_ID, 6e-2)        X(NPI, MEDICAL_CODE, 1e-1)          \
     X(LOINC, MEDICAL_CODE, 5e-2) X(ICD10, MEDICAL_CODE, 2e-1)  X(JSON, JSON, 1e-3)                 \
     X(GEO_PAIR, COORDINATES, 1e-2) X(PATH, FILE_PATH, 1e-2)    X(AGENT, USER_AGENT, 1e-4)          \
-    X(PHONE, PHONE, 1e-1)        X(VERSION, VERSION, 2e-1)     X(HEX_COLOR, COLOR, 1e-2)           \
+    X(PHONE, PHONE, 3e-1)        X(VERSION, VERSION, 2e-1)     X(HEX_COLOR, COLOR, 1e-2)           \
     X(NINO, NATIONAL_ID, 1e-1)   X(RANGE, RANGE, 2e-1)         X(PLATE, LICENSE_PLATE, 3e-1)
 /* clang-format on */
 

@@ -233,6 +233,8 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     uint64_t mask = 0;
     tab_str f = tab_fold(s, buf, sizeof buf);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (f.n == 0 || (f.p[0] != pairs[i].yes[0] && f.p[0] != pairs[i].no[0]))
+            continue;
         bool yes = tab_str_eq(f, tab_str_of(pairs[i].yes));
         if (yes || tab_str_eq(f, tab_str_of(pairs[i].no))) {
             *ret = yes;

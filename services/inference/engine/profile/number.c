@@ -10,6 +10,8 @@ static bool digit(char c)
 
 static bool eat(tab_str *s, const char *word)
 {
+    if (s->n == 0 || *s->p != *word) /* nearly always */
+        return false;
     size_t n = strlen(word);
     if (s->n < n || memcmp(s->p, word, n) != 0)
         return false;
@@ -115,7 +117,7 @@ static bool touching_unit(tab_str u)
         "MP", "px", "pt", "em", "rem", "dpi", "fps", "pts", "pcs", "bps", "bp", "kbp", "Da", "kDa", "\xe5\xb9\xb4", "\xe6\xad\xb3", "\xe4\xba\xba", "\xe4\xb8\x87",
     };
     for (size_t i = 0; i < COUNT(units); i++)
-        if (tab_str_eq(u, tab_str_of(units[i])))
+        if (u.p[0] == units[i][0] && tab_str_eq(u, tab_str_of(units[i])))
             return true;
     return false;
 }

@@ -280,6 +280,13 @@ void tab_restrict_roles(const tab_staged *c, float *p)
     }
     for (int r = 0; r < TAB_ROLES; r++)
         p[r] /= sum;
+    /* Yes and no in words are a flag, whatever the table; 0 and 1 may be more. */
+    if (c->reading->can_bool && c->features.number_share == 0 && p[TAB_ROLE_FLAG] < 0.95f) {
+        float rest = 1 - p[TAB_ROLE_FLAG];
+        for (int r = 0; r < TAB_ROLES; r++)
+            p[r] *= r == TAB_ROLE_FLAG || rest <= 0 ? 1 : 0.05f / rest;
+        p[TAB_ROLE_FLAG] = 0.95f;
+    }
     /* A test that nearly all values pass where chance lets few pass: n accidents at that chance. The odds
      * against them multiply the role's own probability, which is kept at 1e-3 at least. */
     for (size_t i = 0; i < sizeof sure / sizeof *sure; i++) {

@@ -207,10 +207,10 @@ tab_foreign tab_foreign_mark(tab_str s)
     char buf[64];
     tab_str f = tab_fold(s, buf, sizeof buf);
     for (size_t i = 0; i < sizeof strict / sizeof *strict; i++)
-        if (tab_str_eq(f, tab_str_of(strict[i])))
+        if (f.n > 0 && f.p[0] == strict[i][0] && tab_str_eq(f, tab_str_of(strict[i])))
             return TAB_FOREIGN_STRICT;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (tab_str_eq(f, tab_str_of(words[i])))
+        if (f.n > 0 && f.p[0] == words[i][0] && tab_str_eq(f, tab_str_of(words[i])))
             return TAB_FOREIGN_WORD;
     return TAB_FOREIGN_NO;
 }

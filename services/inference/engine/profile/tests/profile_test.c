@@ -1,0 +1,197 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "services/inference/engine/profile/checksum.h"
+#include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/profile/stages.h"
+
+static tab_column column_of(tab_arena *a, const char *name, const char *const *cells, size_t n)
+{
+    tab_builder *b = tab_builder_new(a, tab_str_of(name));
+    for (size_t i = 0; i < n; i++)
+        cells[i] == NULL ? tab_builder_null(b) : tab_builder_text(b, tab_str_of(cells[i]));
+    tab_column c;
+    cr_assert(tab_builder_finish(b, &c));
+    return c;
+}
+
+static tab_profile *profile_of(tab_arena *a, tab_column *c, size_t cols, size_t rows)
+{
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = cols, .col = c };
+    tab_engine *e = tab_arena_new_of(a, tab_engine, 1);
+    e->arena = a;
+    tab_profile *p;
+    cr_assert_eq(tab_profile_table(e, t, &p, NULL), TAB_OK);
+    return p;
+}
+
+static const char *const mails[] = { "ana.lopez@example.com", "b.meier@mail.de", "c_dupont@example.fr", "dai@example.jp", "e.rossi@posta.it", "f@example.org" };
+static const char *const ibans[] = { "DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02606", "NL91ABNA0417164300", "CH9300762011623852957", "AT611904300234573201" };
+static const char *const cards[] = { "4111111111111111", "5500000000000004", "4012888888881881", "5105105105105100", "4222222222222220", "340000000000009" };
+static const char *const uuids[] = { "123e4567-e89b-12d3-a456-426614174000", "00112233-4455-4677-8899-aabbccddeeff", "6fa459ea-ee8a-4ca4-894e-db77e160355e", "16fd2706-8baf-433b-82eb-8c7fada847da", "886313e1-3b8a-4372-9b90-0c9aee199e5d", "a6edc906-2f9f-4fb2-a373-efac406f0ef2" };
+static const char *const names[] = { "Maria Garcia", "Hans M\xc3\xbcller", "Jean Dupont", "John Smith", "Anna Rossi", "Peter Johnson" };
+static const char *const amounts[] = { "$12.99", "$1,200.50", "$7.25", "$19.99", "$3.10", "$850.00" };
+
+Test(profile, decides_self_checking_numbers_whatever_their_name)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    tab_column c[] = { column_of(a, "x", mails, 6), column_of(a, "y", ibans, 6), column_of(a, "z", uuids, 6), column_of(a, "w", names, 6), column_of(a, "v", cards, 6) };
+    tab_profile *p = profile_of(a, c, 5, 6);
+    static const int want[] = { TAB_ROLE_EMAIL, TAB_ROLE_IBAN, TAB_ROLE_UUID, TAB_ROLE_NAME };
+    for (size_t k = 0; k < 4; k++)
+        cr_expect_eq(p->col[k].role, want[k], "column %zu is %s", k, tab_role_names[p->col[k].role]);
+    cr_expect(p->col[0].pii && p->col[1].pii && p->col[3].pii && !p->col[2].pii);
+    cr_expect(p->col[0].role_confidence > 0.9 && p->col[1].role_confidence > 0.9);
+}
+
+Test(profile, reads_no_names)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    static const char *const called[3][4] = { { "email", "iban", "price", "customer" }, { "", "", "", "" }, { "c1", "c1", "c1", "c1" } };
+    tab_profile *p[3];
+    for (int v = 0; v < 3; v++) {
+        tab_column *c = tab_arena_new_of(a, tab_column, 4);
+        c[0] = column_of(a, called[v][0], mails, 6);
+        c[1] = column_of(a, called[v][1], ibans, 6);
+        c[2] = column_of(a, called[v][2], amounts, 6);
+        c[3] = column_of(a, called[v][3], names, 6);
+        p[v] = profile_of(a, c, 4, 6);
+    }
+    for (int v = 1; v < 3; v++) {
+        for (size_t k = 0; k < 4; k++) {
+            cr_expect_eq(p[v]->col[k].role, p[0]->col[k].role);
+            cr_expect_eq(p[v]->col[k].role_confidence, p[0]->col[k].role_confidence);
+            cr_expect_eq(p[v]->col[k].pii_confidence, p[0]->col[k].pii_confidence);
+        }
+        for (int s = 0; s < TAB_SECTORS; s++)
+            cr_expect_eq(p[v]->sector[s], p[0]->sector[s]);
+    }
+}
+
+Test(profile, sector_confidences_sum_to_one)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    tab_column c = column_of(a, "x", amounts, 6);
+    tab_profile *p = profile_of(a, &c, 1, 6);
+    double sum = 0;
+    for (int s = 0; s < TAB_SECTORS; s++)
+        sum += p->sector[s];
+    cr_expect_float_eq(sum, 1, 1e-5);
+}
+
+Test(profile, stands_hostile_cells)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    char *nines = malloc(1 << 20), *dots = malloc(1 << 20);
+    memset(nines, '9', (1 << 20) - 1);
+    memset(dots, '.', (1 << 20) - 1);
+    nines[(1 << 20) - 1] = dots[(1 << 20) - 1] = 0;
+    for (size_t i = 0; i < (1 << 20) - 1; i += 2)
+        dots[i] = 'a';
+    const char *cells[] = { nines, dots, "((((((((((", "@@@@@", "\xff\xfe\xfd", "-", "\xe2\x80\x8b", "{{[[\"", "1e999999", "a@b@c@d.com",
+                            "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7", "\xe4\xbd\xa0\xe5\xa5\xbd", "\xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d\xe0\xa4\xa4\xe0\xa5\x87",
+                            "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "e\xcc\x81\xcc\x81\xcc\x81", "\xf0\x9f\x98\x80", NULL };
+    tab_column c = column_of(a, "", cells, sizeof cells / sizeof *cells);
+    tab_profile *p = profile_of(a, &c, 1, sizeof cells / sizeof *cells);
+    cr_expect(p->col[0].role_confidence >= 0 && p->col[0].role_confidence <= 1);
+    cr_expect(p->col[0].type == TAB_TEXT || p->col[0].type == TAB_CATEGORICAL);
+    free(nines);
+    free(dots);
+}
+
+Test(profile, of_a_table_without_rows_is_empty)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_column c = column_of(a, "x", NULL, 0);
+    tab_profile *p = profile_of(a, &c, 1, 0);
+    cr_expect_eq(p->col[0].role, TAB_ROLE_EMPTY);
+    cr_expect_eq(p->col[0].missing, 0.0);
+}
+
+Test(summary, merged_equals_summary_of_the_whole)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    enum { N = 3000, CUT = 1100 };
+    tab_column part[3];
+    size_t from[] = { 0, 0, CUT }, to[] = { N, CUT, N };
+    for (int k = 0; k < 3; k++) {
+        tab_builder *b = tab_builder_new(a, TAB_S("x"));
+        for (size_t i = from[k]; i < to[k]; i++)
+            i % 11 == 0 ? tab_builder_null(b) : tab_builder_number(b, (double)(i * 7919 % 1777));
+        cr_assert(tab_builder_finish(b, &part[k]));
+    }
+    tab_reading r[3];
+    tab_summary s[3], merged;
+    for (int k = 0; k < 3; k++) {
+        cr_assert(tab_read_column(a, &part[k], to[k] - from[k], &r[k]));
+        cr_assert(tab_summarize(&r[k], &s[k]));
+    }
+    cr_assert(tab_summary_merge(a, &s[1], &s[2], &merged));
+    cr_expect_eq(merged.rows, s[0].rows);
+    cr_expect_eq(merged.nulls, s[0].nulls);
+    cr_expect_eq(merged.n, s[0].n);
+    cr_expect(!merged.whole && !s[0].whole);
+    for (size_t i = 0; i < merged.n; i++)
+        cr_assert(merged.value[i].hash == s[0].value[i].hash && merged.value[i].count == s[0].value[i].count);
+    cr_expect(merged.up == s[0].up && merged.down == s[0].down && merged.same == s[0].same && merged.unit_steps == s[0].unit_steps);
+    cr_expect(merged.min == s[0].min && merged.max == s[0].max && merged.sum == s[0].sum);
+    double d = tab_summary_distinct(&merged);
+    cr_expect(d > 1400 && d < 2100, "1620 or so distinct values, estimated %g", d);
+}
+
+Test(checks, know_their_own_and_no_others)
+{
+    static const struct {
+        const char *text;
+        int check;
+        bool want;
+    } cases[] = {
+        { "4111111111111111", TAB_CHECK_CARD, true },
+        { "4111111111111112", TAB_CHECK_CARD, false },
+        { "4111 1111 1111 1111", TAB_CHECK_CARD, true },
+        { "DE89 3704 0044 0532 0130 00", TAB_CHECK_IBAN, true },
+        { "DE89370400440532013001", TAB_CHECK_IBAN, false },
+        { "9780306406157", TAB_CHECK_ISBN, true },
+        { "0-306-40615-2", TAB_CHECK_ISBN, true },
+        { "0-306-40615-3", TAB_CHECK_ISBN, false },
+        { "4006381333931", TAB_CHECK_GTIN, true },
+        { "1HGCM82633A004352", TAB_CHECK_VIN, true },
+        { "1HGCM82633A004353", TAB_CHECK_VIN, false },
+        { "490154203237518", TAB_CHECK_IMEI, true },
+        { "US0378331005", TAB_CHECK_ISIN, true },
+        { "US0378331006", TAB_CHECK_ISIN, false },
+        { "5493001KJTIIGC8Y1R12", TAB_CHECK_LEI, true },
+        { "12345678Z", TAB_CHECK_NATIONAL, true },
+        { "12345678A", TAB_CHECK_NATIONAL, false },
+        { "529.982.247-25", TAB_CHECK_NATIONAL, true },
+        { "44051401359", TAB_CHECK_NATIONAL, true },
+        { "11.222.333/0001-81", TAB_CHECK_TAX, true },
+        { "1234567893", TAB_CHECK_NPI, true },
+        { "192.168.1.1", TAB_CHECK_IPV4, true },
+        { "192.168.1.256", TAB_CHECK_IPV4, false },
+        { "2001:db8::1", TAB_CHECK_IPV6, true },
+        { "12:30:45", TAB_CHECK_IPV6, false },
+        { "00:1A:2B:3C:4D:5E", TAB_CHECK_MAC, true },
+        { "a@b.com", TAB_CHECK_EMAIL, true },
+        { "a@b", TAB_CHECK_EMAIL, false },
+        { "https://example.com/x", TAB_CHECK_URL, true },
+        { "example.co.uk", TAB_CHECK_DOMAIN, true },
+        { "3.14", TAB_CHECK_DOMAIN, false },
+        { "{\"a\": [1, 2]}", TAB_CHECK_JSON, true },
+        { "{a", TAB_CHECK_JSON, false },
+        { "(555) 123-4567", TAB_CHECK_PHONE, true },
+        { "2019-05-31", TAB_CHECK_PHONE, false },
+        { "1559304000", TAB_CHECK_PHONE, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want, "%s", cases[i].text);
+}
+
+Test(roles, are_listed_once)
+{
+    for (int i = 0; i < TAB_ROLES; i++)
+        cr_expect_eq(tab_role_of(tab_str_of(tab_role_names[i])), i);
+    cr_expect_eq(tab_role_of(TAB_S("nonsense")), -1);
+}
