@@ -1,9 +1,10 @@
-/* Every route of the HTTP surface, in one place: the gateway's module decides route and scope from this
- * list, the api dispatches on it, and OpenAPI and the conformance tests are made from it.
+/* Every route of the HTTP surface, in one place: the gateway's module decides route and scope from
+ * this list, the api dispatches on it, and OpenAPI and the conformance tests are made from it.
  *
  * A path is matched on its raw bytes, as sent: literal segments byte for byte, a parameter segment
- * 1 to 128 characters of A-Z a-z 0-9 _ - (no percent, no dot, no slash). So what is authorized is what is
- * forwarded: a path that a server could normalise into another one matches no route at all. */
+ * 1 to 128 characters of A-Z a-z 0-9 _ - (no percent, no dot, no slash). So what is authorized is
+ * what is forwarded: a path that a server could normalise into another one matches no route at all.
+ */
 #ifndef TAB_ROUTES_H
 #define TAB_ROUTES_H
 
@@ -13,11 +14,11 @@
 extern "C" {
 #endif
 
-#define TAB_SCOPE_LIST(X)                                                                          \
-    X(READ, "read", 1)                                                                             \
-    X(RUN, "run", 2)                                                                               \
-    X(SERVE, "serve", 4)                                                                           \
-    X(MANAGE, "manage", 8)                                                                         \
+#define TAB_SCOPE_LIST(X)  \
+    X(READ, "read", 1)     \
+    X(RUN, "run", 2)       \
+    X(SERVE, "serve", 4)   \
+    X(MANAGE, "manage", 8) \
     X(DELETE, "delete", 16)
 
 typedef enum {
@@ -99,8 +100,8 @@ typedef struct {
     const char *allow; /* "GET, HEAD, POST": the methods that the path has; "" when it has none */
 } tab_route_match;
 
-/* TAB_OK, or TAB_NOT_FOUND for an unknown path and for a known path with another method (allow then says
- * which it has). HEAD matches GET routes. `path` is the raw path without its query. */
+/* TAB_OK, or TAB_NOT_FOUND for an unknown path and for a known path with another method (allow then
+ * says which it has). HEAD matches GET routes. `path` is the raw path without its query. */
 tab_status tab_route_find(tab_str method, tab_str path, tab_route_match *ret);
 
 /* The route of that name, or TAB_ROUTE_COUNT. */

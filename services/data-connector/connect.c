@@ -1,4 +1,5 @@
-/* Connections: registering one, reading it, syncing the dataset that it feeds; and what a sync changed. */
+/* Connections: registering one, reading it, syncing the dataset that it feeds; and what a sync
+ * changed. */
 #include <sodium.h>
 #include <stdio.h>
 
@@ -12,7 +13,8 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- credentials ------------------------------------------------------------------------------ */
+/* ---- credentials ------------------------------------------------------------------------------
+ */
 
 /* A sealed row opens only as the connection of the organization that it was written for. */
 static char *seal_context(tab_arena *a, const char *org, const char *id)
@@ -35,16 +37,23 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
     return s;
 }
 
-/* ---- reading a source ------------------------------------------------------------------------- */
+/* ---- reading a source -------------------------------------------------------------------------
+ */
 
-static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref, const char *query,
-                           Tabella__Credential **credentials, size_t n, const tab_table **ret, tab_error *err)
+static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref,
+                           const char *query, Tabella__Credential **credentials, size_t n,
+                           const tab_table **ret, tab_error *err)
 {
-    source s = { .ref = ref, .credentials = credentials, .n_credentials = n, .query = query,
-                 .connect_s = self->connect_s, .cancel = call->cancel };
+    source s = { .ref = ref,
+                 .credentials = credentials,
+                 .n_credentials = n,
+                 .query = query,
+                 .connect_s = self->connect_s,
+                 .cancel = call->cancel };
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
     s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* some of it is for the answer */
-    TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
+    TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public,
+                        err));
     guard_begin(self->allow);
     tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
     guard_end();
@@ -60,23 +69,29 @@ typedef struct {
 } connection;
 
 /* By its id, or by the dataset that it feeds. */
-static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret, tab_error *err)
+static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret,
+                       tab_error *err)
 {
     tab_arena *a = call->arena;
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), coalesce(row_key[2], ''), "
-                     "coalesce(row_key[3], '') FROM data_connector.connection WHERE org = $1 AND (id = $2 OR dataset = $2)",
+                     "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
+                     "coalesce(row_key[2], ''), "
+                     "coalesce(row_key[3], '') FROM data_connector.connection WHERE org = $1 AND "
+                     "(id = $2 OR dataset = $2)",
                      TAB_P(tab_p_text(call->org), tab_p_text(id))));
     if (tab_rows_count(r) == 0) {
         Tabella__DataObject *o;
-        TRY(store_object(tx, a, call->org, id, &o, err)); /* NOT_FOUND for what is not there at all */
+        TRY(store_object(tx, a, call->org, id, &o,
+                         err)); /* NOT_FOUND for what is not there at all */
         return tab_fail(err, TAB_VALIDATION, "id", "No connection feeds this dataset.");
     }
-    connection c = { .id = tab_proto_text(a, tab_rows_text(r, 0, 0)), .name = tab_proto_text(a, tab_rows_text(r, 0, 1)),
-                     .dataset = tab_proto_text(a, tab_rows_text(r, 0, 2)), .query = tab_proto_text(a, tab_rows_text(r, 0, 3)) };
+    connection c = { .id = tab_proto_text(a, tab_rows_text(r, 0, 0)),
+                     .name = tab_proto_text(a, tab_rows_text(r, 0, 1)),
+                     .dataset = tab_proto_text(a, tab_rows_text(r, 0, 2)),
+                     .query = tab_proto_text(a, tab_rows_text(r, 0, 3)) };
     for (int i = 0; i < 3; i++) {
         const char *k = tab_rows_text(r, 0, (size_t)(6 + i));
         if (k[0] != '\0')
@@ -88,7 +103,8 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     if (context == NULL)
         return out_of_memory(err);
     if (self->kek == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
+        return tab_fail(err, TAB_INTERNAL, "",
+                        "The key that opens stored credentials is not configured.");
     TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
     c.secret = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
     sodium_memzero((char *)plain.p, plain.n);
@@ -98,29 +114,34 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     return tab_tx_commit(&tx, err);
 }
 
-static tab_status read_loaded(data_service *self, tab_call *call, const connection *c, const tab_table **ret,
-                              tab_error *err)
+static tab_status read_loaded(data_service *self, tab_call *call, const connection *c,
+                              const tab_table **ret, tab_error *err)
 {
-    tab_status s = read_ref(self, call, &c->ref, c->query, c->secret->credentials, c->secret->n_credentials, ret, err);
+    tab_status s = read_ref(self, call, &c->ref, c->query, c->secret->credentials,
+                            c->secret->n_credentials, ret, err);
     for (size_t i = 0; i < c->secret->n_credentials; i++)
         sodium_memzero(c->secret->credentials[i]->value, strlen(c->secret->credentials[i]->value));
     return s;
 }
 
-tab_status data_read_source(data_service *self, tab_call *call, const char *id, const tab_table **ret, tab_error *err)
+tab_status data_read_source(data_service *self, tab_call *call, const char *id,
+                            const tab_table **ret, tab_error *err)
 {
     connection c;
     TRY(load(self, call, id, &c, err));
     return read_loaded(self, call, &c, ret, err);
 }
 
-/* ---- connect ---------------------------------------------------------------------------------- */
+/* ---- connect ----------------------------------------------------------------------------------
+ */
 
-static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref, tab_error *err)
+static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref,
+                                tab_error *err)
 {
     const provider *p = provider_of(ref->scheme);
     if (looks_secret(q->name) || strlen(q->name) > 256)
-        return tab_fail(err, TAB_VALIDATION, "name", "A name is at most 256 bytes and holds no credentials.");
+        return tab_fail(err, TAB_VALIDATION, "name",
+                        "A name is at most 256 bytes and holds no credentials.");
     if (looks_secret(q->query))
         return tab_fail(err, TAB_VALIDATION, "options.query", "A query must not hold credentials.");
     if (q->sheet[0] != '\0')
@@ -165,8 +186,9 @@ static char *array_literal(tab_arena *a, char *const *item, size_t n)
     return out;
 }
 
-static tab_status register_connection(data_service *self, tab_call *call, const char *id, const char *dataset,
-                                      const source_ref *ref, const char *name, const tab_table *t, tab_error *err)
+static tab_status register_connection(data_service *self, tab_call *call, const char *id,
+                                      const char *dataset, const source_ref *ref, const char *name,
+                                      const tab_table *t, tab_error *err)
 {
     const Tabella__ConnectRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -174,7 +196,8 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     char snapshot[TAB_ID], *members = tab_proto_text(a, "");
     tab_str sealed;
     for (size_t i = 0; i < q->n_credentials; i++)
-        if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "", q->credentials[i]->name)) == NULL)
+        if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "",
+                                        q->credentials[i]->name)) == NULL)
             return out_of_memory(err);
     char *key = array_literal(a, q->key, q->n_key);
     if (key == NULL)
@@ -183,17 +206,21 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     tab_id_new(snapshot, "dsv_");
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(tab_tx_query(tx, NULL, err,
-                     "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, sealed, members, dataset, "
-                     "sync_at, sync_good) VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
-                     TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
-                           tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
-                           tab_p_text(dataset))));
-    store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
+    TRY(tab_tx_query(
+        tx, NULL, err,
+        "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, sealed, "
+        "members, dataset, "
+        "sync_at, sync_good) VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
+        TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
+              tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
+              tab_p_text(dataset))));
+    store_dataset d = {
+        .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = ""
+    };
     TRY(store_dataset_add(tx, call->org, &d, err));
     TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, err));
-    TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id, "connection.create", id,
-                    ref->text, err));
+    TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
+                    "connection.create", id, ref->text, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -207,14 +234,15 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     const tab_table *t;
     char id[TAB_ID], dataset[TAB_ID];
     if (self->kek == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source", "Connections are not enabled on this installation.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "Connections are not enabled on this installation.");
     TRY(ref_parse(call->arena, q->source, &ref, err));
     TRY(check_request(q, &ref, err));
     TRY(read_ref(self, call, &ref, q->query, q->credentials, q->n_credentials, &t, err));
     tab_id_new(id, "conn_");
     tab_id_new(dataset, "ds_");
-    TRY(register_connection(self, call, id, dataset, &ref, q->name[0] != '\0' ? q->name : ref.segment[ref.segments - 1], t,
-                            err));
+    TRY(register_connection(self, call, id, dataset, &ref,
+                            q->name[0] != '\0' ? q->name : ref.segment[ref.segments - 1], t, err));
     tab_relay_nudge(self->relay);
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_object(tx, call->arena, call->org, id, &out->connection, err));
@@ -222,9 +250,11 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* ---- sync ------------------------------------------------------------------------------------- */
+/* ---- sync -------------------------------------------------------------------------------------
+ */
 
-static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret, size_t *ret_n, tab_error *err)
+static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret, size_t *ret_n,
+                        tab_error *err)
 {
     *ret = tab_arena_new_of(a, char *, n);
     if (*ret == NULL)
@@ -236,7 +266,8 @@ static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret
     return TAB_OK;
 }
 
-static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret, tab_error *err)
+static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret,
+                                   tab_error *err)
 {
     Tabella__RowDiff *m = tab_arena_new_of(a, Tabella__RowDiff, 1);
     if (m == NULL)
@@ -247,7 +278,8 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
     m->rows_removed = d->removed;
     m->rows_unchanged = d->unchanged;
     TRY(names(a, d->columns_added, d->n_added, &m->columns_added, &m->n_columns_added, err));
-    TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed, err));
+    TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed,
+              err));
     TRY(names(a, d->types_changed, d->n_types, &m->types_changed, &m->n_types_changed, err));
     TRY(names(a, d->key, d->n_key, &m->key, &m->n_key, err));
     *ret = m;
@@ -255,16 +287,18 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
 }
 
 /* The attempt, for whoever retrieves the connection. */
-static void remember(data_service *self, tab_call *call, const char *id, bool good, const char *said)
+static void remember(data_service *self, tab_call *call, const char *id, bool good,
+                     const char *said)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_error err;
     tab_status s = tab_tx_begin(self->pg, call->org, tab_in_ms(2000), &tx, &err);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, &err,
-                         "UPDATE data_connector.connection SET sync_at = now(), sync_good = $3, sync_said = $4 "
-                         "WHERE org = $1 AND id = $2",
-                         TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(good), tab_p_text(said)));
+        s = tab_tx_query(
+            tx, NULL, &err,
+            "UPDATE data_connector.connection SET sync_at = now(), sync_good = $3, sync_said = $4 "
+            "WHERE org = $1 AND id = $2",
+            TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(good), tab_p_text(said)));
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, &err);
     (void)s; /* a note: its loss loses nothing */
@@ -278,16 +312,19 @@ static tab_status done_before(tab_tx *tx, tab_call *call, const char *dataset, c
     *ret = NULL;
     if (sync_id[0] == '\0')
         return TAB_OK;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT diff FROM data_connector.snapshot WHERE org = $1 AND dataset = $2 AND sync_id = $3",
-                     TAB_P(tab_p_text(call->org), tab_p_text(dataset), tab_p_text(sync_id))));
+    TRY(tab_tx_query(
+        tx, &r, err,
+        "SELECT diff FROM data_connector.snapshot WHERE org = $1 AND dataset = $2 AND sync_id = $3",
+        TAB_P(tab_p_text(call->org), tab_p_text(dataset), tab_p_text(sync_id))));
     if (tab_rows_count(r) == 1)
-        *ret = tab_proto_read(call->arena, &tabella__sync_reply__descriptor, tab_rows_bytes(r, 0, 0, call->arena));
+        *ret = tab_proto_read(call->arena, &tabella__sync_reply__descriptor,
+                              tab_rows_bytes(r, 0, 0, call->arena));
     return TAB_OK;
 }
 
-static tab_status mint(data_service *self, tab_call *call, const connection *c, const tab_table *t, const char *sync_id,
-                       const char *actor, Tabella__SyncReply **ret, tab_error *err)
+static tab_status mint(data_service *self, tab_call *call, const connection *c, const tab_table *t,
+                       const char *sync_id, const char *actor, Tabella__SyncReply **ret,
+                       tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_arena *a = call->arena;
@@ -298,7 +335,8 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     row_diff d;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(store_dataset_lock(tx, a, call->org, c->dataset, false, &previous, &feeds, err)); /* one sync at a time */
+    TRY(store_dataset_lock(tx, a, call->org, c->dataset, false, &previous, &feeds,
+                           err)); /* one sync at a time */
     TRY(done_before(tx, call, c->dataset, sync_id, ret, err));
     if (*ret != NULL)
         return TAB_OK;
@@ -306,7 +344,8 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &before, err));
     TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
     tab_id_new(snapshot, "dsv_");
-    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t, err));
+    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
+                           t, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
@@ -321,17 +360,18 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query(tx, NULL, err, "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
+    TRY(tab_tx_query(tx, NULL, err,
+                     "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
                      TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));
-    TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id, "connection.sync", c->id,
-                    snapshot, err));
+    TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id,
+                    "connection.sync", c->id, snapshot, err));
     TRY(tab_tx_commit(&tx, err));
     *ret = m;
     return TAB_OK;
 }
 
-tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id, const char *actor,
-                         Tabella__SyncReply *ret, tab_error *err)
+tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
+                         const char *actor, Tabella__SyncReply *ret, tab_error *err)
 {
     connection c;
     const tab_table *t;
@@ -372,10 +412,12 @@ tab_status data_diff(void *arg, tab_call *call, tab_error *err)
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     for (int i = 0; i < 2; i++) {
         TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
-        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name, &t[i], err));
+        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
+                                &t[i], err));
     }
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT unnest(row_key) FROM data_connector.connection WHERE org = $1 AND dataset = $2 LIMIT 3",
+                     "SELECT unnest(row_key) FROM data_connector.connection WHERE org = $1 AND "
+                     "dataset = $2 LIMIT 3",
                      TAB_P(tab_p_text(call->org), tab_p_text(s[1].dataset))));
     for (; n_key < tab_rows_count(r); n_key++)
         key[n_key] = tab_str_of(tab_proto_text(call->arena, tab_rows_text(r, n_key, 0)));

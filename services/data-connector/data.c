@@ -11,15 +11,18 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- tables in and out ------------------------------------------------------------------------ */
+/* ---- tables in and out ------------------------------------------------------------------------
+ */
 
-static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
+static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id,
+                              tab_error *err)
 {
     const Tabella__IngestRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (q->ingest_id[0] != '\0') {
-        tab_status s = store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
+        tab_status s =
+            store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
         if (s != TAB_NOT_FOUND)
             return s;
     }
@@ -28,21 +31,27 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
     const tab_table *t = call->tables[0];
     uint64_t cells;
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.", DATA_MOST_COLS);
-    if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) || cells > DATA_MOST_CELLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.", DATA_MOST_CELLS);
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.",
+                        DATA_MOST_COLS);
+    if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) ||
+        cells > DATA_MOST_CELLS)
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.",
+                        DATA_MOST_CELLS);
 
     char id[TAB_ID], snapshot[TAB_ID];
     tab_id_new(id, "ds_");
     tab_id_new(snapshot, "dsv_");
     store_dataset d = { .id = id,
-                        .name = q->name[0] != '\0' ? q->name : (const char *)tab_arena_copy(call->arena, t->id).p,
+                        .name = q->name[0] != '\0'
+                                    ? q->name
+                                    : (const char *)tab_arena_copy(call->arena, t->id).p,
                         .source = q->source[0] != '\0' ? q->source : "upload",
                         .ingest_id = q->ingest_id[0] != '\0' ? q->ingest_id : NULL,
                         .owner = q->owner,
                         .temporary = q->temporary };
     if (q->temporary)
-        d.expires = q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
+        d.expires =
+            q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));
     TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
@@ -52,7 +61,8 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
 }
 
 /* What is shown of a dataset, a temporary one too. */
-static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__DataObject **ret, tab_error *err)
+static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__DataObject **ret,
+                           tab_error *err)
 {
     tab_status s = store_object(tx, call->arena, call->org, id, ret, err);
     if (s != TAB_NOT_FOUND)
@@ -105,9 +115,11 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
     if (q->first_row > s.rows)
         return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
-    uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
-    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
-                            q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0], err));
+    uint64_t rows =
+        q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
+    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns,
+                            q->n_columns, q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0],
+                            err));
     TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)s.id;
     out->dataset = (char *)s.dataset;
@@ -120,7 +132,8 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- what a request's data[] stands for ------------------------------------------------------- */
+/* ---- what a request's data[] stands for -------------------------------------------------------
+ */
 
 static Tabella__Resolved *resolved(tab_arena *a, const char *ref, const store_snapshot *s)
 {
@@ -160,13 +173,15 @@ static void apart(Tabella__Resolved **t, size_t n)
 }
 
 /* The id of the connection that a ref names: itself, or the source it was registered with. */
-static tab_status connection_of(data_service *self, tab_call *call, const char *ref, const char **ret, tab_error *err)
+static tab_status connection_of(data_service *self, tab_call *call, const char *ref,
+                                const char **ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, dataset, name FROM data_connector.connection WHERE org = $1 AND (id = $2 OR source = $2) "
+                     "SELECT id, dataset, name FROM data_connector.connection WHERE org = $1 AND "
+                     "(id = $2 OR source = $2) "
                      "ORDER BY created LIMIT 1",
                      TAB_P(tab_p_text(call->org), tab_p_text(ref))));
     if (tab_rows_count(r) == 0)
@@ -178,8 +193,9 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
 }
 
 /* Reads a connection's source into a temporary dataset of the owner. */
-static tab_status read_transient(data_service *self, tab_call *call, const char *const connection[3],
-                                 const char *owner, char id[TAB_ID], tab_error *err)
+static tab_status read_transient(data_service *self, tab_call *call,
+                                 const char *const connection[3], const char *owner,
+                                 char id[TAB_ID], tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_table *t;
@@ -187,7 +203,11 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
     TRY(data_read_source(self, call, connection[0], &t, err));
     tab_id_new(id, "ds_");
     tab_id_new(snapshot, "dsv_");
-    store_dataset d = { .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true,
+    store_dataset d = { .id = id,
+                        .name = connection[2],
+                        .source = "connection",
+                        .owner = owner,
+                        .temporary = true,
                         .expires = tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL };
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
@@ -196,8 +216,8 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
     return tab_tx_commit(&tx, err);
 }
 
-static tab_status resolve_one(data_service *self, tab_call *call, const char *ref, Tabella__Resolved **ret,
-                              tab_error *err)
+static tab_status resolve_one(data_service *self, tab_call *call, const char *ref,
+                              Tabella__Resolved **ret, tab_error *err)
 {
     const Tabella__ResolveRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -239,7 +259,8 @@ static tab_status resolve(void *arg, tab_call *call, tab_error *err)
             char param[32];
             snprintf(param, sizeof param, "data[%zu]", i);
             return tab_fail(err, s, param, "%s",
-                            s == TAB_NOT_FOUND ? "There is no such dataset or connection." : why.message);
+                            s == TAB_NOT_FOUND ? "There is no such dataset or connection."
+                                               : why.message);
         }
         if (s != TAB_OK)
             return tab_fail(err, s, why.param, "%s", why.message);
@@ -249,7 +270,8 @@ static tab_status resolve(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- pins ------------------------------------------------------------------------------------- */
+/* ---- pins -------------------------------------------------------------------------------------
+ */
 
 static tab_status acquire(void *arg, tab_call *call, tab_error *err)
 {
@@ -264,7 +286,8 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
     for (size_t i = 0; i < q->n_snapshots; i++) {
-        tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
+        tab_status found =
+            store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
         if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
             return tab_fail(err, TAB_CONFLICT, "data", "A dataset was deleted meanwhile.");
         if (found != TAB_OK)
@@ -308,12 +331,14 @@ static tab_status pin_or_unpin(data_service *self, tab_call *call, bool pin, tab
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (strncmp(q->id, "conn_", 5) == 0) {
         TRY(show(tx, call, q->id, err)); /* a connection that is not there is not found */
-        return tab_fail(err, TAB_VALIDATION, "id", "A connection cannot be pinned; pin the dataset that it feeds.");
+        return tab_fail(err, TAB_VALIDATION, "id",
+                        "A connection cannot be pinned; pin the dataset that it feeds.");
     }
     TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
     TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
     if (!pin && names[0] != '\0')
-        return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
+        return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.",
+                        names);
     TRY(store_dataset_pin(tx, call->org, q->id, pin, err));
     TRY(show(tx, call, q->id, err));
     return tab_tx_commit(&tx, err);
@@ -329,7 +354,8 @@ static tab_status unpin(void *self, tab_call *call, tab_error *err)
     return pin_or_unpin(self, call, false, err);
 }
 
-/* ---- reading, deleting ------------------------------------------------------------------------ */
+/* ---- reading, deleting ------------------------------------------------------------------------
+ */
 
 static tab_status get(void *arg, tab_call *call, tab_error *err)
 {
@@ -352,9 +378,9 @@ static tab_status list(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* Deleting a dataset also removes the connection that feeds it, with its credentials; deleting a connection
- * leaves its dataset as it is. */
-static tab_status delete(void *arg, tab_call *call, tab_error *err)
+/* Deleting a dataset also removes the connection that feeds it, with its credentials; deleting a
+ * connection leaves its dataset as it is. */
+static tab_status delete (void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
     const Tabella__DataRequest *q = call->in;
@@ -365,20 +391,24 @@ static tab_status delete(void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
-        TRY(tab_tx_query(tx, &r, err,
-                         "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
-                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+        TRY(tab_tx_query(
+            tx, &r, err,
+            "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
+            TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
         if (tab_rows_count(r) == 0)
             return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
         TRY(tab_tx_query(tx, NULL, err,
-                         "UPDATE data_connector.dataset SET connection = NULL WHERE org = $1 AND connection = $2",
+                         "UPDATE data_connector.dataset SET connection = NULL WHERE org = $1 AND "
+                         "connection = $2",
                          TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
     } else {
         TRY(store_hold_blocks(tx, call->org, true, err));
-        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
+        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection,
+                               err));
         TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
         if (names[0] != '\0')
-            return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
+            return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.",
+                            names);
         TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
     }
     TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
@@ -396,14 +426,18 @@ static tab_status drop(void *arg, tab_call *call, tab_error *err)
     const Tabella__DropRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     if (q->owner[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "owner", "whose datasets are to be dropped is missing");
+        return tab_fail(err, TAB_VALIDATION, "owner",
+                        "whose datasets are to be dropped is missing");
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, true, err));
     TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
     return tab_tx_commit(&tx, err);
 }
 
-#define METHOD(name, in, out, fn) { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+#define METHOD(name, in, out, fn)                                             \
+    {                                                                         \
+        name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
+    }
 const tab_rpc_method data_methods[] = {
     METHOD("Ingest", ingest_request, ingest_reply, ingest),
     METHOD("Read", read_request, read_reply, read_snapshot),
@@ -422,7 +456,8 @@ const tab_rpc_method data_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
-/* ---- the sweeper ------------------------------------------------------------------------------ */
+/* ---- the sweeper ------------------------------------------------------------------------------
+ */
 
 static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
 {
@@ -442,11 +477,13 @@ static void sweep_once(data_service *self)
     size_t n = 0;
     tab_error err = { 0 };
     if (a == NULL || tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, &err) != TAB_OK ||
-        store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK || tab_tx_commit(&tx, &err) != TAB_OK)
+        store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK ||
+        tab_tx_commit(&tx, &err) != TAB_OK)
         return;
     for (size_t i = 0; i < n && !atomic_load(&self->stop); i++)
         if (sweep_org(self, org[i], &err) != TAB_OK)
-            tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why", err.message, NULL);
+            tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why",
+                           err.message, NULL);
 }
 
 void *data_sweep(void *arg)

@@ -11,9 +11,9 @@
 typedef struct {
     tab_pg *pg;
     tab_relay *relay;
-    tab_keyring *kek;          /* seals credentials; NULL: none configured, connections are refused */
-    const char *allow;         /* networks that connections may reach although they are not public */
-    int64_t keep_days;         /* rows of old, unpinned snapshots */
+    tab_keyring *kek;  /* seals credentials; NULL: none configured, connections are refused */
+    const char *allow; /* networks that connections may reach although they are not public */
+    int64_t keep_days; /* rows of old, unpinned snapshots */
     int64_t connect_s, read_s; /* limits of reaching a source */
     atomic_bool stop;
 } data_service;
@@ -28,11 +28,11 @@ tab_status data_sync(void *self, tab_call *call, tab_error *err);
 tab_status data_diff(void *self, tab_call *call, tab_error *err);
 
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
-tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,
-                            tab_error *err) TAB_CHECKED;
+tab_status data_read_source(data_service *self, tab_call *call, const char *connection,
+                            const tab_table **ret, tab_error *err) TAB_CHECKED;
 /* A new snapshot of the dataset that the connection feeds; ret may be NULL. */
-tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id, const char *actor,
-                         Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;
+tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
+                         const char *actor, Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;
 
 /* The thread that drops what has expired; ends after stop. */
 void *data_sweep(void *self);

@@ -15,7 +15,8 @@ static uint64_t hash(char tag, const void *p, size_t n)
 {
     unsigned char out[crypto_shorthash_BYTES], small[64], *in = small;
     if (n + 1 > sizeof small && (in = malloc(n + 1)) == NULL)
-        in = small, n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
+        in = small,
+        n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
     in[0] = (unsigned char)tag;
     if (n > 0)
         memcpy(in + 1, p, n);
@@ -35,7 +36,8 @@ static uint64_t mix(uint64_t x, uint64_t y)
     return x ^ x >> 31;
 }
 
-/* ---- cells ------------------------------------------------------------------------------------ */
+/* ---- cells ------------------------------------------------------------------------------------
+ */
 
 typedef enum { KIND_NONE, KIND_NUMBER, KIND_BOOL, KIND_TEXT } column_kind;
 
@@ -45,7 +47,9 @@ static column_kind kind_of(const tab_column *c)
     if (c->layout == TAB_NUMBERS)
         return KIND_NUMBER; /* of nulls alone too: compares with anything that is null */
     for (size_t i = 0; i < c->levels; i++) {
-        column_kind is = c->kind[i] == TAB_CELL_NUMBER ? KIND_NUMBER : c->kind[i] == TAB_CELL_BOOL ? KIND_BOOL : KIND_TEXT;
+        column_kind is = c->kind[i] == TAB_CELL_NUMBER ? KIND_NUMBER
+                         : c->kind[i] == TAB_CELL_BOOL ? KIND_BOOL
+                                                       : KIND_TEXT;
         if (k == KIND_NONE)
             k = is;
         else if (k != is)
@@ -100,7 +104,8 @@ static bool cells(tab_arena *a, const tab_column *c, size_t rows, bool as_text, 
     return true;
 }
 
-/* ---- sets of hashes --------------------------------------------------------------------------- */
+/* ---- sets of hashes ---------------------------------------------------------------------------
+ */
 
 typedef struct {
     uint64_t *slot;
@@ -113,7 +118,8 @@ static bool set_new(tab_arena *a, size_t n, hash_set *s)
     size_t size = 16;
     while (size < 2 * n)
         size *= 2;
-    *s = (hash_set){ tab_arena_new_of(a, uint64_t, size), tab_arena_new_of(a, uint32_t, size), size - 1 };
+    *s = (hash_set){ tab_arena_new_of(a, uint64_t, size), tab_arena_new_of(a, uint32_t, size),
+                     size - 1 };
     return s->slot != NULL && s->row != NULL;
 }
 
@@ -138,7 +144,8 @@ static bool set_fill(hash_set *s, const uint64_t *h, size_t n)
     return true;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------
+ */
 
 typedef struct {
     size_t col[2]; /* of the two tables */
@@ -155,10 +162,12 @@ typedef struct {
     size_t tried;
 } search;
 
-static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n, uint64_t **ret)
+static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n,
+                       uint64_t **ret)
 {
     size_t rows = s->t[side]->rows;
-    uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1), *one = tab_arena_new_of(a, uint64_t, rows + 1);
+    uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1),
+             *one = tab_arena_new_of(a, uint64_t, rows + 1);
     if (sum == NULL || one == NULL)
         return false;
     for (size_t k = 0; k < n; k++) {
@@ -166,7 +175,9 @@ static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *se
         if (!cells(a, &s->t[side]->col[p->col[side]], rows, p->as_text, one))
             return false;
         for (size_t r = 0; r < rows; r++)
-            sum[r] = one[r] == 0 || (k > 0 && sum[r] == 0) ? 0 : k == 0 ? one[r] : mix(sum[r], one[r]) | 1;
+            sum[r] = one[r] == 0 || (k > 0 && sum[r] == 0) ? 0
+                     : k == 0                              ? one[r]
+                                                           : mix(sum[r], one[r]) | 1;
     }
     *ret = sum;
     return true;
@@ -181,12 +192,14 @@ static void try_set(search *s, const size_t *set, size_t n)
     size_t matched = 0;
     s->tried++;
     for (int side = 0; side < 2; side++)
-        if (a == NULL || !key_hashes(a, s, side, set, n, &h[side]) || !set_new(a, s->t[side]->rows, &in[side]) ||
+        if (a == NULL || !key_hashes(a, s, side, set, n, &h[side]) ||
+            !set_new(a, s->t[side]->rows, &in[side]) ||
             !set_fill(&in[side], h[side], s->t[side]->rows))
             return;
     for (size_t r = 0; r < s->t[AFTER]->rows; r++)
         matched += in[BEFORE].slot[set_at(&in[BEFORE], h[AFTER][r])] != 0;
-    if (matched > s->best_matched) { /* smaller sets and those further left come first, so only more is better */
+    if (matched > s->best_matched) { /* smaller sets and those further left come first, so only more
+                                        is better */
         s->best_matched = matched;
         s->n_best = n;
         memcpy(s->best, set, n * sizeof *set);
@@ -255,7 +268,8 @@ static void find_key(search *s)
             }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------
+ */
 
 typedef struct {
     uint64_t x, y;
@@ -267,7 +281,8 @@ static int by_value(const void *p, const void *q)
     return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y != b->y ? (a->y < b->y ? -1 : 1) : 0;
 }
 
-/* Each row as the sum over its cells that are not null of (column, value): the order of columns is nothing. */
+/* Each row as the sum over its cells that are not null of (column, value): the order of columns is
+ * nothing. */
 static bool row_values(tab_arena *a, const search *s, int side, const bool *as_text, wide **ret)
 {
     TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)1 << 31);
@@ -347,12 +362,14 @@ static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena
     return s->n_best > 0;
 }
 
-tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared, size_t n,
-                       row_diff *ret, tab_error *err)
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after,
+                       const tab_str *declared, size_t n, row_diff *ret, tab_error *err)
 {
     size_t cols = before->cols + after->cols + 1;
-    row_diff d = { .columns_added = tab_arena_new_of(a, tab_str, cols), .columns_removed = tab_arena_new_of(a, tab_str, cols),
-                   .types_changed = tab_arena_new_of(a, tab_str, cols), .key = tab_arena_new_of(a, tab_str, MOST_KEY) };
+    row_diff d = { .columns_added = tab_arena_new_of(a, tab_str, cols),
+                   .columns_removed = tab_arena_new_of(a, tab_str, cols),
+                   .types_changed = tab_arena_new_of(a, tab_str, cols),
+                   .key = tab_arena_new_of(a, tab_str, MOST_KEY) };
     search s = { .a = a, .t = { before, after }, .pairs = tab_arena_new_of(a, pair, cols) };
     bool *as_text[2] = { tab_arena_new_of(a, bool, cols), tab_arena_new_of(a, bool, cols) };
     bool *met = tab_arena_new_of(a, bool, cols);
@@ -387,7 +404,8 @@ tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *a
         d.key[d.n_key++] = tab_column_address(a, after, s.pairs[s.best[k]].col[AFTER]);
 
     const size_t rows[2] = { before->rows, after->rows };
-    bool good = row_values(a, &s, BEFORE, as_text[BEFORE], &w[BEFORE]) && row_values(a, &s, AFTER, as_text[AFTER], &w[AFTER]);
+    bool good = row_values(a, &s, BEFORE, as_text[BEFORE], &w[BEFORE]) &&
+                row_values(a, &s, AFTER, as_text[AFTER], &w[AFTER]);
     if (good && s.n_best > 0)
         good = count_by_key(a, &s, w, &d);
     else if (good)

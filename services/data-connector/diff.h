@@ -1,15 +1,17 @@
-/* What became of a table's rows: added, changed, removed, unchanged between two snapshots. Pure: no SQL, no clock.
+/* What became of a table's rows: added, changed, removed, unchanged between two snapshots. Pure: no
+ * SQL, no clock.
  *
- * Columns are matched by their address (name, or c{index} where it is empty or repeated), never by position.
- * A row is the set of its cells that are not null, so an added column changes a row only where it holds
- * something. Cells are compared after typing: numbers as doubles (digits where a double holds them not),
- * instants as instants, text by its bytes; a column whose type changed is compared as text.
+ * Columns are matched by their address (name, or c{index} where it is empty or repeated), never by
+ * position. A row is the set of its cells that are not null, so an added column changes a row only
+ * where it holds something. Cells are compared after typing: numbers as doubles (digits where a
+ * double holds them not), instants as instants, text by its bytes; a column whose type changed is
+ * compared as text.
  *
- * Row identity: a declared key that is unique and complete in both; else of the columns, pairs and triples that are
- * (64 sets at most are tried) the one that matches the most rows across the two, then the smaller, then the
- * leftmost. A key that matches no row is none: rows are then paired as a multiset and nothing is `changed`.
- * Equality is that of 64-bit (cells, keys) and 128-bit (rows) SipHash sums: a million distinct values meet by
- * chance with a probability of 3e-8. */
+ * Row identity: a declared key that is unique and complete in both; else of the columns, pairs and
+ * triples that are (64 sets at most are tried) the one that matches the most rows across the two,
+ * then the smaller, then the leftmost. A key that matches no row is none: rows are then paired as a
+ * multiset and nothing is `changed`. Equality is that of 64-bit (cells, keys) and 128-bit (rows)
+ * SipHash sums: a million distinct values meet by chance with a probability of 3e-8. */
 #ifndef DATA_DIFF_H
 #define DATA_DIFF_H
 
@@ -22,7 +24,8 @@ typedef struct {
 } row_diff;
 
 /* declared: addresses of a key's columns, n 0 for none. INTERNAL when the arena is full. */
-tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared, size_t n,
-                       row_diff *ret, tab_error *err) TAB_CHECKED;
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after,
+                       const tab_str *declared, size_t n, row_diff *ret,
+                       tab_error *err) TAB_CHECKED;
 
 #endif

@@ -1,6 +1,6 @@
-/* data-connector: datasets, their immutable snapshots, connections and pins. Owns the Postgres schema
- * `data_connector`.
- * Start: configuration, log, servers, relay, sweeper, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+/* data-connector: datasets, their immutable snapshots, connections and pins. Owns the Postgres
+ * schema `data_connector`. Start: configuration, log, servers, relay, sweeper, methods, ready.
+ * Stop, on SIGTERM: not ready, drain, free. */
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -19,10 +19,13 @@ typedef struct {
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
-               "keys that seal credentials, ID:64 hex digits, comma between, the newest first; empty: no connections"),
+               "keys that seal credentials, ID:64 hex digits, comma between, the newest first; "
+               "empty: no connections"),
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
-               "networks that connections may reach although they are not public, 10.0.0.0/8,fd00::/8 for instance"),
-    TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30", "days for which rows of old, unpinned snapshots are kept"),
+               "networks that connections may reach although they are not public, "
+               "10.0.0.0/8,fd00::/8 for instance"),
+    TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30",
+               "days for which rows of old, unpinned snapshots are kept"),
     TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
     TAB_OPTION(config, read_s, INT, "TAB_SOURCE_READ_S", "3600", "seconds to read a source"),
     TAB_OPTIONS_END,

@@ -1,8 +1,9 @@
 /* PostgreSQL: postgres://host[:port]/database/schema/table, or options.query in place of the table.
  *
- * One REPEATABLE READ READ ONLY transaction with a cursor: DECLARE takes one SELECT or VALUES and nothing that
- * writes. Rows come ordered by the primary key where there is one, so that a snapshot's order is reproducible. A
- * source's own error text may hold a secret and is never passed on: SQLSTATE decides our sentence. */
+ * One REPEATABLE READ READ ONLY transaction with a cursor: DECLARE takes one SELECT or VALUES and
+ * nothing that writes. Rows come ordered by the primary key where there is one, so that a
+ * snapshot's order is reproducible. A source's own error text may hold a secret and is never passed
+ * on: SQLSTATE decides our sentence. */
 #include <ctype.h>
 #include <libpq-fe.h>
 #include <math.h>
@@ -14,9 +15,22 @@
 #include "services/data-connector/source.h"
 
 enum { FETCH = 5000, CELL_BYTES = 1 << 20, MOST_DIGITS = 15 };
-enum { OID_BOOL = 16, OID_BYTEA = 17, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_OID = 26, OID_FLOAT4 = 700,
-       OID_FLOAT8 = 701, OID_MONEY = 790, OID_DATE = 1082, OID_TIMESTAMP = 1114, OID_TIMESTAMPTZ = 1184, OID_BIT = 1560,
-       OID_NUMERIC = 1700 };
+enum {
+    OID_BOOL = 16,
+    OID_BYTEA = 17,
+    OID_INT8 = 20,
+    OID_INT2 = 21,
+    OID_INT4 = 23,
+    OID_OID = 26,
+    OID_FLOAT4 = 700,
+    OID_FLOAT8 = 701,
+    OID_MONEY = 790,
+    OID_DATE = 1082,
+    OID_TIMESTAMP = 1114,
+    OID_TIMESTAMPTZ = 1184,
+    OID_BIT = 1560,
+    OID_NUMERIC = 1700
+};
 
 static const char *const members[] = { "user", "password", "tls", NULL };
 
@@ -28,16 +42,21 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     if (state == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
     if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials (SQLSTATE %s).", state);
+        return tab_fail(err, TAB_VALIDATION, "credentials",
+                        "The source refuses these credentials (SQLSTATE %s).", state);
     if (strcmp(state, "57014") == 0)
         return tab_fail(err, TAB_CANCELLED, "", "The source took too long.");
-    if (query && (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0 || strncmp(state, "25", 2) == 0 ||
-                  strncmp(state, "0A", 2) == 0))
-        return tab_fail(err, TAB_VALIDATION, "options.query", "The source refuses the query: SQLSTATE %s at position %s.",
-                        state, at == NULL ? "unknown" : at);
-    if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 || strncmp(state, "3F", 2) == 0)
-        return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", state);
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, state);
+    if (query && (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0 ||
+                  strncmp(state, "25", 2) == 0 || strncmp(state, "0A", 2) == 0))
+        return tab_fail(err, TAB_VALIDATION, "options.query",
+                        "The source refuses the query: SQLSTATE %s at position %s.", state,
+                        at == NULL ? "unknown" : at);
+    if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 ||
+        strncmp(state, "3F", 2) == 0)
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The source has no such table (SQLSTATE %s).", state);
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what,
+                    state);
 }
 
 static tab_status dial(const source *s, PGconn **ret, tab_error *err)
@@ -52,30 +71,62 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
                         "TLS can only be left out in networks that the operator allows.");
     snprintf(port, sizeof port, "%u", s->ref->port);
     snprintf(seconds, sizeof seconds, "%lld", (long long)(s->connect_s < 2 ? 2 : s->connect_s));
-    const char *const names[] = { "host", "hostaddr", "port", "dbname", "user", "password", "sslmode", "sslrootcert",
-                                  "connect_timeout", "passfile", "gssencmode", "application_name", "client_encoding",
-                                  "options", "keepalives_idle", "tcp_user_timeout", NULL };
-    const char *const values[] = { s->ref->host, s->address, port, s->ref->segment[0], credential(s, "user"),
-                                   credential(s, "password"), plain ? "disable" : "verify-full",
-                                   "/etc/ssl/certs/ca-certificates.crt", seconds, "/dev/null/none", "disable", "tabella",
-                                   "UTF8", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 "
-                                   "-c extra_float_digits=1 -c bytea_output=hex -c default_transaction_read_only=on",
-                                   "15", "30000", NULL };
+    const char *const names[] = { "host",
+                                  "hostaddr",
+                                  "port",
+                                  "dbname",
+                                  "user",
+                                  "password",
+                                  "sslmode",
+                                  "sslrootcert",
+                                  "connect_timeout",
+                                  "passfile",
+                                  "gssencmode",
+                                  "application_name",
+                                  "client_encoding",
+                                  "options",
+                                  "keepalives_idle",
+                                  "tcp_user_timeout",
+                                  NULL };
+    const char *const values[] = {
+        s->ref->host,
+        s->address,
+        port,
+        s->ref->segment[0],
+        credential(s, "user"),
+        credential(s, "password"),
+        plain ? "disable" : "verify-full",
+        "/etc/ssl/certs/ca-certificates.crt",
+        seconds,
+        "/dev/null/none",
+        "disable",
+        "tabella",
+        "UTF8",
+        "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 "
+        "-c extra_float_digits=1 -c bytea_output=hex -c default_transaction_read_only=on",
+        "15",
+        "30000",
+        NULL
+    };
     PGconn *c = PQconnectdbParams(names, values, 0);
     if (PQstatus(c) != CONNECTION_OK) {
-        /* libpq gives no SQLSTATE of a failed login; the server's own text is only looked at, never shown. */
+        /* libpq gives no SQLSTATE of a failed login; the server's own text is only looked at, never
+         * shown. */
         const char *why = c == NULL ? "" : PQerrorMessage(c);
-        bool login = strstr(why, "authentication failed") != NULL || strstr(why, "no pg_hba.conf entry") != NULL ||
+        bool login = strstr(why, "authentication failed") != NULL ||
+                     strstr(why, "no pg_hba.conf entry") != NULL ||
                      strstr(why, "role \"") != NULL || strstr(why, "no password supplied") != NULL;
         bool database = strstr(why, "database \"") != NULL;
         bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
         PQfinish(c);
         if (login)
-            return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+            return tab_fail(err, TAB_VALIDATION, "credentials",
+                            "The source refuses these credentials.");
         if (database)
             return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
         if (certificate)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
+            return tab_fail(err, TAB_UNAVAILABLE, "",
+                            "The source offers no TLS that can be verified.");
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
     }
     *ret = c;
@@ -83,8 +134,8 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
 }
 
 /* One statement by the extended protocol. */
-static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values, const char *what,
-                      PGresult **ret, tab_error *err)
+static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values,
+                      const char *what, PGresult **ret, tab_error *err)
 {
     PGresult *r = PQexecParams(c, sql, n, NULL, values, NULL, NULL, 0);
     ExecStatusType st = PQresultStatus(r);
@@ -105,7 +156,8 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
 {
     static const char order[] =
         "SELECT string_agg(quote_ident(t.attname), ', ' ORDER BY k.n) FROM pg_index i "
-        "CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n) JOIN pg_attribute t ON "
+        "CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n) JOIN "
+        "pg_attribute t ON "
         "t.attrelid = i.indrelid AND t.attnum = k.attnum WHERE i.indisprimary AND i.indrelid = "
         "to_regclass(format('%I.%I', $1::text, $2::text))";
     PGresult *r = NULL;
@@ -120,8 +172,8 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
         char *table = PQescapeIdentifier(c, values[1], strlen(values[1]));
         sql = schema == NULL || table == NULL
                   ? NULL
-                  : tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR SELECT * FROM %s.%s%s%s", schema, table,
-                                     keys[0] != '\0' ? " ORDER BY " : "", keys);
+                  : tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR SELECT * FROM %s.%s%s%s",
+                                     schema, table, keys[0] != '\0' ? " ORDER BY " : "", keys);
         PQfreemem(schema);
         PQfreemem(table);
         PQclear(r);
@@ -131,7 +183,8 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
     return run(s, c, sql, 0, NULL, "declaring the query", NULL, err);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------ */
+/* ---- cells ------------------------------------------------------------------------------------
+ */
 
 static void add_number(tab_builder *b, const char *text, size_t n)
 {
@@ -151,7 +204,8 @@ static void add_number(tab_builder *b, const char *text, size_t n)
     double x = strtod(text, NULL);
     if (!isfinite(x))
         tab_builder_null(b);
-    else if (digits <= MOST_DIGITS || tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
+    else if (digits <= MOST_DIGITS ||
+             tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
         tab_builder_number(b, x);
     else
         tab_builder_number_text(b, (tab_str){ text, n });
@@ -182,7 +236,8 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
         size_t parts = 1;
         for (size_t i = 0; i < n; i++)
             parts += text[i] == ',';
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
+        tab_builder_text(
+            b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
         return;
     }
     switch (type) {
@@ -211,7 +266,8 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
         add_time(b, text, n, type == OID_TIMESTAMPTZ);
         break;
     case OID_BYTEA:
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n < 2 ? 0 : (n - 2) / 2) });
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)",
+                                                              n < 2 ? 0 : (n - 2) / 2) });
         break;
     default:
         if (n > CELL_BYTES) { /* cut at a character's beginning */
@@ -230,14 +286,16 @@ typedef struct {
     bool *vector;
 } reading;
 
-static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, tab_arena *a, reading *t, tab_error *err)
+static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, tab_arena *a,
+                                reading *t, tab_error *err)
 {
     PGresult *v = NULL;
     t->cols = (size_t)PQnfields(r);
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
-    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
-            "looking for types", &v, err));
+        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.",
+                        DATA_MOST_COLS);
+    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0,
+            NULL, "looking for types", &v, err));
     t->b = tab_arena_new_of(a, tab_builder *, t->cols);
     t->type = tab_arena_new_of(a, Oid, t->cols);
     t->vector = tab_arena_new_of(a, bool, t->cols);
@@ -278,7 +336,8 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
         if (st != TAB_OK)
             return st;
         if (t->rows > DATA_MOST_CELLS / t->cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.",
+                            DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
         if (n < FETCH)
@@ -289,15 +348,19 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
 static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
 {
     char limit[64];
-    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL, err));
-    snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %lld", (long long)tab_left_ms(s->deadline, 3600000) + 1);
+    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL,
+            err));
+    snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %lld",
+             (long long)tab_left_ms(s->deadline, 3600000) + 1);
     TRY(run(s, c, limit, 0, NULL, "beginning", NULL, err));
-    TRY(run(s, c, "SELECT 1", 0, NULL, "beginning", NULL, err)); /* after a query the transaction cannot be made to write */
+    TRY(run(s, c, "SELECT 1", 0, NULL, "beginning", NULL,
+            err)); /* after a query the transaction cannot be made to write */
     TRY(declare(s, c, a, err));
     return fetch_all(s, c, a, t, err);
 }
 
-static tab_status read_postgres(const source *s, tab_arena *a, const tab_table **ret, tab_error *err)
+static tab_status read_postgres(const source *s, tab_arena *a, const tab_table **ret,
+                                tab_error *err)
 {
     PGconn *c = NULL;
     reading t = { 0 };

@@ -27,7 +27,8 @@ const char *credential(const source *s, const char *name)
     return "";
 }
 
-/* ---- the ref ---------------------------------------------------------------------------------- */
+/* ---- the ref ----------------------------------------------------------------------------------
+ */
 
 static tab_status bad_ref(tab_error *err, const char *why)
 {
@@ -51,10 +52,13 @@ bool looks_secret(const char *text)
 
 static int hex_digit(char c)
 {
-    return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
 }
 
-/* Decodes one segment in place; false for a wrong escape, a control byte or a slash hidden in one. */
+/* Decodes one segment in place; false for a wrong escape, a control byte or a slash hidden in one.
+ */
 static bool decode(char *s)
 {
     char *to = s;
@@ -75,8 +79,9 @@ static bool decode(char *s)
     return true;
 }
 
-/* A name, a dotted quad as inet_pton reads it, or an IPv6 address in brackets. What getaddrinfo would
- * also take for an address (127.1, 0x7f.1, 2130706433) is no name: its last label is a number. */
+/* A name, a dotted quad as inet_pton reads it, or an IPv6 address in brackets. What getaddrinfo
+ * would also take for an address (127.1, 0x7f.1, 2130706433) is no name: its last label is a
+ * number. */
 static bool good_host(const char *host)
 {
     unsigned char quad[4];
@@ -151,7 +156,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
             return bad_ref(err, "its scheme is not one");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "This installation has no provider of that scheme.");
 
     char *rest = copy + (sep - text) + 3, *slash = strchr(rest, '/');
     if (slash == NULL)
@@ -175,7 +181,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
 
     char out[3 * REF_LENGTH + 64];
     bool v6 = strchr(r.host, ':') != NULL;
-    size_t n = (size_t)snprintf(out, sizeof out, "%s://%s%s%s", r.scheme, v6 ? "[" : "", r.host, v6 ? "]" : "");
+    size_t n = (size_t)snprintf(out, sizeof out, "%s://%s%s%s", r.scheme, v6 ? "[" : "", r.host,
+                                v6 ? "]" : "");
     if (r.port != 0)
         n += (size_t)snprintf(out + n, sizeof out - n, ":%u", r.port);
     for (size_t i = 0; i < r.segments; i++) {
@@ -195,7 +202,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     return TAB_OK;
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------------
+ */
 
 static bool within(const uint8_t *address, const uint8_t *network, unsigned bits)
 {
@@ -212,10 +220,21 @@ typedef struct {
 static bool denied4(const uint8_t a[4])
 {
     static const network not_public[] = {
-        { { 0 }, 8 },           { { 10 }, 8 },          { { 100, 64 }, 10 },     { { 127 }, 8 },
-        { { 169, 254 }, 16 },   { { 172, 16 }, 12 },    { { 192, 0, 0 }, 24 },   { { 192, 0, 2 }, 24 },
-        { { 192, 88, 99 }, 24 }, { { 192, 168 }, 16 },  { { 198, 18 }, 15 },     { { 198, 51, 100 }, 24 },
-        { { 203, 0, 113 }, 24 }, { { 224 }, 4 },        { { 240 }, 4 },
+        { { 0 }, 8 },
+        { { 10 }, 8 },
+        { { 100, 64 }, 10 },
+        { { 127 }, 8 },
+        { { 169, 254 }, 16 },
+        { { 172, 16 }, 12 },
+        { { 192, 0, 0 }, 24 },
+        { { 192, 0, 2 }, 24 },
+        { { 192, 88, 99 }, 24 },
+        { { 192, 168 }, 16 },
+        { { 198, 18 }, 15 },
+        { { 198, 51, 100 }, 24 },
+        { { 203, 0, 113 }, 24 },
+        { { 224 }, 4 },
+        { { 240 }, 4 },
     };
     for (size_t i = 0; i < sizeof not_public / sizeof *not_public; i++)
         if (within(a, not_public[i].bytes, not_public[i].bits))
@@ -226,11 +245,17 @@ static bool denied4(const uint8_t a[4])
 static bool denied6(const uint8_t a[16])
 {
     static const network not_public[] = {
-        { { 0xfc }, 7 }, { { 0xfe, 0x80 }, 10 }, { { 0xff }, 8 }, { { 0x20, 0x01, 0x0d, 0xb8 }, 32 },
+        { { 0xfc }, 7 },
+        { { 0xfe, 0x80 }, 10 },
+        { { 0xff }, 8 },
+        { { 0x20, 0x01, 0x0d, 0xb8 }, 32 },
     };
     static const network carries4[] = {
         /* the inner address decides: mapped and compatible, NAT64, 6to4 */
-        { { [10] = 0xff, [11] = 0xff }, 96 }, { { 0 }, 96 }, { { 0, 0x64, 0xff, 0x9b }, 96 }, { { 0x20, 0x02 }, 16 },
+        { { [10] = 0xff, [11] = 0xff }, 96 },
+        { { 0 }, 96 },
+        { { 0, 0x64, 0xff, 0x9b }, 96 },
+        { { 0x20, 0x02 }, 16 },
     };
     for (size_t i = 0; i < sizeof not_public / sizeof *not_public; i++)
         if (within(a, not_public[i].bytes, not_public[i].bits))
@@ -269,11 +294,12 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
             memcpy(item, allow, n);
             item[n] = '\0';
             slash = strchr(item, '/');
-            long bits = slash == NULL ? (family == AF_INET ? 32 : 128) : strtol(slash + 1, NULL, 10);
+            long bits =
+                slash == NULL ? (family == AF_INET ? 32 : 128) : strtol(slash + 1, NULL, 10);
             if (slash != NULL)
                 *slash = '\0';
-            if (inet_pton(family, item, bytes) == 1 && bits >= 0 && bits <= (family == AF_INET ? 32 : 128) &&
-                within(is, bytes, (unsigned)bits))
+            if (inet_pton(family, item, bytes) == 1 && bits >= 0 &&
+                bits <= (family == AF_INET ? 32 : 128) && within(is, bytes, (unsigned)bits))
                 return true;
         }
         allow += n + (allow[n] == ',');
@@ -281,10 +307,13 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
     return false;
 }
 
-tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow, const char **ret_address,
-                           bool *ret_public, tab_error *err)
+tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
+                           const char **ret_address, bool *ret_public, tab_error *err)
 {
-    static const uint16_t refused[] = { 22, 23, 25, 53, 111, 135, 139, 445, 465, 587, 2049, 2375, 2376, 2379, 4222, 6379, 6443, 8222, 10250, 11211 };
+    static const uint16_t refused[] = {
+        22,   23,   25,   53,   111,  135,  139,  445,  465,   587,
+        2049, 2375, 2376, 2379, 4222, 6379, 6443, 8222, 10250, 11211
+    };
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG }, *all = NULL;
     char text[INET6_ADDRSTRLEN] = "";
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -298,8 +327,10 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
         good = good && address_allowed(i->ai_addr, allow);
         *ret_public = *ret_public && address_public(i->ai_addr);
     }
-    const void *first = all->ai_family == AF_INET6 ? (const void *)&((struct sockaddr_in6 *)(void *)all->ai_addr)->sin6_addr
-                                                   : (const void *)&((struct sockaddr_in *)(void *)all->ai_addr)->sin_addr;
+    const void *first =
+        all->ai_family == AF_INET6
+            ? (const void *)&((struct sockaddr_in6 *)(void *)all->ai_addr)->sin6_addr
+            : (const void *)&((struct sockaddr_in *)(void *)all->ai_addr)->sin_addr;
     good = good && inet_ntop(all->ai_family, first, text, sizeof text) != NULL;
     freeaddrinfo(all);
     if (!good)
@@ -308,7 +339,8 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
     return *ret_address == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
-/* ---- the wall behind every library ------------------------------------------------------------ */
+/* ---- the wall behind every library ------------------------------------------------------------
+ */
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
 

@@ -9,9 +9,10 @@
 
 enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500, MOST_ARGS = 16 };
 
-/* FCALL; when Redis has no functions yet (a keys daemon that is up before any gateway), loads them. */
-static tab_status fcall(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err, int argc,
-                        const char **argv)
+/* FCALL; when Redis has no functions yet (a keys daemon that is up before any gateway), loads them.
+ */
+static tab_status fcall(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err,
+                        int argc, const char **argv)
 {
     size_t len[MOST_ARGS];
     for (int i = 0; i < argc; i++)
@@ -36,8 +37,8 @@ static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
     snprintf(name, 80, "tab:k:%s", hex);
 }
 
-static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH], int64_t version,
-                      int seconds, const tab_grant *g, tab_error *err)
+static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
+                      int64_t version, int seconds, const tab_grant *g, tab_error *err)
 {
     char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "", n[4][16] = { "", "", "", "" };
     entry_name(hash, name);
@@ -50,8 +51,8 @@ static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_S
         for (int i = 0; i < 4; i++)
             snprintf(n[i], sizeof n[i], "%u", numbers[i]);
     }
-    const char *argv[] = { "FCALL", "tab_key_put",         "1",  name, v,    ttl, grant, g ? g->org : "",
-                           g ? g->key : "", n[0], n[1], n[2], n[3] };
+    const char *argv[] = { "FCALL",         "tab_key_put",   "1",  name, v,    ttl, grant,
+                           g ? g->org : "", g ? g->key : "", n[0], n[1], n[2], n[3] };
     redisReply *reply = NULL;
     tab_status s = fcall(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
     if (s == TAB_OK)
@@ -71,7 +72,8 @@ tab_status keys_cache_bury(tab_redis *redis, const keys_tombstone *t, tab_error 
     tab_error why = { 0 };
     if (put(redis, BURY_MS, t->hash, t->version, KEYS_CACHE_TOMBSTONE_S, NULL, &why) == TAB_OK)
         return TAB_OK;
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The change is recorded, but cannot be confirmed at the moment. Retry.");
+    return tab_fail(err, TAB_UNAVAILABLE, "",
+                    "The change is recorded, but cannot be confirmed at the moment. Retry.");
 }
 
 tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err)

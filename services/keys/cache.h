@@ -1,5 +1,6 @@
-/* The gateway's key cache and the counters of use in Redis, through the functions of common/limits.lua.
- * All of it may be lost: a missing entry is asked for again; only tombstones are waited for. */
+/* The gateway's key cache and the counters of use in Redis, through the functions of
+ * common/limits.lua. All of it may be lost: a missing entry is asked for again; only tombstones are
+ * waited for. */
 #ifndef KEYS_CACHE_H
 #define KEYS_CACHE_H
 
@@ -16,14 +17,16 @@ void keys_cache_fill(tab_redis *redis, const uint8_t hash[TAB_SECRET_HASH], cons
 /* TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
 tab_status keys_cache_bury(tab_redis *redis, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
-/* Counted uses since the last batch; n 0: none. Confirm after they are stored. Texts live in the arena. */
+/* Counted uses since the last batch; n 0: none. Confirm after they are stored. Texts live in the
+ * arena. */
 typedef struct {
     const char *batch;
     size_t n;
     const char **key_id;
     int64_t *count;
 } keys_uses;
-tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err) TAB_CHECKED;
+tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret,
+                           tab_error *err) TAB_CHECKED;
 void keys_cache_taken(tab_redis *redis, const char *batch);
 
 #endif

@@ -18,8 +18,9 @@ tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
     for (size_t i = 0; i < n; i++) {
         unsigned bit = tab_scope_named(tab_str_of(names[i]));
         if (bit == 0 || (bits & bit) != 0)
-            return tab_fail(err, TAB_VALIDATION, "scopes",
-                            "scopes must hold one or more of read, run, serve, manage, delete, each once.");
+            return tab_fail(
+                err, TAB_VALIDATION, "scopes",
+                "scopes must hold one or more of read, run, serve, manage, delete, each once.");
         bits |= bit;
     }
     if (bits == 0)
@@ -37,15 +38,17 @@ static tab_status name_good(const char *name, tab_error *err)
 }
 
 /* One audit entry of this call, in its transaction. */
-static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const char *actor, const char *action,
-                        const char *object, const char *detail, tab_error *err)
+static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const char *actor,
+                        const char *action, const char *object, const char *detail, tab_error *err)
 {
     char id[TAB_ID];
     tab_id_new(id, "aud_");
     Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
     e.id = id;
     e.org = (char *)org;
-    e.actor = (char *)(actor[0] != '\0' ? actor : call->actor[0] != '\0' ? call->actor : "operator");
+    e.actor = (char *)(actor[0] != '\0'         ? actor
+                       : call->actor[0] != '\0' ? call->actor
+                                                : "operator");
     e.action = (char *)action;
     e.object = (char *)object;
     e.detail = (char *)detail;
@@ -54,7 +57,8 @@ static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const
     return keys_store_audit(tx, &e, err);
 }
 
-/* ---- the gateway's question ------------------------------------------------------------------- */
+/* ---- the gateway's question -------------------------------------------------------------------
+ */
 
 static void count_use(keys *self, const char *key_id)
 {
@@ -114,7 +118,8 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------
+ */
 
 static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 {
@@ -128,7 +133,8 @@ static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 }
 
 /* The key as it stands, with its secret, into the reply. */
-static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret, tab_error *err)
+static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret,
+                       tab_error *err)
 {
     Tabella__ApiKey **found;
     size_t n;
@@ -174,15 +180,16 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* After the commit that wrote the tombstone's row: Redis first, then the row goes. Only then is the change
- * answered. What fails here is finished by the chores, and by the caller's retry. */
+/* After the commit that wrote the tombstone's row: Redis first, then the row goes. Only then is the
+ * change answered. What fails here is finished by the chores, and by the caller's retry. */
 static tab_status bury(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = keys_cache_bury(self->redis, t, err);
     if (s != TAB_OK)
         return s;
-    /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to repeat. */
+    /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to
+     * repeat. */
     tab_error ignored;
     s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
     if (s == TAB_OK)
@@ -237,7 +244,8 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* ---- audit ------------------------------------------------------------------------------------ */
+/* ---- audit ------------------------------------------------------------------------------------
+ */
 
 static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
 {
@@ -248,7 +256,8 @@ static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
     Tabella__AuditEntry e = *q;
     e.org = (char *)org;
     if (e.id[0] == '\0' || org[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "id", "an audit entry needs an id and an organization");
+        return tab_fail(err, TAB_VALIDATION, "id",
+                        "an audit entry needs an id and an organization");
     if (e.at == 0)
         e.at = tab_now_us();
     tab_status s = tab_tx_begin(self->pg, org, call->deadline, &tx, err);
@@ -269,7 +278,8 @@ static tab_status list_audit(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* ---- the operator's calls --------------------------------------------------------------------- */
+/* ---- the operator's calls ---------------------------------------------------------------------
+ */
 
 static tab_status create_org(void *arg, tab_call *call, tab_error *err)
 {
@@ -292,7 +302,8 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = audit(tx, call, org, "operator", "org.create", org, q->plan, err);
     if (s == TAB_OK)
-        s = audit(tx, call, org, "operator", "key.create", id, "scopes read,run,serve,manage,delete", err);
+        s = audit(tx, call, org, "operator", "key.create", id,
+                  "scopes read,run,serve,manage,delete", err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK) {
@@ -304,8 +315,8 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* What the gateway remembers of the organization's keys is written anew, so that a new plan holds at once;
- * with Redis away the entries end by themselves within KEYS_CACHE_ENTRY_S. */
+/* What the gateway remembers of the organization's keys is written anew, so that a new plan holds
+ * at once; with Redis away the entries end by themselves within KEYS_CACHE_ENTRY_S. */
 static void refill(keys *self, tab_call *call, const char *org)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -333,8 +344,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     char detail[128];
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
-    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d", q->plan[0] ? q->plan : "-",
-             (int)q->add_usage, (int)q->spend_cap);
+    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d",
+             q->plan[0] ? q->plan : "-", (int)q->add_usage, (int)q->spend_cap);
     tab_status s = tab_tx_begin(self->pg, q->org, call->deadline, &tx, err);
     if (s == TAB_OK)
         s = keys_store_org_set(tx, q, err);
@@ -361,7 +372,10 @@ static tab_status get_org(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-#define METHOD(name, in, out, fn) { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+#define METHOD(name, in, out, fn)                                             \
+    {                                                                         \
+        name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
+    }
 const tab_rpc_method keys_methods[] = {
     METHOD("Authenticate", authenticate_request, authenticate_reply, authenticate),
     METHOD("ListKeys", list_keys_request, list_keys_reply, list_keys),
@@ -376,11 +390,13 @@ const tab_rpc_method keys_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events -----------------------------------------------------------------------------------
+ */
 
 static tab_status on_audit(tab_tx *tx, const tab_event *event, tab_error *err)
 {
-    const Tabella__AuditEvent *m = tab_proto_read(event->arena, &tabella__audit_event__descriptor, event->payload);
+    const Tabella__AuditEvent *m =
+        tab_proto_read(event->arena, &tabella__audit_event__descriptor, event->payload);
     if (m == NULL)
         return TAB_OK; /* never readable */
     Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
@@ -397,24 +413,27 @@ static tab_status on_audit(tab_tx *tx, const tab_event *event, tab_error *err)
 
 static tab_status on_job(tab_tx *tx, const tab_event *event, tab_error *err)
 {
-    const Tabella__JobEnded *m = tab_proto_read(event->arena, &tabella__job_ended__descriptor, event->payload);
+    const Tabella__JobEnded *m =
+        tab_proto_read(event->arena, &tabella__job_ended__descriptor, event->payload);
     if (m == NULL)
         return TAB_OK;
-    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind, m->label, m->status,
-                                  m->error[0] != '\0' ? " " : "", m->error);
-    return keys_store_notify(tx, event->org, event->event_id, "job.ended", m->job_id, text == NULL ? "" : text,
-                             m->at_us, err);
+    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind,
+                                  m->label, m->status, m->error[0] != '\0' ? " " : "", m->error);
+    return keys_store_notify(tx, event->org, event->event_id, "job.ended", m->job_id,
+                             text == NULL ? "" : text, m->at_us, err);
 }
 
 static tab_status on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
 {
-    const Tabella__UsageAlert *m = tab_proto_read(event->arena, &tabella__usage_alert__descriptor, event->payload);
+    const Tabella__UsageAlert *m =
+        tab_proto_read(event->arena, &tabella__usage_alert__descriptor, event->payload);
     if (m == NULL)
         return TAB_OK;
-    char *text = tab_arena_printf(event->arena, "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
-                                  m->percent, m->used_cells, m->allowance, m->window);
-    return keys_store_notify(tx, event->org, event->event_id, "usage.alert", m->window, text == NULL ? "" : text,
-                             m->at_us, err);
+    char *text = tab_arena_printf(
+        event->arena, "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
+        m->percent, m->used_cells, m->allowance, m->window);
+    return keys_store_notify(tx, event->org, event->event_id, "usage.alert", m->window,
+                             text == NULL ? "" : text, m->at_us, err);
 }
 
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
@@ -434,7 +453,8 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
     return TAB_OK;
 }
 
-/* ---- chores ----------------------------------------------------------------------------------- */
+/* ---- chores -----------------------------------------------------------------------------------
+ */
 
 static void confirm_tombstones(keys *self)
 {
@@ -447,7 +467,8 @@ static void confirm_tombstones(keys *self)
         keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
         return;
     for (size_t i = 0; i < n; i++)
-        if (keys_cache_bury(self->redis, &t[i], &err) != TAB_OK || keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
+        if (keys_cache_bury(self->redis, &t[i], &err) != TAB_OK ||
+            keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
             return;
     if (tab_tx_commit(&tx, &err) != TAB_OK)
         return; /* they are buried again, which changes nothing */

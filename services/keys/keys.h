@@ -28,8 +28,8 @@ extern const tab_rpc_method keys_methods[];
 /* tabella.event.audit, .job.ended, .usage.alert */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
 
-/* The thread of chores: confirms tombstones, adds counted uses; once in KEYS_CHORES_MS until stop, and once
- * more then. Gives NULL. */
+/* The thread of chores: confirms tombstones, adds counted uses; once in KEYS_CHORES_MS until stop,
+ * and once more then. Gives NULL. */
 void *keys_chores(void *self);
 
 /* Bits of the scopes named, each once, at least one; else VALIDATION with param "scopes". */

@@ -1,5 +1,6 @@
 /* The data-connector, called over a real NATS with a real Postgres behind it and another as source.
- * usage: data STEP ... (tests/suite/data starts the servers and changes the source between the steps) */
+ * usage: data STEP ... (tests/suite/data starts the servers and changes the source between the
+ * steps) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,10 +17,20 @@ static tab_error err;
 static tab_answer answer;
 
 static tab_status call(const char *org, const char *method, const ProtobufCMessage *in,
-                       const ProtobufCMessageDescriptor *reply, const tab_table *const *tables, size_t n)
+                       const ProtobufCMessageDescriptor *reply, const tab_table *const *tables,
+                       size_t n)
 {
-    tab_ask ask = { .service = "data-connector", .method = method, .org = org, .request_id = "req_test", .actor = "key_a",
-                    .deadline = tab_in_ms(60000), .in = in, .reply = reply, .arena = arena, .tables = tables, .n_tables = n };
+    tab_ask ask = { .service = "data-connector",
+                    .method = method,
+                    .org = org,
+                    .request_id = "req_test",
+                    .actor = "key_a",
+                    .deadline = tab_in_ms(60000),
+                    .in = in,
+                    .reply = reply,
+                    .arena = arena,
+                    .tables = tables,
+                    .n_tables = n };
     err = (tab_error){ 0 };
     answer = (tab_answer){ 0 };
     return tab_rpc_call(rpc, &ask, &answer, &err);
@@ -42,7 +53,8 @@ static const tab_table *made(const char *id, size_t rows, size_t cols)
             if (x % 17 == 0)
                 tab_builder_null(b);
             else if (c % 3 == 1)
-                tab_builder_text(b, (tab_str){ word, (size_t)snprintf(word, sizeof word, "w%u", x % 3000) });
+                tab_builder_text(
+                    b, (tab_str){ word, (size_t)snprintf(word, sizeof word, "w%u", x % 3000) });
             else if (c % 3 == 2)
                 tab_builder_bool(b, x % 2 == 0);
             else
@@ -55,7 +67,8 @@ static const tab_table *made(const char *id, size_t rows, size_t cols)
     return t;
 }
 
-static const Tabella__DataObject *ingest(const char *org, const tab_table *t, const char *ingest_id, const char *owner)
+static const Tabella__DataObject *ingest(const char *org, const tab_table *t, const char *ingest_id,
+                                         const char *owner)
 {
     Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
     q.name = text("my.table");
@@ -67,8 +80,8 @@ static const Tabella__DataObject *ingest(const char *org, const tab_table *t, co
     return ((const Tabella__IngestReply *)answer.msg)->dataset;
 }
 
-static const tab_table *read_back(const char *org, const char *snapshot, uint64_t first, uint64_t rows, uint32_t *cols,
-                                  size_t n)
+static const tab_table *read_back(const char *org, const char *snapshot, uint64_t first,
+                                  uint64_t rows, uint32_t *cols, size_t n)
 {
     Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
     q.snapshot = text(snapshot);
@@ -77,7 +90,8 @@ static const tab_table *read_back(const char *org, const char *snapshot, uint64_
     q.columns = cols;
     q.n_columns = n;
     q.table_id = text("t");
-    if (call(org, "Read", &q.base, &tabella__read_reply__descriptor, NULL, 0) != TAB_OK || answer.n_tables != 1)
+    if (call(org, "Read", &q.base, &tabella__read_reply__descriptor, NULL, 0) != TAB_OK ||
+        answer.n_tables != 1)
         return NULL;
     return answer.tables[0];
 }
@@ -87,10 +101,12 @@ static const Tabella__DataObject *with_id(const char *org, const char *method, c
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
     q.id = text(id);
     q.actor = text("key_a");
-    return call(org, method, &q.base, &tabella__data_object__descriptor, NULL, 0) == TAB_OK ? answer.msg : NULL;
+    return call(org, method, &q.base, &tabella__data_object__descriptor, NULL, 0) == TAB_OK
+               ? answer.msg
+               : NULL;
 }
 
-static tab_status delete(const char *org, const char *id)
+static tab_status delete (const char *org, const char *id)
 {
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
     q.id = text(id);
@@ -113,25 +129,31 @@ static const Tabella__ListDataReply *list(const char *org, uint32_t limit, const
     Tabella__ListDataRequest q = TABELLA__LIST_DATA_REQUEST__INIT;
     q.limit = limit;
     q.after = text(after);
-    return call(org, "List", &q.base, &tabella__list_data_reply__descriptor, NULL, 0) == TAB_OK ? answer.msg : NULL;
+    return call(org, "List", &q.base, &tabella__list_data_reply__descriptor, NULL, 0) == TAB_OK
+               ? answer.msg
+               : NULL;
 }
 
-static const Tabella__ResolveReply *resolve(const char *org, const char *one, const char *two, const char *owner)
+static const Tabella__ResolveReply *resolve(const char *org, const char *one, const char *two,
+                                            const char *owner)
 {
     Tabella__ResolveRequest q = TABELLA__RESOLVE_REQUEST__INIT;
     char *refs[] = { text(one), text(two) };
     q.refs = refs;
     q.n_refs = two[0] != 0 ? 2 : 1;
     q.owner = text(owner);
-    return call(org, "Resolve", &q.base, &tabella__resolve_reply__descriptor, NULL, 0) == TAB_OK ? answer.msg : NULL;
+    return call(org, "Resolve", &q.base, &tabella__resolve_reply__descriptor, NULL, 0) == TAB_OK
+               ? answer.msg
+               : NULL;
 }
 
 static void datasets(void)
 {
     const tab_table *t = made("t", 70000, 4);
     const Tabella__DataObject *d = ingest("org_a", t, "", ""), *again, *o;
-    CHECK(d != NULL && !strncmp(d->id, "ds_", 3) && !strncmp(d->snapshot, "dsv_", 4) && d->rows == 70000 && d->cols == 4 &&
-          d->cells == 280000 && d->size_bytes > 0 && !d->pinned && !strcmp(d->source, "upload") && d->snapshot_at > 0);
+    CHECK(d != NULL && !strncmp(d->id, "ds_", 3) && !strncmp(d->snapshot, "dsv_", 4) &&
+          d->rows == 70000 && d->cols == 4 && d->cells == 280000 && d->size_bytes > 0 &&
+          !d->pinned && !strcmp(d->source, "upload") && d->snapshot_at > 0);
     if (d == NULL)
         return;
     const tab_table *back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
@@ -139,13 +161,15 @@ static void datasets(void)
     back = read_back("org_a", d->id, 65530, 10, (uint32_t[]){ 1 }, 1);
     CHECK(back != NULL && back->rows == 10 && back->cols == 1);
     for (size_t r = 0; back != NULL && r < 10; r++)
-        CHECK(tab_str_eq(tab_cell_at(&back->col[0], r).text, tab_cell_at(&t->col[1], 65530 + r).text));
-    CHECK(read_back("org_a", d->snapshot, 70001, 1, NULL, 0) == NULL && err.status == TAB_VALIDATION);
+        CHECK(tab_str_eq(tab_cell_at(&back->col[0], r).text,
+                         tab_cell_at(&t->col[1], 65530 + r).text));
+    CHECK(read_back("org_a", d->snapshot, 70001, 1, NULL, 0) == NULL &&
+          err.status == TAB_VALIDATION);
 
     /* another organization sees nothing */
     CHECK(read_back("org_b", d->snapshot, 0, 0, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
     CHECK(with_id("org_b", "Get", d->id) == NULL && err.status == TAB_NOT_FOUND);
-    CHECK(delete("org_b", d->id) == TAB_NOT_FOUND && list("org_b", 10, "")->total == 0);
+    CHECK(delete ("org_b", d->id) == TAB_NOT_FOUND && list("org_b", 10, "")->total == 0);
     CHECK(with_id("org_a", "Get", "ds_unknown") == NULL && err.status == TAB_NOT_FOUND);
 
     /* once an ingest id */
@@ -159,8 +183,9 @@ static void datasets(void)
     CHECK(acquire("org_a", "churn", d->snapshot) == TAB_OK);
     o = with_id("org_a", "Get", d->id);
     CHECK(o != NULL && o->pinned && o->n_pinned_by == 1 && !strcmp(o->pinned_by[0], "id-of-churn"));
-    CHECK(with_id("org_a", "Unpin", d->id) == NULL && err.status == TAB_CONFLICT && strstr(err.message, "churn"));
-    CHECK(delete("org_a", d->id) == TAB_CONFLICT && strstr(err.message, "churn"));
+    CHECK(with_id("org_a", "Unpin", d->id) == NULL && err.status == TAB_CONFLICT &&
+          strstr(err.message, "churn"));
+    CHECK(delete ("org_a", d->id) == TAB_CONFLICT && strstr(err.message, "churn"));
     CHECK(acquire("org_a", "churn", "dsv_gone") == TAB_CONFLICT);
     CHECK(with_id("org_a", "Get", d->id)->pinned); /* all or nothing */
     Tabella__ReleaseRequest q = TABELLA__RELEASE_REQUEST__INIT;
@@ -170,22 +195,28 @@ static void datasets(void)
 
     /* resolving */
     const Tabella__ResolveReply *r = resolve("org_a", d->id, again->id, "");
-    CHECK(r != NULL && r->n_tables == 2 && !strcmp(r->tables[0]->name, d->id) && !strcmp(r->tables[1]->name, again->id));
-    CHECK((r = resolve("org_a", d->id, "", "")) != NULL && !strcmp(r->tables[0]->name, "my_table") &&
-          r->tables[0]->last_used > 0 && r->tables[0]->rows == 70000);
-    CHECK(resolve("org_a", d->id, "conn_none", "") == NULL && err.status == TAB_NOT_FOUND && !strcmp(err.param, "data[1]"));
+    CHECK(r != NULL && r->n_tables == 2 && !strcmp(r->tables[0]->name, d->id) &&
+          !strcmp(r->tables[1]->name, again->id));
+    CHECK((r = resolve("org_a", d->id, "", "")) != NULL &&
+          !strcmp(r->tables[0]->name, "my_table") && r->tables[0]->last_used > 0 &&
+          r->tables[0]->rows == 70000);
+    CHECK(resolve("org_a", d->id, "conn_none", "") == NULL && err.status == TAB_NOT_FOUND &&
+          !strcmp(err.param, "data[1]"));
     CHECK(resolve("org_b", d->id, "", "") == NULL && err.status == TAB_NOT_FOUND);
 
     /* temporary ones */
     const Tabella__DataObject *spool = ingest("org_a", t, "job_2:0", "job_2");
-    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL && list("org_a", 10, "")->total == 2);
+    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL &&
+          list("org_a", 10, "")->total == 2);
     CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) != NULL);
     Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
     drop.owner = text("job_2");
     CHECK(call("org_a", "Drop", &drop.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
-    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
+    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL &&
+          err.status == TAB_NOT_FOUND);
     back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
-    CHECK(back != NULL && tab_table_equal(t, back)); /* its blocks were shared and are still there */
+    CHECK(back != NULL &&
+          tab_table_equal(t, back)); /* its blocks were shared and are still there */
 
     /* pages */
     for (int i = 0; i < 5; i++)
@@ -199,29 +230,33 @@ static void datasets(void)
         for (size_t i = 0; l != NULL && i < l->n_data && seen < 8; i++)
             snprintf(ids[seen++], sizeof ids[0], "%s", l->data[i]->id);
         after = l == NULL ? "" : l->next;
-        CHECK(ingest("org_c", made("t", 3, 1), "", "") != NULL); /* what comes meanwhile neither repeats nor hides */
+        CHECK(ingest("org_c", made("t", 3, 1), "", "") !=
+              NULL); /* what comes meanwhile neither repeats nor hides */
     } while (after[0] != 0 && seen < 8);
     CHECK(seen == 5);
     for (size_t i = 0; i < seen; i++)
         for (size_t k = 0; k < i; k++)
             CHECK(strcmp(ids[i], ids[k]) != 0);
-    CHECK(list("org_c", 2, "nonsense") == NULL && err.status == TAB_VALIDATION && !strcmp(err.param, "cursor"));
+    CHECK(list("org_c", 2, "nonsense") == NULL && err.status == TAB_VALIDATION &&
+          !strcmp(err.param, "cursor"));
 
     /* deletion is immediate */
-    CHECK(delete("org_a", d->id) == TAB_OK && with_id("org_a", "Get", d->id) == NULL);
+    CHECK(delete ("org_a", d->id) == TAB_OK && with_id("org_a", "Get", d->id) == NULL);
     CHECK(read_back("org_a", d->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
-    CHECK(delete("org_a", d->id) == TAB_NOT_FOUND);
+    CHECK(delete ("org_a", d->id) == TAB_NOT_FOUND);
 
     /* no rows, and many columns */
-    CHECK((d = ingest("org_d", made("t", 0, 3), "", "")) != NULL && (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL &&
-          back->rows == 0 && back->cols == 3);
+    CHECK((d = ingest("org_d", made("t", 0, 3), "", "")) != NULL &&
+          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && back->rows == 0 &&
+          back->cols == 3);
     t = made("t", 10, 2000);
-    CHECK((d = ingest("org_d", t, "", "")) != NULL && (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL &&
-          tab_table_equal(t, back));
+    CHECK((d = ingest("org_d", t, "", "")) != NULL &&
+          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && tab_table_equal(t, back));
     CHECK(ingest("org_d", made("t", 1, 2001), "", "") == NULL && err.status == TAB_VALIDATION);
 }
 
-static tab_status connect_to(const char *org, const char *ref, const char *query, const char *tls, const char *user)
+static tab_status connect_to(const char *org, const char *ref, const char *query, const char *tls,
+                             const char *user)
 {
     Tabella__ConnectRequest q = TABELLA__CONNECT_REQUEST__INIT;
     Tabella__Credential c[2] = { TABELLA__CREDENTIAL__INIT, TABELLA__CREDENTIAL__INIT };
@@ -243,19 +278,32 @@ static void refused(const char *port)
     static const struct {
         const char *ref, *param;
     } cases[] = {
-        { "postgres://10.0.0.1/a/b/c", "source" },          { "postgres://[::1]/a/b/c", "source" },
-        { "postgres://169.254.169.254/a/b/c", "source" },   { "postgres://[::ffff:10.0.0.1]/a/b/c", "source" },
-        { "postgres://2130706433/a/b/c", "source" },        { "postgres://127.1/a/b/c", "source" },
-        { "postgres://0x7f.0.0.1/a/b/c", "source" },        { "postgres://0177.1/a/b/c", "source" },
-        { "postgres://u:p@example.com/a/b/c", "source" },   { "postgres://example.com/a/b", "source" },
-        { "postgres://example.com/a/b/c/d", "source" },     { "postgres://example.com/a/b/c?x=1", "source" },
-        { "postgres://example.com/a//c", "source" },        { "postgres://example.com/a/b%2fb/c", "source" },
-        { "postgres:///tmp/a/b", "source" },                { "file:///etc/passwd", "source" },
-        { "POSTGRES://example.com/a/b/c", "source" },       { "gopher://example.com/a/b/c", "source" },
-        { "postgres://127.0.0.1.:5432/a/b/c", "source" },   { "postgres://127.0.0.1:6379/a/b/c", "source" },
-        { "postgres://127.0.0.1:99999/a/b/c", "source" },   { "postgres://[fd00::1]/a/b/c", "source" },
-        { "no ref at all", "source" },                      { "", "source" },
-        { "postgres://exa\nmple.com/a/b/c", "source" },     { "postgres://host name/a/b/c", "source" },
+        { "postgres://10.0.0.1/a/b/c", "source" },
+        { "postgres://[::1]/a/b/c", "source" },
+        { "postgres://169.254.169.254/a/b/c", "source" },
+        { "postgres://[::ffff:10.0.0.1]/a/b/c", "source" },
+        { "postgres://2130706433/a/b/c", "source" },
+        { "postgres://127.1/a/b/c", "source" },
+        { "postgres://0x7f.0.0.1/a/b/c", "source" },
+        { "postgres://0177.1/a/b/c", "source" },
+        { "postgres://u:p@example.com/a/b/c", "source" },
+        { "postgres://example.com/a/b", "source" },
+        { "postgres://example.com/a/b/c/d", "source" },
+        { "postgres://example.com/a/b/c?x=1", "source" },
+        { "postgres://example.com/a//c", "source" },
+        { "postgres://example.com/a/b%2fb/c", "source" },
+        { "postgres:///tmp/a/b", "source" },
+        { "file:///etc/passwd", "source" },
+        { "POSTGRES://example.com/a/b/c", "source" },
+        { "gopher://example.com/a/b/c", "source" },
+        { "postgres://127.0.0.1.:5432/a/b/c", "source" },
+        { "postgres://127.0.0.1:6379/a/b/c", "source" },
+        { "postgres://127.0.0.1:99999/a/b/c", "source" },
+        { "postgres://[fd00::1]/a/b/c", "source" },
+        { "no ref at all", "source" },
+        { "", "source" },
+        { "postgres://exa\nmple.com/a/b/c", "source" },
+        { "postgres://host name/a/b/c", "source" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_status s = connect_to("org_s", cases[i].ref, "", "disable", "tab");
@@ -264,18 +312,32 @@ static void refused(const char *port)
             printf("  %s: %d %s\n", cases[i].ref, s, err.message);
     }
     const char *ref = tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/orders", port);
-    CHECK(connect_to("org_s", ref, "", "nonsense", "tab") == TAB_VALIDATION && !strcmp(err.param, "credentials.tls"));
-    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") == TAB_UNAVAILABLE); /* the source has no TLS */
-    CHECK(connect_to("org_s", ref, "", "disable", "nobody_here") == TAB_VALIDATION && !strcmp(err.param, "credentials"));
-    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port), "", "disable",
-                     "tab") == TAB_VALIDATION && !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port), "", "disable",
-                     "tab") == TAB_VALIDATION && !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s", "postgres://127.0.0.1:1/src/public/orders", "", "disable", "tab") == TAB_UNAVAILABLE);
+    CHECK(connect_to("org_s", ref, "", "nonsense", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "credentials.tls"));
+    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") ==
+          TAB_UNAVAILABLE); /* the source has no TLS */
+    CHECK(connect_to("org_s", ref, "", "disable", "nobody_here") == TAB_VALIDATION &&
+          !strcmp(err.param, "credentials"));
+    CHECK(connect_to("org_s",
+                     tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port),
+                     "", "disable", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "source"));
+    CHECK(connect_to("org_s",
+                     tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port),
+                     "", "disable", "tab") == TAB_VALIDATION &&
+          !strcmp(err.param, "source"));
+    CHECK(connect_to("org_s", "postgres://127.0.0.1:1/src/public/orders", "", "disable", "tab") ==
+          TAB_UNAVAILABLE);
     static const char *const queries[] = {
-        "SELECT 1; SELECT 2", "DROP TABLE orders", "INSERT INTO orders VALUES (9)", "SELECT nothing FROM orders",
-        "WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x", "SELECT 1/0", "COPY orders TO PROGRAM 'id'",
-        "SELECT nextval('counter')", "SELECT set_config('transaction_read_only', 'off', true), lo_create(4711)",
+        "SELECT 1; SELECT 2",
+        "DROP TABLE orders",
+        "INSERT INTO orders VALUES (9)",
+        "SELECT nothing FROM orders",
+        "WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x",
+        "SELECT 1/0",
+        "COPY orders TO PROGRAM 'id'",
+        "SELECT nextval('counter')",
+        "SELECT set_config('transaction_read_only', 'off', true), lo_create(4711)",
     };
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         tab_status s = connect_to("org_s", ref, queries[i], "disable", "tab");
@@ -304,8 +366,15 @@ static void connects(const char *port)
     CHECK(t != NULL && t->cols == 9 && t->rows == 4);
     if (t == NULL)
         return;
-    static const char *const first[] = { "", "Ada", "9007199254740993", "true", "2026-01-31T12:30:00Z", "2026-01-31T12:30:00.5",
-                                         "2026-01-31", "bytes(3)", "{\"a\": 1}" };
+    static const char *const first[] = { "",
+                                         "Ada",
+                                         "9007199254740993",
+                                         "true",
+                                         "2026-01-31T12:30:00Z",
+                                         "2026-01-31T12:30:00.5",
+                                         "2026-01-31",
+                                         "bytes(3)",
+                                         "{\"a\": 1}" };
     CHECK(tab_cell_at(&t->col[0], 0).num == 1);
     for (size_t c = 1; c < 9; c++) {
         tab_cell cell = tab_cell_at(&t->col[c], 0);
@@ -316,9 +385,11 @@ static void connects(const char *port)
     for (size_t c = 1; c < 9; c++)
         CHECK(tab_cell_at(&t->col[c], 1).kind == TAB_CELL_NULL);
     CHECK(tab_cell_at(&t->col[4], 2).kind == TAB_CELL_NULL); /* infinity */
-    CHECK(tab_cell_at(&t->col[1], 2).kind == TAB_CELL_TEXT && tab_cell_at(&t->col[1], 2).text.n == 0); /* empty, not null */
+    CHECK(tab_cell_at(&t->col[1], 2).kind == TAB_CELL_TEXT &&
+          tab_cell_at(&t->col[1], 2).text.n == 0); /* empty, not null */
     const Tabella__ResolveReply *y = resolve("org_p", r->connection->id, "", "run_1");
-    CHECK(y != NULL && !strcmp(y->tables[0]->name, "orders") && y->tables[0]->rows == 4 && y->tables[0]->dataset[0] == 0);
+    CHECK(y != NULL && !strcmp(y->tables[0]->name, "orders") && y->tables[0]->rows == 4 &&
+          y->tables[0]->dataset[0] == 0);
     CHECK((y = resolve("org_p", ref, "", "run_1")) != NULL && y->tables[0]->rows == 4);
     CHECK(list("org_p", 10, "")->total == 2); /* a run's read registers nothing */
 }
@@ -338,14 +409,17 @@ static void sync_expects(char **argv)
     for (int i = 0; i < 4; i++)
         want[i] = strtoull(argv[3 + i], NULL, 10);
     const Tabella__RowDiff *d = r->diff;
-    CHECK(d->rows_added == want[0] && d->rows_changed == want[1] && d->rows_removed == want[2] && d->rows_unchanged == want[3]);
+    CHECK(d->rows_added == want[0] && d->rows_changed == want[1] && d->rows_removed == want[2] &&
+          d->rows_unchanged == want[3]);
     CHECK(d->n_key == 1 && !strcmp(d->key[0], "id"));
-    CHECK(strcmp(r->snapshot, r->previous_snapshot) != 0 && r->synced_at > 0 && !strncmp(r->id, "conn_", 5));
+    CHECK(strcmp(r->snapshot, r->previous_snapshot) != 0 && r->synced_at > 0 &&
+          !strncmp(r->id, "conn_", 5));
     char snapshot[48], previous[48], twice[] = "job_9:0";
     snprintf(snapshot, sizeof snapshot, "%s", r->snapshot);
     snprintf(previous, sizeof previous, "%s", r->previous_snapshot);
     CHECK(!strcmp(with_id("org_p", "Get", r->dataset)->snapshot, snapshot));
-    CHECK(read_back("org_p", previous, 0, 0, NULL, 0) != NULL); /* an older snapshot is still there */
+    CHECK(read_back("org_p", previous, 0, 0, NULL, 0) !=
+          NULL); /* an older snapshot is still there */
     Tabella__DiffRequest dq = TABELLA__DIFF_REQUEST__INIT;
     dq.from = snapshot; /* backwards: added and removed swap */
     dq.to = previous;
@@ -356,7 +430,8 @@ static void sync_expects(char **argv)
     CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_OK);
     snprintf(snapshot, sizeof snapshot, "%s", ((const Tabella__SyncReply *)answer.msg)->snapshot);
     CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_OK);
-    CHECK(!strcmp(snapshot, ((const Tabella__SyncReply *)answer.msg)->snapshot)); /* the same sync, once */
+    CHECK(!strcmp(snapshot,
+                  ((const Tabella__SyncReply *)answer.msg)->snapshot)); /* the same sync, once */
 }
 
 static void after_all(char **argv)
@@ -364,14 +439,18 @@ static void after_all(char **argv)
     Tabella__SyncRequest q = TABELLA__SYNC_REQUEST__INIT;
     const Tabella__DataObject *d = ingest("org_p", made("t", 2, 2), "", "");
     q.id = d->id;
-    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_VALIDATION && !strcmp(err.param, "id"));
-    CHECK(with_id("org_p", "Pin", argv[2]) == NULL && err.status == TAB_VALIDATION && !strcmp(err.param, "id"));
+    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) ==
+              TAB_VALIDATION &&
+          !strcmp(err.param, "id"));
+    CHECK(with_id("org_p", "Pin", argv[2]) == NULL && err.status == TAB_VALIDATION &&
+          !strcmp(err.param, "id"));
     CHECK(with_id("org_b", "Get", argv[2]) == NULL && err.status == TAB_NOT_FOUND);
-    CHECK(delete("org_b", argv[2]) == TAB_NOT_FOUND);
-    CHECK(delete("org_p", argv[2]) == TAB_OK && with_id("org_p", "Get", argv[2]) == NULL);
+    CHECK(delete ("org_b", argv[2]) == TAB_NOT_FOUND);
+    CHECK(delete ("org_p", argv[2]) == TAB_OK && with_id("org_p", "Get", argv[2]) == NULL);
     CHECK(with_id("org_p", "Get", argv[3]) != NULL); /* its dataset stays */
     q.id = argv[3];
-    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_VALIDATION);
+    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) ==
+          TAB_VALIDATION);
 }
 
 /* The source is away: typed, and said when the connection is retrieved. */
@@ -382,7 +461,8 @@ static void source_away(char **argv)
     tab_status s = call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0);
     CHECK(s == TAB_VALIDATION && !strcmp(err.param, "source"));
     const Tabella__DataObject *o = with_id("org_p", "Get", argv[2]);
-    CHECK(o != NULL && !strcmp(o->last_sync_outcome, "failed") && strstr(o->last_sync_message, "no such table"));
+    CHECK(o != NULL && !strcmp(o->last_sync_outcome, "failed") &&
+          strstr(o->last_sync_message, "no such table"));
 }
 
 int main(int argc, char **argv)

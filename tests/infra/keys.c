@@ -1,8 +1,9 @@
-/* The keys daemon, called over a real NATS with a real Postgres and Redis behind it. usage: keys STEP ...
- * (tests/suite/keys starts the servers and does between the steps what a test cannot do from here). */
+/* The keys daemon, called over a real NATS with a real Postgres and Redis behind it. usage: keys
+ * STEP ... (tests/suite/keys starts the servers and does between the steps what a test cannot do
+ * from here). */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "common/identity.h"
@@ -23,8 +24,15 @@ static tab_status call(const char *org, const char *method, const ProtobufCMessa
                        const ProtobufCMessageDescriptor *reply, const void **ret)
 {
     tab_answer a = { 0 };
-    tab_ask ask = { .service = "keys", .method = method, .org = org, .request_id = "req_test", .actor = "key_actor",
-                    .deadline = tab_in_ms(5000), .in = in, .reply = reply, .arena = arena };
+    tab_ask ask = { .service = "keys",
+                    .method = method,
+                    .org = org,
+                    .request_id = "req_test",
+                    .actor = "key_actor",
+                    .deadline = tab_in_ms(5000),
+                    .in = in,
+                    .reply = reply,
+                    .arena = arena };
     err = (tab_error){ 0 };
     tab_status s = tab_rpc_call(rpc, &ask, &a, &err);
     *ret = a.msg;
@@ -37,7 +45,9 @@ static const Tabella__CreateOrgReply *create_org(const char *name, const char *p
     const void *r;
     q.name = (char *)name;
     q.plan = (char *)plan;
-    return call("", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &r) == TAB_OK ? r : NULL;
+    return call("", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &r) == TAB_OK
+               ? r
+               : NULL;
 }
 
 static const Tabella__ApiKey *create_key(const char *org, const char *name, char **scopes, size_t n)
@@ -71,7 +81,9 @@ static const Tabella__ListKeysReply *list(const char *org)
 {
     Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
     const void *r;
-    return call(org, "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &r) == TAB_OK ? r : NULL;
+    return call(org, "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &r) == TAB_OK
+               ? r
+               : NULL;
 }
 
 static tab_status rotate(const char *org, const char *id, const Tabella__ApiKey **ret)
@@ -82,7 +94,7 @@ static tab_status rotate(const char *org, const char *id, const Tabella__ApiKey 
     return call(org, "RotateKey", &q.base, &tabella__api_key__descriptor, (const void **)ret);
 }
 
-static tab_status delete(const char *org, const char *id)
+static tab_status delete (const char *org, const char *id)
 {
     Tabella__DeleteKeyRequest q = TABELLA__DELETE_KEY_REQUEST__INIT;
     const void *r;
@@ -96,7 +108,9 @@ static const Tabella__ListAuditReply *audit(const char *org)
     Tabella__ListAuditRequest q = TABELLA__LIST_AUDIT_REQUEST__INIT;
     const void *r;
     q.limit = 50;
-    return call(org, "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &r) == TAB_OK ? r : NULL;
+    return call(org, "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &r) == TAB_OK
+               ? r
+               : NULL;
 }
 
 /* What the gateway's function says of a secret: its code. */
@@ -107,7 +121,8 @@ static long gate(tab_redis *redis, const char *secret, int scope)
     redisReply *r = NULL;
     tab_secret_hash(tab_str_of(secret), hash);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:k:%s %d %s", hex, scope, "") != TAB_OK)
+    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:k:%s %d %s", hex, scope,
+                          "") != TAB_OK)
         return -1;
     long code = r->type == REDIS_REPLY_ARRAY ? (long)r->element[0]->integer : -2;
     freeReplyObject(r);
@@ -125,10 +140,12 @@ static void whole_life(tab_redis *redis)
         return;
     CHECK(create_org("X", "gold") == NULL && strcmp(err.param, "plan") == 0);
     CHECK(known(a->key, &g) == 1 && g->scopes == 31 && g->key_rpm == 300 && g->org_rpm == 600);
-    CHECK(g != NULL && g->cells_per_minute == 5000000 && g->endpoint_concurrency == 16 && strcmp(g->plan, "plus") == 0);
+    CHECK(g != NULL && g->cells_per_minute == 5000000 && g->endpoint_concurrency == 16 &&
+          strcmp(g->plan, "plus") == 0);
     CHECK(gate(redis, a->key, 1) == 1);
 
-    CHECK(create_key(a->org, "k", both, 0) == NULL && err.status == TAB_VALIDATION && !strcmp(err.param, "scopes"));
+    CHECK(create_key(a->org, "k", both, 0) == NULL && err.status == TAB_VALIDATION &&
+          !strcmp(err.param, "scopes"));
     CHECK(create_key(a->org, "k", twice, 2) == NULL && !strcmp(err.param, "scopes"));
     CHECK(create_key(a->org, "k", odd, 1) == NULL && !strcmp(err.param, "scopes"));
     CHECK(create_key(a->org, "", both, 2) == NULL && !strcmp(err.param, "name"));
@@ -137,31 +154,38 @@ static void whole_life(tab_redis *redis)
     if (k == NULL)
         return;
     CHECK(tab_secret_valid(tab_str_of(k->secret)) && k->rate_limit == 300 && k->n_scopes == 2);
-    CHECK(!strcmp(k->scopes[0], "read") && !strcmp(k->scopes[1], "serve") && k->last_used == 0 && k->requests == 0);
+    CHECK(!strcmp(k->scopes[0], "read") && !strcmp(k->scopes[1], "serve") && k->last_used == 0 &&
+          k->requests == 0);
     CHECK(!strncmp(k->key_preview, "sk_live_\xe2\x80\xa6", 11) &&
           !strcmp(k->key_preview + 11, k->secret + TAB_SECRET_LENGTH - 4));
     CHECK(gate(redis, k->secret, 1) == 0); /* no entry yet */
-    CHECK(known(k->secret, &g) == 1 && g->scopes == 5 && gate(redis, k->secret, 4) == 1 && gate(redis, k->secret, 2) == 3);
+    CHECK(known(k->secret, &g) == 1 && g->scopes == 5 && gate(redis, k->secret, 4) == 1 &&
+          gate(redis, k->secret, 2) == 3);
 
     const Tabella__ListKeysReply *l = list(a->org);
-    CHECK(l != NULL && l->n_keys == 2 && !strcmp(l->keys[0]->id, k->id) && l->keys[0]->secret[0] == 0);
+    CHECK(l != NULL && l->n_keys == 2 && !strcmp(l->keys[0]->id, k->id) &&
+          l->keys[0]->secret[0] == 0);
     CHECK(list(b->org)->n_keys == 1);
 
     CHECK(rotate(b->org, k->id, &r) == TAB_NOT_FOUND); /* another organization's */
-    CHECK(rotate(a->org, k->id, &r) == TAB_OK && !strcmp(r->id, k->id) && strcmp(r->secret, k->secret) != 0);
+    CHECK(rotate(a->org, k->id, &r) == TAB_OK && !strcmp(r->id, k->id) &&
+          strcmp(r->secret, k->secret) != 0);
     CHECK(gate(redis, k->secret, 1) == 2 && known(k->secret, NULL) == 0);
     CHECK(known(r->secret, NULL) == 1 && gate(redis, r->secret, 1) == 1);
 
-    CHECK(delete(b->org, k->id) == TAB_NOT_FOUND);
-    CHECK(delete(a->org, k->id) == TAB_OK);
-    CHECK(gate(redis, r->secret, 1) == 2 && known(r->secret, NULL) == 0 && gate(redis, r->secret, 1) == 2);
-    CHECK(delete(a->org, k->id) == TAB_NOT_FOUND && list(a->org)->n_keys == 1);
+    CHECK(delete (b->org, k->id) == TAB_NOT_FOUND);
+    CHECK(delete (a->org, k->id) == TAB_OK);
+    CHECK(gate(redis, r->secret, 1) == 2 && known(r->secret, NULL) == 0 &&
+          gate(redis, r->secret, 1) == 2);
+    CHECK(delete (a->org, k->id) == TAB_NOT_FOUND && list(a->org)->n_keys == 1);
 
     const Tabella__ListAuditReply *log = audit(a->org);
     CHECK(log != NULL && log->n_entries == 5 && log->total == 5);
     if (log != NULL && log->n_entries == 5) {
-        CHECK(!strcmp(log->entries[0]->action, "key.delete") && !strcmp(log->entries[0]->actor, "key_actor"));
-        CHECK(!strcmp(log->entries[1]->action, "key.rotate") && !strcmp(log->entries[1]->request_id, "req_test"));
+        CHECK(!strcmp(log->entries[0]->action, "key.delete") &&
+              !strcmp(log->entries[0]->actor, "key_actor"));
+        CHECK(!strcmp(log->entries[1]->action, "key.rotate") &&
+              !strcmp(log->entries[1]->request_id, "req_test"));
         CHECK(!strcmp(log->entries[2]->detail, "scopes read,serve"));
         CHECK(strstr(log->entries[4]->action, "org.create") != NULL);
     }
@@ -176,15 +200,16 @@ static void whole_life(tab_redis *redis)
     q.spend_cap_usd = 12.5;
     CHECK(call("", "SetOrg", &q.base, &tabella__org__descriptor, &o) == TAB_OK);
     const Tabella__Org *org = o;
-    CHECK(!strcmp(org->plan, "pro") && !strcmp(org->name, "Acme") && org->add_usage_enabled && org->spend_cap_usd == 12.5 &&
-          org->allowance_cells == 200000000 && org->limits->key_rpm == 1200);
+    CHECK(!strcmp(org->plan, "pro") && !strcmp(org->name, "Acme") && org->add_usage_enabled &&
+          org->spend_cap_usd == 12.5 && org->allowance_cells == 200000000 &&
+          org->limits->key_rpm == 1200);
     redisReply *limit = NULL;
     uint8_t hash[TAB_SECRET_HASH];
     char hex[65];
     tab_secret_hash(tab_str_of(a->key), hash);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    CHECK(tab_redis_command(redis, 500, &limit, &err, "HGET tab:k:%s kr", hex) == TAB_OK && limit->str != NULL &&
-          strcmp(limit->str, "1200") == 0);
+    CHECK(tab_redis_command(redis, 500, &limit, &err, "HGET tab:k:%s kr", hex) == TAB_OK &&
+          limit->str != NULL && strcmp(limit->str, "1200") == 0);
     freeReplyObject(limit);
 }
 
@@ -208,7 +233,7 @@ static void counts(tab_redis *redis)
 static void redis_away(const char *org, const char *id, const char *secret)
 {
     CHECK(known(secret, NULL) == 1);
-    CHECK(delete(org, id) == TAB_UNAVAILABLE);
+    CHECK(delete (org, id) == TAB_UNAVAILABLE);
     CHECK(known(secret, NULL) == 0);
 }
 

@@ -5,7 +5,8 @@
 
 static const uint8_t key[BLOCK_KEY] = "a key of an organization, 32 by";
 
-/* rows x cols: numbers, texts with nulls, booleans and mixed cells by turns, from a small generator. */
+/* rows x cols: numbers, texts with nulls, booleans and mixed cells by turns, from a small
+ * generator. */
 static const tab_table *made(tab_arena *a, size_t rows, size_t cols, unsigned seed)
 {
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
@@ -32,8 +33,8 @@ static const tab_table *made(tab_arena *a, size_t rows, size_t cols, unsigned se
     return t;
 }
 
-static const tab_table *through(tab_arena *a, const tab_table *t, size_t first, size_t rows, const uint32_t *columns,
-                                size_t n)
+static const tab_table *through(tab_arena *a, const tab_table *t, size_t first, size_t rows,
+                                const uint32_t *columns, size_t n)
 {
     block_joiner *j = block_joiner_new(a, first, rows, columns, n);
     block_range at = { 0 };
@@ -50,15 +51,16 @@ static const tab_table *through(tab_arena *a, const tab_table *t, size_t first, 
 
 Test(blocks, give_the_same_table_back)
 {
-    static const size_t sizes[][2] = { { 0, 3 }, { 1, 1 }, { 10, 40 }, { 65535, 2 }, { 65536, 2 }, { 65537, 3 },
-                                       { 140000, 5 } };
+    static const size_t sizes[][2] = { { 0, 3 },     { 1, 1 },     { 10, 40 },   { 65535, 2 },
+                                       { 65536, 2 }, { 65537, 3 }, { 140000, 5 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 30);
         uint32_t all[40];
         for (uint32_t c = 0; c < 40; c++)
             all[c] = c;
         const tab_table *t = made(a, sizes[i][0], sizes[i][1], 7);
-        cr_expect(tab_table_equal(t, through(a, t, 0, t->rows, all, t->cols)), "%zu x %zu", t->rows, t->cols);
+        cr_expect(tab_table_equal(t, through(a, t, 0, t->rows, all, t->cols)), "%zu x %zu", t->rows,
+                  t->cols);
     }
 }
 
@@ -71,7 +73,8 @@ Test(blocks, give_ranges_of_rows_and_columns)
     cr_assert(got->rows == 20 && got->cols == 2);
     for (size_t c = 0; c < 2; c++)
         for (size_t r = 0; r < 20; r++) {
-            tab_cell want = tab_cell_at(&t->col[some[c]], 65530 + r), is = tab_cell_at(&got->col[c], r);
+            tab_cell want = tab_cell_at(&t->col[some[c]], 65530 + r),
+                     is = tab_cell_at(&got->col[c], r);
             cr_expect(want.kind == is.kind && tab_str_eq(want.text, is.text));
         }
     cr_expect_leq(got->col[1].levels, 20, "the dictionary holds what the rows need");
@@ -89,7 +92,8 @@ Test(blocks, of_equal_rows_are_equal_and_of_other_keys_are_not)
         cr_assert_eq(block_write(a, t, at, key, &x, NULL), TAB_OK);
         cr_assert_eq(block_write(a, longer, at_longer, key, &y, NULL), TAB_OK);
         cr_assert_eq(block_write(a, t, at, other, &z, NULL), TAB_OK);
-        cr_expect_arr_eq(x.hash, y.hash, BLOCK_HASH, "an added row leaves the blocks before it alone");
+        cr_expect_arr_eq(x.hash, y.hash, BLOCK_HASH,
+                         "an added row leaves the blocks before it alone");
         cr_expect_arr_neq(x.hash, z.hash, BLOCK_HASH);
     }
 }
@@ -103,5 +107,6 @@ Test(blocks, that_are_damaged_are_refused)
     cr_assert(block_next(t, &at));
     cr_assert_eq(block_write(a, t, at, key, &b, NULL), TAB_OK);
     cr_expect_eq(block_read(a, b.bytes, b.raw - 1, &got, NULL), TAB_INTERNAL);
-    cr_expect_eq(block_read(a, (tab_str){ b.bytes.p, b.bytes.n / 2 }, b.raw, &got, NULL), TAB_INTERNAL);
+    cr_expect_eq(block_read(a, (tab_str){ b.bytes.p, b.bytes.n / 2 }, b.raw, &got, NULL),
+                 TAB_INTERNAL);
 }
