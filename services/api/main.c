@@ -1,6 +1,7 @@
 /* api: every /v2/ route. HTTP and JSON in front, protobuf calls behind; owns the idempotency
  * records, the outputs of inline runs and the outbox of their events in the Postgres schema `api`.
  * Start: configuration, log, servers, HTTP, ready. Stop, on SIGTERM: not ready, drain, free. */
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "common/crypto.h"
@@ -51,6 +52,11 @@ int main(int argc, char **argv)
     if (early >= 0)
         return early;
 
+    /* Bodies and columns are large and short-lived: each in pages of its own that go back at once,
+     * and few heaps, so that what one thread freed does not lie beside what another takes. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 4);
     tab_log_open("api", self.cfg.log_level);
     sigset_t stop = tab_signals_hold();
     tab_id_new(self.owner, "api_");
