@@ -12,6 +12,7 @@
 
 enum {
     SORT_SAMPLE = 200 * 1000, /* values that quantiles are read from */
+    FEW_NUMBERS = 16,         /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2          /* a text column whose texts stand twice on average is a category too */
 };
 
@@ -420,7 +421,7 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
         size_t numbers = 0;
         for (size_t i = 0; i < c->levels; i++)
             numbers += !isnan(number_of_level(c->level[i]));
-        if (numbers < c->levels || c->levels <= 200)
+        if (numbers < c->levels || c->levels <= FEW_NUMBERS)
             out[n++] = TAB_DERIVE_CODE;
         if (numbers == c->levels && c->levels > 2)
             out[n++] = TAB_DERIVE_LEVEL;

@@ -95,7 +95,7 @@ static size_t folds_for(size_t n)
 {
     if (n < 2)
         return 0;
-    size_t k = n < 500 ? 10 : n < 2000 ? 8 : n < 200000 ? 5 : 3;
+    size_t k = n < 500 ? 10 : n < 2000 ? 8 : n < 50000 ? 5 : 3;
     return k < n ? k : n;
 }
 
