@@ -1,0 +1,245 @@
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/link/compare.h"
+#include "services/inference/engine/link/cross_tables.h"
+
+enum { COLS = 5 };
+
+typedef struct {
+    tab_arena *arena;
+    tab_table table[2];
+    Tabella__CrossTableMap *map;
+    Tabella__UnifiedRows *unified;
+    uint64_t linked;
+} world;
+
+static uint32_t draw(uint64_t *s, uint32_t n)
+{
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*s >> 33) % n;
+}
+
+/* People `from` to `from + rows`; format 1 writes the same values otherwise. */
+static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows, int format, const char *const *names)
+{
+    static const char *const first[] = { "anna", "bruno", "clara", "dario", "elena", "felix", "greta", "hugo" };
+    static const char *const last[] = { "abbot", "keller", "castle", "moreau", "eriksen", "novak", "greco", "haas", "ibsen" };
+    static const char *const town[] = { "Lisbon", "Turin", "Graz", "Bergen", "Leeds", "Lyon" };
+    tab_builder *b[COLS];
+    for (size_t c = 0; c < COLS; c++)
+        b[c] = tab_builder_new(a, tab_str_of(names == NULL ? "" : names[c]));
+    for (uint32_t r = from; r < from + rows; r++) {
+        uint64_t s = r * 7919u + 3;
+        char text[64];
+        draw(&s, 2);
+        const char *f = first[draw(&s, 8)], *l = last[draw(&s, 9)];
+        snprintf(text, sizeof text, format ? "%c%s, %s" : "%c%s %s", format ? l[0] - 32 : f[0], format ? l + 1 : f + 1,
+                 format ? f : l);
+        tab_builder_text(b[0], tab_str_of(text));
+        uint32_t x = draw(&s, 900), y = draw(&s, 9000);
+        snprintf(text, sizeof text, format ? "(212) %u-%u" : "212/%u %u", 100 + x, 1000 + y);
+        tab_builder_text(b[1], tab_str_of(text));
+        tab_builder_text(b[2], tab_str_of(town[draw(&s, 6)]));
+        tab_builder_number(b[3], 1000 + draw(&s, 80000));
+        snprintf(text, sizeof text, "%u Mill Lane", 1 + draw(&s, 400));
+        tab_builder_text(b[4], tab_str_of(text));
+    }
+    tab_column *col = tab_arena_new_of(a, tab_column, COLS);
+    for (size_t c = 0; c < COLS; c++)
+        cr_assert(tab_builder_finish(b[c], &col[c]));
+    return (tab_table){ tab_str_of(id), rows, COLS, col };
+}
+
+static tab_status cross(world *w, const tab_engine *e)
+{
+    tab_profile *p[2];
+    tab_error err = { 0 };
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err), TAB_OK);
+    return tab_cross_tables(e, p, 2, 0.5, &w->map, &w->unified, &w->linked, &err);
+}
+
+static tab_arena *arena(void)
+{
+    return tab_arena_new(SIZE_MAX / 2);
+}
+
+static size_t bytes_of(const world *w, uint8_t **ret)
+{
+    size_t n = tabella__cross_table_map__get_packed_size(w->map), m = tabella__unified_rows__get_packed_size(w->unified);
+    *ret = malloc(n + m);
+    tabella__cross_table_map__pack(w->map, *ret);
+    tabella__unified_rows__pack(w->unified, *ret + n);
+    return n + m;
+}
+
+Test(cross_tables, finds_shared_rows_in_other_formats)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 300, 0, NULL);
+    w.table[1] = people(w.arena, "b", 150, 300, 1, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->a_row[i] == m->b_row[i] + 150;
+    cr_expect_geq(right, 145, "%zu of 150 found", right);
+    cr_expect_leq(m->n_a_row - right, 5, "%zu wrong", m->n_a_row - right);
+    cr_expect_geq(w.map->n_column_alignment, COLS - 1, "%zu columns", w.map->n_column_alignment);
+    cr_expect_eq(w.unified->records->rows, 600 - m->n_a_row);
+    cr_expect_eq(w.linked, 2 * m->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, identical_tables_match_in_every_row)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 200, 0, NULL);
+    w.table[1] = people(w.arena, "b", 0, 200, 0, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_assert_eq(w.map->entity_matches->n_a_row, 200);
+    for (size_t i = 0; i < 200; i++)
+        cr_expect_eq(w.map->entity_matches->a_row[i], w.map->entity_matches->b_row[i]);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, tables_with_nothing_in_common_have_no_matches)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 200, 0, NULL);
+    tab_builder *b[2] = { tab_builder_new(w.arena, TAB_S("x")), tab_builder_new(w.arena, TAB_S("y")) };
+    uint64_t s = 5;
+    for (int r = 0; r < 150; r++) {
+        char text[32];
+        snprintf(text, sizeof text, "ZQ-%06u-%c", draw(&s, 1000000), 'A' + (char)draw(&s, 26));
+        tab_builder_text(b[0], tab_str_of(text));
+        tab_builder_number(b[1], draw(&s, 1000) / 1000.0);
+    }
+    tab_column *col = tab_arena_new_of(w.arena, tab_column, 2);
+    cr_assert(tab_builder_finish(b[0], &col[0]) && tab_builder_finish(b[1], &col[1]));
+    w.table[1] = (tab_table){ TAB_S("b"), 150, 2, col };
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_expect_eq(w.map->entity_matches->n_a_row, 0);
+    cr_expect_eq(w.unified->records->rows, 350);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, names_of_columns_change_nothing_but_names)
+{
+    static const char *const other[COLS] = { "phone", "name", "phone", "", "zzz" };
+    world w = { .arena = arena() }, x = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 120, 0, NULL);
+    w.table[1] = people(w.arena, "b", 60, 120, 1, NULL);
+    x.table[0] = people(x.arena, "a", 0, 120, 0, other);
+    x.table[1] = people(x.arena, "b", 60, 120, 1, other);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches, *n = x.map->entity_matches;
+    cr_assert_eq(m->n_a_row, n->n_a_row);
+    for (size_t i = 0; i < m->n_a_row; i++)
+        cr_expect(m->a_row[i] == n->a_row[i] && m->b_row[i] == n->b_row[i] && m->confidence[i] == n->confidence[i]);
+    cr_assert_eq(w.map->n_column_alignment, x.map->n_column_alignment);
+    for (size_t i = 0; i < w.map->n_column_alignment; i++) {
+        const Tabella__ColumnAlignment *c = w.map->column_alignment[i], *d = x.map->column_alignment[i];
+        cr_expect(c->a->column == d->a->column && c->b->column == d->b->column && c->confidence == d->confidence);
+    }
+    tab_arena_free(w.arena);
+    tab_arena_free(x.arena);
+}
+
+static void backwards(void *arg, size_t n, void (*fn)(void *, size_t), void *ctx)
+{
+    (void)arg;
+    while (n-- > 0)
+        fn(ctx, n);
+}
+
+Test(cross_tables, is_the_same_whatever_the_order_of_work)
+{
+    world w = { .arena = arena() }, x = { .arena = arena() };
+    uint8_t *p, *q;
+    w.table[0] = x.table[0] = people(w.arena, "a", 0, 150, 0, NULL);
+    w.table[1] = x.table[1] = people(w.arena, "b", 70, 150, 1, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = backwards }), TAB_OK);
+    size_t n = bytes_of(&w, &p), m = bytes_of(&x, &q);
+    cr_expect(n == m && memcmp(p, q, n) == 0);
+    free(p);
+    free(q);
+    tab_arena_free(w.arena);
+    tab_arena_free(x.arena);
+}
+
+Test(cross_tables, empty_tables_null_columns_and_a_lone_row_are_tables)
+{
+    static const size_t rows[][2] = { { 0, 0 }, { 0, 5 }, { 5, 0 }, { 1, 1 }, { 1, 2000 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        world w = { .arena = arena() };
+        w.table[0] = people(w.arena, "a", 0, rows[i][0], 0, NULL);
+        w.table[1] = people(w.arena, "b", 0, rows[i][1], 0, NULL);
+        cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+        cr_expect_leq(w.unified->records->rows, rows[i][0] + rows[i][1]);
+        tab_arena_free(w.arena);
+    }
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 20, 0, NULL);
+    tab_builder *b = tab_builder_new(w.arena, TAB_S("x"));
+    for (int r = 0; r < 9; r++)
+        tab_builder_null(b);
+    tab_column *col = tab_arena_new_of(w.arena, tab_column, 1);
+    cr_assert(tab_builder_finish(b, col));
+    w.table[1] = (tab_table){ TAB_S("b"), 9, 1, col };
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_expect_eq(w.map->entity_matches->n_a_row, 0);
+    cr_expect_eq(w.map->n_column_alignment, 0);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, stops_when_cancelled)
+{
+    world w = { .arena = arena() };
+    atomic_bool cancel = true;
+    w.table[0] = people(w.arena, "a", 0, 50, 0, NULL);
+    w.table[1] = people(w.arena, "b", 0, 50, 0, NULL);
+    cr_expect_eq(cross(&w, &(tab_engine){ .arena = w.arena, .cancel = &cancel }), TAB_CANCELLED);
+    tab_arena_free(w.arena);
+}
+
+/* The textbook matrix, kept as the reference of the bit-parallel one. */
+static size_t plain_distance(tab_str x, tab_str y)
+{
+    size_t d[20][20];
+    for (size_t i = 0; i <= x.n; i++)
+        for (size_t j = 0; j <= y.n; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (x.p[i - 1] != y.p[j - 1]);
+            best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
+            best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
+            if (i > 1 && j > 1 && x.p[i - 1] == y.p[j - 2] && x.p[i - 2] == y.p[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[x.n][y.n];
+}
+
+Test(compare, edit_similarity_equals_the_plain_matrix)
+{
+    uint64_t s = 9;
+    for (int round = 0; round < 3000; round++) {
+        char a[20], b[20];
+        size_t n = 4 + draw(&s, 12), m = 4 + draw(&s, 8);
+        for (size_t i = 0; i < n; i++)
+            a[i] = (char)('a' + draw(&s, 3));
+        for (size_t i = 0; i < m; i++)
+            b[i] = i < n && draw(&s, 4) ? a[i] : (char)('a' + draw(&s, 3));
+        tab_str x = { a, n }, y = { b, m };
+        double want = 1 - (double)plain_distance(x, y) / (double)(n > m ? n : m);
+        if (3 * (n < m ? n : m) >= (n > m ? n : m))
+            cr_assert_float_eq(tab_edit_similarity(x, y), want, 1e-12, "%.*s %.*s", TAB_STR(x), TAB_STR(y));
+    }
+}
