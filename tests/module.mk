@@ -34,3 +34,8 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
+BENCH_PROGRAMS += $(B)/bench/match
+$(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
+    $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -1,6 +1,7 @@
 /* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
  *
- *   bench [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
+ *   match --scale ROWS ...      cost on generated tables
  */
 #include <dirent.h>
 #include <math.h>
@@ -200,7 +201,7 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
         }
         o.oracle += best / (double)links;
         if (verbose)
-            printf("    seeds %.3f share %.3f repeat %.3f\n", link[l].seed_share, link[l].share, link[l].repeat_share);
+            printf("    seeds %.3f share %.3f repeat %.3f rate %.3f\n", link[l].seed_share, link[l].share, link[l].repeat_share, link[l].rate);
         if (verbose && links > 1) {
             double said_here = 0, right_here = 0;
             for (size_t i = 0; i < cl->matches; i++)
@@ -238,7 +239,7 @@ static void dump(const match_case *m, const tab_linkage *link, size_t links)
         for (size_t i = 0; i < c->n; i++) {
             const float *f = c->feature + i * TAB_PAIR_FEATURES;
             bool right = is_true(m->row, m->rows, link[l].ta, link[l].tb, c->a[i], c->b[i]);
-            if (!right && f[2] < -1.19f && f[6] < -0.2f)
+            if (f[2] < 0)
                 continue; /* hopeless on both counts: no help to training */
             fprintf(pair_file, "%s %zu_%zu_%u_%u %d", m->name, link[l].ta, link[l].tb, c->a[i], c->b[i], right);
             for (size_t q = 0; q < TAB_PAIR_FEATURES; q++)
@@ -297,6 +298,11 @@ int main(int argc, char **argv)
     const char *dir = NULL, *shared = getenv("TAB_SHARED");
     char where[512], *names[512];
     size_t n = 0;
+    if (argc > 2 && strcmp(argv[1], "--scale") == 0) {
+        for (int i = 2; i < argc; i++)
+            scale_run(strtoul(argv[i], NULL, 10));
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--dir") == 0 && i + 1 < argc)
             dir = argv[++i];

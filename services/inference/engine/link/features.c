@@ -149,7 +149,7 @@ tab_status tab_pair_features(const tab_engine *e, const tab_views *v, tab_linkag
     qsort(decoy_c, n, sizeof *decoy_c, ascending);
     qsort(target_c, n, sizeof *target_c, ascending);
 
-    size_t sure = 0, repeated = 0;
+    size_t sure = 0;
     float *share = malloc((n + 1) * sizeof *share);
     if (share == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
@@ -159,11 +159,20 @@ tab_status tab_pair_features(const tab_engine *e, const tab_views *v, tab_linkag
     qsort(share, sure, sizeof *share, ascending);
     float typical = sure > 0 ? share[sure / 4] : 1;
     free(share);
-    for (size_t i = 0; i < n; i++)
-        repeated += s2[i].first - (float)log_none > 4 && s2[i].second - (float)log_none > 4 &&
-                    s2[i].second / fmaxf(self[i], 1) >= typical;
-    l->repeat_share = sure > 0 ? (double)repeated / (double)sure : 0;
+    /* Rows with two partners as good as partners are, on each side: many-to-many needs both. */
+    size_t certain[2] = { 0, 0 }, repeats[2] = { 0, 0 };
+    for (size_t i = 0; i < n; i++) {
+        certain[i >= na] += s2[i].first - (float)log_none > 4;
+        repeats[i >= na] += s2[i].first - (float)log_none > 4 && s2[i].second - (float)log_none > 4 &&
+                            s2[i].second / fmaxf(self[i], 1) >= typical;
+    }
+    double ra = certain[0] > 0 ? (double)repeats[0] / (double)certain[0] : 0;
+    double rb = certain[1] > 0 ? (double)repeats[1] / (double)certain[1] : 0;
+    l->repeat_share = fmin(ra, rb);
 
+    tab_status st = tab_calibrate(v, l, self, log_none, err);
+    if (st != TAB_OK)
+        return st;
     for (uint32_t i = 0; i < c->n; i++) {
         size_t x = c->a[i], y = na + c->b[i];
         float s = c->evidence[i], z = s - (float)log_none, cosine = c->cosine[i];
@@ -212,7 +221,7 @@ tab_status tab_pair_features(const tab_engine *e, const tab_views *v, tab_linkag
         *f++ = (float)l->share;
         *f++ = 1 / sqrtf(1 + (float)l->attrs);
         *f++ = cosine * cosine;
-        *f++ = (float)l->repeat_share;
+        *f++ = within(logf(c->chance[i] + 1e-6f) - logf(1 - c->chance[i] + 1e-6f), -10, 10) / 10;
         *f++ = within(least_self, 0, 60) / 40;
     }
     return TAB_OK;

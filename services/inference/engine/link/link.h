@@ -31,6 +31,7 @@ typedef struct {
     float *elsewhere; /* evidence of words shared outside the aligned columns */
     float *feature;  /* (n, TAB_PAIR_FEATURES) what p follows from */
     float *evidence; /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
+    float *chance;  /* probability by the gap to rivals; 0 for what is not both rows' best */
     float *p;       /* probability of one entity */
     bool *kept;     /* chosen by the assignment */
 } tab_candidates;
@@ -50,6 +51,8 @@ typedef struct {
     double share;   /* of the smaller table's rows that have a partner, estimated */
     bool one_to_one;
     double seed_share, repeat_share;
+    bool rate_known;
+    double rate; /* of the gaps between rivals (calibrate.c) */
 } tab_linkage;
 
 /* Links table ta with tb. All of *ret lives in arena a. */
@@ -82,6 +85,10 @@ double tab_evidence(const tab_linkage *l, size_t attr, uint8_t level, const tab_
  * set. log_none the log-odds against a random pair that evidence has to beat. */
 tab_status tab_pair_features(const tab_engine *e, const tab_views *v, tab_linkage *l, double log_none, const tab_own_near *own, tab_arena *a,
                              tab_error *err) TAB_CHECKED;
+
+/* calibrate.c: fills chance. self (rows of a, then of b) is the evidence of each row with itself. */
+tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double log_none,
+                         tab_error *err) TAB_CHECKED;
 
 /* Postings that one query may read: what keeps blocking linear. */
 static inline size_t tab_link_budget(size_t queries)
