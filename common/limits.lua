@@ -10,25 +10,33 @@
 --   tab:use             hash   requests let through by key, until the keys service takes them
 --
 -- A bucket is GCRA (ITU-T I.371, virtual scheduling): one number, the time at which it would be full again.
--- A minute's worth may come at once, then one every 60000 / limit ms. Times are milliseconds since 2020 by
--- this server's clock, since Lua writes numbers with 14 digits. Keys are derived from the organization
--- inside the script: one primary, no cluster.
+-- A minute's worth may come at once, then one every minute / limit. Times are ticks of 10 us since 2020 by this
+-- server's clock: whole numbers, which Lua and Redis hand over fastest and exactly. Keys are derived from the
+-- organization inside the script: one primary, no cluster.
 
-local MINUTE = 60000
+local MINUTE = 6000000
 
-local function now_ms()
+local function now_ticks()
   local t = redis.call('TIME')
-  return (t[1] - 1577836800) * 1000 + math.floor(t[2] / 10) / 100
+  return (t[1] - 1577836800) * 100000 + math.floor(t[2] / 10)
 end
 
--- The bucket's next arrival time if one request more is let in, and by how many ms that is too much.
+local function ms(ticks)
+  return math.ceil(ticks / 100)
+end
+
+-- The bucket's next arrival time if one request more is let in.
 local function arrive(tat, now, limit)
   tat = tonumber(tat)
   if not tat or tat < now then
     tat = now
   end
-  local new = tat + MINUTE / limit
-  return new, new - now - MINUTE
+  return tat + math.floor(MINUTE / limit)
+end
+
+-- Requests left in a bucket after this one.
+local function left(new, now, limit)
+  return math.floor((now + MINUTE - new) * limit / MINUTE + 0.001)
 end
 
 -- keys: tab:k:<hash>; args: scope bit (0: no route), endpoint or ''
@@ -48,45 +56,41 @@ local function gate(keys, args)
     return { 3, e[2] }
   end
 
-  local now, buckets, key = now_ms(), 'tab:r:' .. e[3], e[4]
-  local tat = redis.call('HMGET', buckets, key, '')
-  local key_limit, org_limit = tonumber(e[6]), tonumber(e[7])
-  local key_new, over = arrive(tat[1], now, key_limit)
-  local org_new, org_over = arrive(tat[2], now, org_limit)
-  local limit, new = key_limit, key_new
-  local key_left = math.floor((now + MINUTE - key_new) * key_limit / MINUTE + 0.001)
-  local left = math.floor((now + MINUTE - org_new) * org_limit / MINUTE + 0.001)
-  if left < key_left then
-    limit, new = org_limit, org_new
-  else
-    left = key_left
-  end
-  if org_over > over then
-    over = org_over
+  -- the organization's hash: a field a key, '' its own bucket, '!' when its end was last put off
+  local now, buckets, key = now_ticks(), 'tab:r:' .. e[3], e[4]
+  local tat = redis.call('HMGET', buckets, key, '', '!')
+  local key_limit, limit = tonumber(e[6]), tonumber(e[7])
+  local key_new, org_new = arrive(tat[1], now, key_limit), arrive(tat[2], now, limit)
+  local key_left, remaining, new = left(key_new, now, key_limit), left(org_new, now, limit), org_new
+  local latest = key_new > org_new and key_new or org_new
+  if key_left <= remaining then
+    limit, remaining, new = key_limit, key_left, key_new
   end
 
-  local endpoint, endpoint_new, state = args[2], nil, '-'
+  local endpoint, endpoint_at, endpoint_new, state = args[2], nil, nil, '-'
   if endpoint ~= '' then
-    local at, over_endpoint = 'tab:e:' .. e[3] .. ':' .. endpoint, nil
-    endpoint_new, over_endpoint = arrive(redis.call('GET', at), now, tonumber(e[8]))
-    if over_endpoint > over then
-      over = over_endpoint
-    end
-    if over <= 0.005 then
-      redis.call('SET', at, endpoint_new, 'PX', MINUTE)
+    endpoint_at = 'tab:e:' .. e[3] .. ':' .. endpoint
+    endpoint_new = arrive(redis.call('GET', endpoint_at), now, tonumber(e[8]))
+    if endpoint_new > latest then
+      latest = endpoint_new
     end
     state = redis.call('GET', 'tab:s:' .. e[3] .. ':' .. endpoint) or '-'
   end
-  if over > 0.005 then
-    if left < 0 then
-      left = 0
-    end
-    return { 4, e[2], limit, left, math.ceil(new - now), math.ceil(over) }
+  if latest - now > MINUTE then -- none is debited
+    return { 4, e[2], limit, remaining < 0 and 0 or remaining, ms(new - now), ms(latest - now - MINUTE) }
   end
-  redis.call('HSET', buckets, key, key_new, '', org_new)
-  redis.call('EXPIRE', buckets, 61)
+  if endpoint_at then
+    redis.call('SET', endpoint_at, endpoint_new, 'PX', ms(MINUTE))
+  end
+  local touched = tonumber(tat[3])
+  if touched and now - touched < MINUTE then
+    redis.call('HSET', buckets, key, key_new, '', org_new)
+  else
+    redis.call('HSET', buckets, key, key_new, '', org_new, '!', now)
+    redis.call('EXPIRE', buckets, 130)
+  end
   redis.call('HINCRBY', 'tab:use', key, 1)
-  return { 1, e[2], limit, left, math.ceil(new - now), 0, state }
+  return { 1, e[2], limit, remaining, ms(new - now), 0, state }
 end
 
 -- Fill or replace a cached key. keys: tab:k:<hash>; args: version, seconds to live, grant or '' for a
@@ -114,23 +118,19 @@ end
 -- A call larger than a minute's cells is let in when the bucket is full, and is paid off afterwards.
 -- Negative cells give back.
 local function cells(keys, args)
-  local now, cost = now_ms(), args[1] * MINUTE / args[2]
+  local now, cost = now_ticks(), math.ceil(args[1] * MINUTE / args[2])
   local tat = tonumber(redis.call('GET', keys[1]) or 0)
   if tat < now then
     tat = now
   end
   local new = tat + cost
   if cost > 0 and tat > now and new - now > MINUTE then
-    local wait = new - now - MINUTE
-    if cost > MINUTE then
-      wait = tat - now
-    end
-    return { 0, math.ceil(wait) }
+    return { 0, ms(cost > MINUTE and tat - now or new - now - MINUTE) }
   end
   if new <= now then
     redis.call('DEL', keys[1])
   else
-    redis.call('SET', keys[1], new, 'PX', math.ceil(new - now))
+    redis.call('SET', keys[1], new, 'PX', ms(new - now))
   end
   return { 1, 0 }
 end

@@ -145,13 +145,17 @@ class Rig:
             "MODULE": f"{ROOT}/build/{mode}/gateway/ngx_http_tab_module.so", "RUN": self.dir,
             "USER": "user nobody nogroup;" if os.geteuid() == 0 else "", "WORKERS": str(workers),
             "LISTEN": f"127.0.0.1:{self.port}", "HEALTH": f"127.0.0.1:{self.health}",
-            "REDIS": f"127.0.0.1:{self.redis_port}", "SECRET_FILE": self.dir + "/secret",
+            "REDIS": f"unix:{self.dir}/redis.sock", "SECRET_FILE": self.dir + "/secret",
             "API": f"server 127.0.0.1:{self.upstream.port};", "SERVER": "",
         }.items():
             conf = conf.replace(f"@{name}@", value)
         with open(self.dir + "/nginx.conf", "w") as f:
             f.write(edit(conf))
-        self.start_nginx()
+        try:
+            self.start_nginx()
+        except BaseException:
+            self.close()
+            raise
 
     def start_nginx(self):
         subprocess.run(["nginx", "-p", self.dir, "-c", self.dir + "/nginx.conf"], check=True)
@@ -164,7 +168,7 @@ class Rig:
     def start_redis(self):
         self.redis = subprocess.Popen(
             ["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "",
-             "--appendonly", "no", "--dir", self.dir, "--loglevel", "warning"], stdout=subprocess.DEVNULL)
+             "--unixsocket", self.dir + "/redis.sock", "--unixsocketperm", "777", "--appendonly", "no", "--dir", self.dir, "--loglevel", "warning"], stdout=subprocess.DEVNULL)
         wait_for(lambda: self.command("PING") == "PONG")
 
     def command(self, *args, timeout=5):

@@ -14,6 +14,7 @@
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/sector/sectors.h"
 
 static tab_status out_of_memory(tab_error *err)
 {
@@ -38,6 +39,33 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     return m;
 }
 
+enum { TOP_SECTORS = 5 };
+
+/* The five likeliest sectors, likeliest first; equal ones in the order of the list. None for a table
+ * without cells: nothing speaks for any. */
+static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnderstanding *m)
+{
+    if (p->sector == NULL || p->table->rows == 0 || p->table->cols == 0)
+        return true;
+    m->sector_top5 = tab_arena_new_of(a, Tabella__NameConfidence *, TOP_SECTORS);
+    bool taken[TAB_SECTORS] = { false };
+    for (size_t k = 0; m->sector_top5 != NULL && k < TOP_SECTORS; k++) {
+        size_t best = TAB_SECTORS;
+        for (size_t s = 0; s < TAB_SECTORS; s++)
+            if (!taken[s] && (best == TAB_SECTORS || p->sector[s] > p->sector[best]))
+                best = s;
+        taken[best] = true;
+        Tabella__NameConfidence *c = tab_message(a, Tabella__NameConfidence, TABELLA__NAME_CONFIDENCE__INIT);
+        if (c == NULL)
+            return false;
+        c->name = tab_text(tab_sectors[best].name);
+        c->slug = tab_text(tab_sectors[best].slug);
+        c->confidence = p->sector[best];
+        m->sector_top5[m->n_sector_top5++] = c;
+    }
+    return m->sector_top5 != NULL;
+}
+
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p)
 {
     Tabella__TableUnderstanding *m =
@@ -52,7 +80,7 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, p->table->cols + 1);
     for (size_t c = 0; m->column_profile != NULL && c < p->table->cols; c++)
         m->column_profile[c] = column_profile(a, &p->col[c]);
-    return m;
+    return top_sectors(a, p, m) ? m : NULL;
 }
 
 static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,

@@ -296,3 +296,32 @@ Test(bundle, a_misnamed_target_or_base_is_refused)
     cr_expect_str_eq(err.param, "task.type");
     tab_arena_free(m->a);
 }
+
+Test(bundle, names_five_sectors_likeliest_first_and_none_without_cells)
+{
+    maker *m = start();
+    tab_builder *b = column(m, "c0");
+    static const char *const drug[] = { "aspirin 100 mg", "ibuprofen 400 mg", "metformin 500 mg" };
+    for (size_t i = 0; i < 60; i++)
+        tab_builder_text(b, tab_str_of(drug[i % 3]));
+    add(m, b);
+    Tabella__Bundle *r = run(m, (tab_run_options){ .target = TAB_TARGET_NONE });
+    cr_assert_not_null(r);
+    const Tabella__TableUnderstanding *t = r->tables[0];
+    cr_assert_eq(t->n_sector_top5, 5);
+    double sum = 0;
+    for (size_t k = 0; k < 5; k++) {
+        sum += t->sector_top5[k]->confidence;
+        cr_expect(k == 0 || t->sector_top5[k]->confidence <= t->sector_top5[k - 1]->confidence);
+        cr_expect(strlen(t->sector_top5[k]->slug) > 0);
+    }
+    cr_expect(sum > 0.2 && sum <= 1 + 1e-6, "the five likeliest of 25 hold more than a uniform share: %g", sum);
+    tab_arena_free(m->a);
+
+    m = start();
+    add(m, column(m, "c0"));
+    r = run(m, (tab_run_options){ .target = TAB_TARGET_NONE });
+    cr_assert_not_null(r);
+    cr_expect_eq(r->tables[0]->n_sector_top5, 0);
+    tab_arena_free(m->a);
+}

@@ -76,7 +76,8 @@ void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const floa
 {
     float px[TAB_PFN_SMALL * 512], py[TAB_PFN_SMALL * 1024];
     while (n > 0) {
-        size_t rows = n >= TAB_PFN_TILE ? TAB_PFN_TILE : TAB_PFN_SMALL, use = rows < n ? rows : n;
+        size_t rows = n >= TAB_PFN_TILE ? TAB_PFN_TILE : n >= TAB_PFN_MIDDLE ? TAB_PFN_MIDDLE : TAB_PFN_SMALL;
+        size_t use = rows < n ? rows : n;
         const float *a = x;
         float *c = y;
         if (use < rows) {
@@ -149,35 +150,37 @@ CLONES static void soften(float *s, size_t n, float *top, float *sum, float *fad
     *top = high;
 }
 
-static void pad_queries(size_t use, size_t dim, const float *q, size_t ldq, float *tile)
+/* The next tile's queries, padded; returns its rows. */
+static size_t next_tile(size_t left, size_t dim, const float *q, size_t ldq, float *tile, size_t *use)
 {
-    for (size_t i = 0; i < use; i++)
+    size_t rows = left >= TAB_PFN_QUERIES ? TAB_PFN_QUERIES : TAB_PFN_FEW;
+    *use = left < rows ? left : rows;
+    for (size_t i = 0; i < *use; i++)
         memcpy(tile + i * dim, q + i * ldq, dim * sizeof *tile);
-    memset(tile + use * dim, 0, (TAB_PFN_QUERIES - use) * dim * sizeof *tile);
+    memset(tile + *use * dim, 0, (rows - *use) * dim * sizeof *tile);
+    return rows;
 }
 
 void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
                     const float *v, size_t ldv, float *o, size_t ldo)
 {
     enum { Q = TAB_PFN_QUERIES, K = TAB_PFN_KEYS };
-    float tile[Q * 128], s[Q * K], acc[Q * 128], top[Q], sum[Q];
-    for (size_t from = 0; from < nq; from += Q) {
-        size_t use = nq - from < Q ? nq - from : Q;
-        pad_queries(use, dim, q + from * ldq, ldq, tile);
-        memset(acc, 0, sizeof acc);
-        for (size_t i = 0; i < Q; i++)
+    float tile[Q * 128], s[Q * K], acc[Q * 128], top[Q], sum[Q], fade;
+    for (size_t from = 0, use; from < nq; from += use) {
+        size_t rows = next_tile(nq - from, dim, q + from * ldq, ldq, tile, &use);
+        memset(acc, 0, rows * dim * sizeof *acc);
+        for (size_t i = 0; i < rows; i++)
             top[i] = -1e30f, sum[i] = 0.0f;
         for (size_t at = 0; at < nk; at += K) {
             size_t keys = nk - at < K ? nk - at : K;
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Q, (int)keys, (int)dim, 1.0f, tile, (int)dim,
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)dim, 1.0f, tile, (int)dim,
                         k + at * ldk, (int)ldk, 0.0f, s, K);
-            for (size_t i = 0; i < Q; i++) {
-                float fade;
+            for (size_t i = 0; i < rows; i++) {
                 soften(s + i * K, keys, &top[i], &sum[i], &fade);
-                for (size_t j = 0; j < dim; j += 16)
+                for (size_t j = 0; at > 0 && j < dim; j += 16)
                     STORE(acc + i * dim + j, LOAD(acc + i * dim + j) * fade);
             }
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Q, (int)dim, (int)keys, 1.0f, s, K,
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)dim, (int)keys, 1.0f, s, K,
                         v + at * ldv, (int)ldv, 1.0f, acc, (int)dim);
         }
         for (size_t i = 0; i < use; i++)
@@ -190,19 +193,17 @@ void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, 
                   const uint8_t *slot, float *vote)
 {
     enum { Q = TAB_PFN_QUERIES, K = TAB_PFN_KEYS, SLOTS = 10 };
-    float tile[Q * 128], s[Q * K], acc[Q][SLOTS], top[Q], sum[Q];
-    for (size_t from = 0; from < nq; from += Q) {
-        size_t use = nq - from < Q ? nq - from : Q;
-        pad_queries(use, dim, q + from * ldq, ldq, tile);
+    float tile[Q * 128], s[Q * K], acc[Q][SLOTS], top[Q], sum[Q], fade;
+    for (size_t from = 0, use; from < nq; from += use) {
+        size_t rows = next_tile(nq - from, dim, q + from * ldq, ldq, tile, &use);
         memset(acc, 0, sizeof acc);
-        for (size_t i = 0; i < Q; i++)
+        for (size_t i = 0; i < rows; i++)
             top[i] = -1e30f, sum[i] = 0.0f;
         for (size_t at = 0; at < nk; at += K) {
             size_t keys = nk - at < K ? nk - at : K;
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Q, (int)keys, (int)dim, 1.0f, tile, (int)dim,
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)dim, 1.0f, tile, (int)dim,
                         k + at * ldk, (int)ldk, 0.0f, s, K);
             for (size_t i = 0; i < use; i++) {
-                float fade;
                 soften(s + i * K, keys, &top[i], &sum[i], &fade);
                 for (size_t c = 0; c < SLOTS; c++)
                     acc[i][c] *= fade;

@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 enum {
-    TAB_PFN_TILE = 64,   /* rows of a product */
-    TAB_PFN_SMALL = 16,  /* rows of its last tiles */
-    TAB_PFN_QUERIES = 32, /* of an attention tile */
+    TAB_PFN_TILE = 256, /* rows of a product; its rest goes in tiles of 64, then of 16 */
+    TAB_PFN_MIDDLE = 64,
+    TAB_PFN_SMALL = 16,
+    TAB_PFN_QUERIES = 128, /* rows of an attention tile; its rest goes in tiles of 32 */
+    TAB_PFN_FEW = 32,
     TAB_PFN_KEYS = 512
 };
 
