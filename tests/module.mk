@@ -39,3 +39,8 @@ BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- the in-context transformer's speed --------------------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/pfn-bench
+$(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
