@@ -84,6 +84,7 @@ typedef tab_status handler(request *r, tab_error *err);
 /* dispatch.c: fills out and status, whatever comes. */
 void api_dispatch(request *r, tab_str identity_header);
 void request_body_drop(request *r);
+bool api_serves(tab_route_id id); /* false: the route answers not_found, so OpenAPI leaves it out */
 
 /* params.c: query parameters and signed cursors. */
 tab_status query_param(const request *r, const char *name, tab_str *ret,

@@ -51,6 +51,11 @@ static handler *const HANDLERS[TAB_ROUTE_COUNT] = {
     [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
 };
 
+bool api_serves(tab_route_id id)
+{
+    return HANDLERS[id] != NULL;
+}
+
 void request_body_drop(request *r)
 {
     free(r->body);
