@@ -484,12 +484,12 @@ static bool pool_weights(pass *c, const uint32_t *row, size_t n, float *const *z
     tab_stack *s = c->s;
     enum { MOST = TAB_LEARNERS + 1 };
     size_t parts = s->members + 1;
-    double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2;
+    double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2, loss;
     bool closed[MOST] = { false };
     for (size_t l = 0; l < parts; l++)
         w[l] = l < s->members ? 1.0 / (double)s->members : 0;
 again:
-    double loss = INFINITY;
+    loss = INFINITY;
     for (int round = 0; round < 25; round++) {
         loss = pool_loss(c, row, n, z, w, g, h) + pull(s, strength, w, g, h);
         double a[MOST][MOST], x[MOST];

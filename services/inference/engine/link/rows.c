@@ -62,6 +62,8 @@ static void build_chunk(void *ctx, size_t c)
             break;
         sink.n = 0;
         b->fill(b->ctx, row, &sink);
+        if (sink.n == 0) /* at[row + 1] is 0 already; memcpy and qsort want no NULL */
+            continue;
         size_t n = sort_unique(sink.id, sink.n);
         if (k->n + n > k->cap) {
             size_t cap = (k->n + n) * 2 + 1024;
