@@ -212,10 +212,17 @@ static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool *ret_mor
     while (done < n && publish(js, rows, done, a))
         done++;
     if (done > 0) {
-        int64_t last = tab_rows_int(rows, done - 1, 0), first = tab_rows_int(rows, 0, 0);
+        /* Just these rows: one with a number between theirs may have been committed since they were read
+         * (numbers are drawn before commit), and it has not been published. */
+        char seqs[BATCH * 21 + 3] = "{";
+        size_t at = 1;
+        for (size_t i = 0; i < done; i++)
+            at += (size_t)snprintf(seqs + at, sizeof seqs - at, "%s%lld", i == 0 ? "" : ",",
+                                   (long long)tab_rows_int(rows, i, 0));
+        snprintf(seqs + at, sizeof seqs - at, "}");
         if (run_sql(tx, r->schema, NULL, NULL, "UPDATE ",
-                    ".outbox SET published = now() WHERE published IS NULL AND seq BETWEEN $1 AND $2",
-                    TAB_P(tab_p_int(first), tab_p_int(last))) != TAB_OK)
+                    ".outbox SET published = now() WHERE seq = ANY($1::bigint[])",
+                    TAB_P(tab_p_text(seqs))) != TAB_OK)
             return false;
         tab_metric_add(r->published, (double)done);
     }
