@@ -173,8 +173,9 @@ static double log_odds(double p)
 /* The model's odds and the odds by the gap to rivals for short fields, whose values are independent
  * enough. The words of a text are not, and its evidence is inflated by an unknown factor: there only
  * what does not depend on that factor counts: which candidate is best, by how much of the row's possible
- * evidence, and by how much the whole-row cosine exceeds that of the rivals. The weights are a logistic
- * fit over the benchmark's cases (tests/bench/match, README). */
+ * evidence, and by how much the whole-row cosine exceeds that of the rivals. The weights are
+ * rounded by hand from a logistic fit over the benchmark's cases (tests/bench/match, README), on which
+ * they were also chosen: the figures there are of development, not held out. */
 static void blend(tab_linkage *l, double text)
 {
     tab_candidates *c = &l->c;
