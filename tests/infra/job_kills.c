@@ -137,7 +137,7 @@ int main(void)
     if (made == NULL)
         return 1;
     org = made->org;
-    const tab_table *t = rows_of(4000);
+    const tab_table *t = rows_of(4000), *large = rows_of(200000); /* large: not done before it is cancelled */
     char *job[JOBS + 2], *snapshot[JOBS + 2];
     for (size_t i = 0; i < JOBS + 2; i++) { /* each job has a spool of its own: it is dropped when the job ends */
         Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
@@ -146,7 +146,8 @@ int main(void)
         q.name = (char *)"t";
         q.temporary = true;
         q.owner = job[i];
-        const Tabella__IngestReply *y = ask("data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor, t);
+        const Tabella__IngestReply *y = ask("data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor,
+                                           i == JOBS + 1 ? large : t);
         CHECK(y != NULL && y->dataset != NULL);
         snapshot[i] = y == NULL || y->dataset == NULL ? (char *)"" : y->dataset->snapshot;
     }
