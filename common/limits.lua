@@ -79,6 +79,7 @@ local function gate(keys, args)
   if latest - now > MINUTE then -- none is debited
     return { 4, e[2], limit, remaining < 0 and 0 or remaining, ms(new - now), ms(latest - now - MINUTE) }
   end
+  redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
   if endpoint_at then
     redis.call('SET', endpoint_at, endpoint_new, 'PX', ms(MINUTE))
   end
@@ -89,6 +90,7 @@ local function gate(keys, args)
     redis.call('HSET', buckets, key, key_new, '', org_new, '!', now)
     redis.call('EXPIRE', buckets, 130)
   end
+  redis.set_repl(redis.REPL_ALL)
   redis.call('HINCRBY', 'tab:use', key, 1)
   return { 1, e[2], limit, remaining, ms(new - now), 0, state }
 end
