@@ -138,6 +138,16 @@ static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char 
     make_ready(rpc, p);
 }
 
+/* Nobody waits for p any more: its server is told to stop. */
+static void abandon(tab_rpc *rpc, rpc_pending *p)
+{
+    char subject[128], reply[128];
+    snprintf(subject, sizeof subject, "tabella.v1.%s-gone", p->service);
+    snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
+    fail_pending(rpc, p, TAB_CANCELLED, "the caller has gone");
+    natsConnection_PublishString(rpc->nc, subject, reply);
+}
+
 static void pull_ended(void *owner, bool ok)
 {
     rpc_pending *p = owner;
@@ -220,7 +230,9 @@ static void *watch(void *arg)
         int64_t now = tab_mono_ms(), next = now + RPC_TICK_MS;
         for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
             for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next) {
-                if (now >= p->ask.deadline)
+                if (p->ask.gone != NULL && atomic_load(p->ask.gone) && !p->failed)
+                    abandon(rpc, p);
+                else if (now >= p->ask.deadline)
                     fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
                 else if (p->ask.deadline < next)
                     next = p->ask.deadline;
@@ -248,6 +260,7 @@ void tab_ask_inherit(tab_ask *ask, const tab_call *call)
     ask->request_id = call->request_id;
     ask->actor = call->actor;
     ask->deadline = call->deadline;
+    ask->gone = call->cancel;
 }
 
 static void set_header(natsMsg *m, const char *name, const char *value)
@@ -467,17 +480,11 @@ tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, v
 
 void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket)
 {
-    char subject[128] = "", reply[128];
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = find(rpc, ticket);
-    if (p != NULL && !p->failed) {
-        snprintf(subject, sizeof subject, "tabella.v1.%s-gone", p->service);
-        snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
-        fail_pending(rpc, p, TAB_CANCELLED, "the caller has gone");
-    }
+    if (p != NULL && !p->failed)
+        abandon(rpc, p);
     pthread_mutex_unlock(&rpc->lock);
-    if (subject[0] != 0)
-        natsConnection_PublishString(rpc->nc, subject, reply);
 }
 
 int tab_rpc_fd(const tab_rpc *rpc)

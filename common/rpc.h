@@ -77,6 +77,7 @@ typedef struct {
     size_t n_tables;
     const ProtobufCMessageDescriptor *reply;
     tab_arena *arena; /* the answer lives here; used by the caller's thread only, but see below */
+    const atomic_bool *gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
 } tab_ask;
 
 typedef struct {
@@ -85,7 +86,7 @@ typedef struct {
     size_t n_tables;
 } tab_answer;
 
-/* Fills an ask's organization, request id, actor and deadline from the call being served. */
+/* Fills an ask's organization, request id, actor, deadline and gone from the call being served. */
 void tab_ask_inherit(tab_ask *ask, const tab_call *call);
 
 /* Errors: what the method said; UNAVAILABLE (nobody serves, NATS away), CANCELLED (deadline). */

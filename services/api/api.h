@@ -61,6 +61,7 @@ typedef struct request {
     char state[64]; /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
     tab_deadline deadline;
+    atomic_bool gone; /* the client left: what is only computed for it stops */
     char *body; /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
     uint8_t body_sha256[32];

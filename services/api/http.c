@@ -1,6 +1,7 @@
 #include "services/api/http.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/http_struct.h>
@@ -22,6 +23,7 @@ typedef struct exchange {
     http *h;
     struct evhttp_request *req;
     struct evbuffer *input;
+    struct event *closed; /* tells that the other side closed; a POST's alone */
     tab_str identity;
     request r;
 } exchange;
@@ -51,6 +53,8 @@ static void exchange_free(exchange *x)
 {
     if (x == NULL)
         return;
+    if (x->closed != NULL)
+        event_free(x->closed);
     if (x->input != NULL)
         evbuffer_free(x->input);
     free(x->r.body);
@@ -76,6 +80,28 @@ static void client_left(struct evhttp_connection *c, void *arg)
     (void)c;
     exchange *x = arg;
     x->req = NULL;
+    if (x->closed != NULL)
+        event_del(x->closed);
+    atomic_store(&x->r.gone, true);
+}
+
+/* evhttp does not read while a request is worked on, so it learns too late that nobody waits. */
+static void on_closed(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    exchange *x = arg;
+    atomic_store(&x->r.gone, true);
+}
+
+static void watch_close(exchange *x)
+{
+    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
+    if (evhttp_request_get_command(x->req) != EVHTTP_REQ_POST)
+        return;
+    x->closed = event_new(x->h->base, bufferevent_getfd(b), EV_CLOSED, on_closed, x);
+    if (x->closed != NULL)
+        event_add(x->closed, NULL);
 }
 
 static void answer(exchange *x)
@@ -84,6 +110,8 @@ static void answer(exchange *x)
     request *r = &x->r;
     if (x->req != NULL) {
         char number[16];
+        if (x->closed != NULL)
+            event_del(x->closed); /* before the descriptor can be another's */
         struct evbuffer *body = evbuffer_new();
         evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), NULL, NULL);
         header(x->req, "X-Request-Id", r->request_id);
@@ -194,6 +222,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     x->r.method = method_name(evhttp_request_get_command(req));
     evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
     evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
+    watch_close(x);
     bool fits = take_headers(x);
     pthread_mutex_lock(&h->lock);
     h->open++;

@@ -286,9 +286,10 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
                     .tables = x->body.tables,
                     .n_tables = x->body.n_tables,
                     .deadline = tab_in_ms(1000 * r->api->cfg.inline_s),
+                    .gone = &r->gone,
                     .reply = &tabella__run_reply__descriptor };
     tab_status s = call_with(r, &ask, &answer, err);
-    if (s == TAB_CANCELLED)
+    if (s == TAB_CANCELLED && !atomic_load(&r->gone))
         return as_job(r, x, err);
     if (s != TAB_OK)
         return s;

@@ -144,7 +144,14 @@ static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__Serv
     ret->base_model = e->base_model;
     ret->config_revision = e->config_revision;
     ret->data_revision = e->data_revision;
-    ret->options = e->options;
+    /* The endpoint's options stay as they were given; its base is the one it was last moved to. */
+    ret->options = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
+    if (ret->options == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__run_options__init(ret->options);
+    if (e->options != NULL)
+        *ret->options = *e->options;
+    ret->options->base_model = e->base_model;
     ret->n_sources = e->n_datasets;
     ret->sources = tab_arena_new_of(r->arena, Tabella__TableSource *, e->n_datasets + 1);
     Tabella__TableSource *t = tab_arena_new_of(r->arena, Tabella__TableSource, e->n_datasets + 1);
@@ -196,6 +203,7 @@ tab_status post_serve(request *r, tab_error *err)
                     .in = &q.base,
                     .tables = b.tables,
                     .n_tables = b.n_tables,
+                    .gone = &r->gone,
                     .reply = &tabella__serve_reply__descriptor };
     if ((s = call_with(r, &ask, &answer, err)) != TAB_OK)
         return s;

@@ -181,6 +181,7 @@ static void figures(inference *self, size_t running)
     tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL), (double)f.hits);
     tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL), (double)f.misses);
     tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL), (double)f.joined);
+    tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL), (double)f.kept);
     tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
 }
 

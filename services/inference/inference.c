@@ -1,5 +1,5 @@
 /* The RPC methods of proto/inference.proto. */
-#include "services/inference/inference.h"
+#include "services/inference/serve_state.h"
 
 #include "common/proto.h"
 #include "services/inference/engine/evaluate/evaluate.h"
@@ -84,6 +84,8 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
     return s == TAB_OK ? s : tab_fail(err, s, why.param, "%s", why.message);
 }
 
+/* The pass of an endpoint. With a state to keep, tables, profiles and the fitted model go to the cache of serve calls
+ * in the end, so that the fit is made once; it is then run by the worker that the state belongs to. */
 static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
 {
     inference *self = arg;
@@ -91,20 +93,47 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     Tabella__EvaluateReply *y = call->out;
     const tab_table *const *tables = NULL;
     const char *base = NULL;
+    char key[SERVE_KEY];
     tab_run_options options;
     Tabella__Bundle *b = NULL;
+    serve_state *st = NULL;
     pass p;
     tab_status s;
     if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(q->options, base, &options, err)) != TAB_OK ||
-        (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
+        (s = options_of(q->options, base, &options, err)) != TAB_OK)
         return s;
-    s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
+    if (q->keep != NULL) {
+        const Tabella__EvaluateReply *theirs = NULL;
+        serve_key(key, call->org, q->keep, base);
+        s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, &theirs, err);
+        if (s != TAB_UNAVAILABLE) {
+            if (s == TAB_OK)
+                *y = *theirs;
+            return s;
+        }
+    }
+    if ((s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
+        return s;
+    size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
+    if (q->keep != NULL) {
+        s = serve_state_load(self, call, q->sources, q->n_sources, &options, &st, err);
+        if (s == TAB_OK) {
+            tables = st->table;
+            y->cells = st->cells;
+        }
+    } else {
+        s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
+    }
     if (s == TAB_OK) {
         /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
         tab_engine e = pass_engine(&p, call->arena, 0);
+        tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena, .profile = st == NULL ? NULL : st->profile };
         p.to = 0.5;
-        s = tab_engine_run(&e, tables, q->n_sources == 0 ? call->n_tables : q->n_sources, &options, &b, err);
+        s = tab_engine_pass(&e, tables, n, &options, st == NULL ? NULL : &parts, &b, err);
+        if (st != NULL) {
+            st->fitted = parts.fitted;
+            st->sel = parts.selection;
+        }
         if (s == TAB_OK && b->prediction != NULL) {
             p.from = 0.5;
             p.to = 1;
@@ -115,7 +144,16 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     pass_end(&p);
     y->bundle = q->held_out_only ? NULL : b;
     y->base_model = tab_proto_text(call->arena, base);
-    return s;
+    if (st == NULL)
+        return s;
+    if (s == TAB_OK)
+        s = serve_state_ready(st, err);
+    if (s != TAB_OK) {
+        serve_state_free(st);
+        return s;
+    }
+    /* The answer points into the state: it is held until the answer has been packed. */
+    return serve_keep(self, call, key, st) ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)

@@ -89,8 +89,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a, co
 /* `param` of errors on an option is the request's field. */
 tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret, tab_error *err) TAB_CHECKED;
 
-/* serve.c */
-tab_status serve(void *self, tab_call *call, tab_error *err);
-void serve_state_free(void *state);
+tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
+void serve_state_free(void *state);                           /* serve_state.c */
 
 #endif

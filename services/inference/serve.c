@@ -12,7 +12,6 @@
 
 #include "common/log.h"
 #include "common/proto.h"
-#include "services/inference/engine/bundle.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
@@ -24,90 +23,6 @@
 static tab_status out_of_memory(tab_error *err)
 {
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-}
-
-/* ---- making a state ------------------------------------------------------------------------- */
-
-void serve_state_free(void *p)
-{
-    serve_state *st = p;
-    if (st == NULL)
-        return;
-    for (size_t t = 0; st->imputer != NULL && t < st->n; t++)
-        for (size_t c = 0; st->imputer[t] != NULL && c < st->table[t]->cols; c++)
-            tab_fitted_free(st->imputer[t][c].fitted);
-    tab_fitted_free(st->fitted);
-    pthread_mutex_destroy(&st->lock);
-    tab_arena_free(st->arena); /* st lies in it */
-}
-
-typedef struct {
-    inference *self;
-    tab_call *call;
-    const Tabella__ServeState *key;
-} maker;
-
-static tab_status make(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
-{
-    maker *m = arg;
-    const Tabella__ServeState *k = m->key;
-    const char *base = NULL;
-    tab_run_options options;
-    tab_status s;
-    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(k->options, base, &options, err)) != TAB_OK)
-        return s;
-    if (k->n_sources == 0 || k->n_sources > MAX_TABLES)
-        return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
-    tab_arena *a = tab_arena_new((size_t)4 << 30);
-    serve_state *st = a == NULL ? NULL : tab_arena_new_of(a, serve_state, 1);
-    if (st == NULL) {
-        tab_arena_free(a);
-        return out_of_memory(err);
-    }
-    st->arena = a;
-    st->base = base;
-    st->threshold = options.threshold;
-    st->explain = options.explain;
-    st->n = k->n_sources;
-    pthread_mutex_init(&st->lock, NULL);
-    pass p;
-    if ((s = pass_begin(&p, m->self, m->call, NULL, true, err)) != TAB_OK) {
-        serve_state_free(st);
-        return s;
-    }
-    tab_engine e = pass_engine(&p, a, 0);
-    st->table = tab_arena_new_of(a, const tab_table *, st->n);
-    st->profile = tab_arena_new_of(a, tab_profile *, st->n);
-    st->seen = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n);
-    st->imputer = tab_arena_new_of(a, serve_imputer *, st->n);
-    if (tab_arena_full(a))
-        s = out_of_memory(err);
-    for (size_t t = 0; s == TAB_OK && t < st->n; t++) {
-        if ((s = snapshot_load(m->self, m->call, a, k->sources[t], &st->table[t], err)) != TAB_OK ||
-            (s = tab_profile_table(&e, st->table[t], &st->profile[t], err)) != TAB_OK)
-            break;
-        st->seen[t] = tab_understanding(a, st->profile[t]);
-        st->imputer[t] = tab_arena_new_of(a, serve_imputer, st->table[t]->cols + 1);
-        st->cells += (uint64_t)st->table[t]->rows * st->table[t]->cols;
-        if (st->seen[t] == NULL || st->imputer[t] == NULL)
-            s = out_of_memory(err);
-    }
-    if (s == TAB_OK)
-        s = tab_select(&e, st->profile, st->n, &options, &st->sel, err);
-    if (s == TAB_OK && !st->sel.none) {
-        tab_fit_options fit = { .base = base, .task = st->sel.task, .target = st->sel.column,
-                                .table = (uint32_t)st->sel.table };
-        s = tab_fit(&e, st->profile[st->sel.table], &fit, &st->fitted, err);
-    }
-    pass_end(&p);
-    if (s != TAB_OK) {
-        serve_state_free(st);
-        return s;
-    }
-    *ret = st;
-    *ret_bytes = tab_arena_used(a) + (st->fitted == NULL ? 0 : tab_fitted_bytes(st->fitted));
-    return TAB_OK;
 }
 
 /* ---- answering ------------------------------------------------------------------------------ */
@@ -207,37 +122,24 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     if (k == NULL || k->endpoint_id[0] == 0)
         return tab_fail(err, TAB_VALIDATION, "state", "no endpoint to serve");
 
-    /* The key of the state; the organization first, so that one's state is never another's. */
-    char key[400], buf[40];
-    snprintf(key, sizeof key, "%s/%s/%s/%llu/%llu", call->org, k->endpoint_id,
-             k->options == NULL ? "" : k->options->base_model, (unsigned long long)k->config_revision,
-             (unsigned long long)k->data_revision);
-    const char *owner = strcmp(call->actor, "inference") == 0 ? NULL : worker_of(self, key, buf);
-    if (owner != NULL) {
-        tab_ask ask = { .service = "inference", .method = "Serve", .worker = owner, .in = &q->base,
-                        .tables = call->tables, .n_tables = call->n_tables,
-                        .reply = &tabella__serve_reply__descriptor, .arena = call->arena };
-        tab_answer reply = { 0 };
-        tab_error away = { 0 };
-        tab_ask_inherit(&ask, call);
-        ask.actor = "inference"; /* the owner answers itself, whatever it thinks of who owns */
-        tab_status s = tab_rpc_call(self->rpc, &ask, &reply, &away);
-        if (s == TAB_OK) {
-            *y = *(const Tabella__ServeReply *)reply.msg;
-            return TAB_OK;
-        }
-        if (s != TAB_UNAVAILABLE)
-            return tab_fail(err, s, away.param, "%s", away.message);
-    }
     /* A retired base is refused although its state may still be warm. */
     const char *base = NULL;
     tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
         return s;
-    maker m = { self, call, k };
+    char key[SERVE_KEY];
+    serve_key(key, call->org, k, base);
+    const Tabella__ServeReply *theirs = NULL;
+    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, &theirs, err);
+    if (s != TAB_UNAVAILABLE) {
+        if (s == TAB_OK)
+            *y = *theirs;
+        return s;
+    }
+    serve_maker m = { self, call, k };
     tab_loan *loan = NULL;
     bool warm = false;
-    s = tab_states_take(self->states, tab_str_of(key), make, &m, call->cancel, &loan, &warm, err);
+    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan, &warm, err);
     if (s != TAB_OK)
         return s;
     s = answer(self, call, tab_loan_state(loan), y, err);

@@ -2,8 +2,7 @@
 #ifndef TAB_SERVE_STATE_H
 #define TAB_SERVE_STATE_H
 
-#include "services/inference/engine/predict/fitted.h"
-#include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/bundle.h"
 #include "services/inference/inference.h"
 
 /* What fills the missing cells of a column: fitted when a request first lacks one. */
@@ -30,5 +29,33 @@ typedef struct {
     pthread_mutex_t lock; /* of the imputers' making */
     serve_imputer **imputer; /* (n)(cols) */
 } serve_state;
+
+enum { SERVE_KEY = 400 };
+void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
+
+/* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err untouched:
+ * this worker is the owner, or the owner does not answer: answer here. */
+tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
+                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, const void *ret,
+                          tab_error *err) TAB_CHECKED;
+
+/* A state with its tables read from their snapshots and nothing else yet. */
+tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources, size_t n,
+                            const tab_run_options *options, serve_state **ret, tab_error *err) TAB_CHECKED;
+/* What follows from profiles, selection and fitted model, once they are in. */
+tab_status serve_state_ready(serve_state *st, tab_error *err) TAB_CHECKED;
+size_t serve_state_bytes(const serve_state *st);
+
+/* For tab_states_take: the whole state, by a pass over the snapshots. */
+typedef struct {
+    inference *self;
+    tab_call *call;
+    const Tabella__ServeState *key;
+} serve_maker;
+tab_status serve_state_make(void *maker, void **ret_state, size_t *ret_bytes, tab_error *err);
+
+/* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the state is
+ * gone. */
+bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *st) TAB_CHECKED;
 
 #endif

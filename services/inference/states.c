@@ -125,6 +125,50 @@ static void release(tab_states *s, entry *e)
         entry_drop(s, e);
 }
 
+static entry *entry_new(tab_str key)
+{
+    entry *e = calloc(1, sizeof *e + key.n);
+    if (e == NULL)
+        return NULL;
+    e->key_n = key.n;
+    memcpy(e->key, key.p, key.n);
+    e->users = 1;
+    return e;
+}
+
+/* Room for what e brings: the least recently used out first, never e, never what is being fitted. */
+static void make_room(tab_states *s, const entry *e)
+{
+    for (entry *o = s->oldest, *next; o != NULL && s->fig.bytes > s->budget; o = next) {
+        next = o->newer;
+        if (o != e && o->phase == READY) {
+            s->fig.evicted++;
+            evict(s, o);
+        }
+    }
+}
+
+bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_loan **ret)
+{
+    entry *e = entry_new(key);
+    if (e == NULL)
+        return false;
+    e->state = state;
+    e->bytes = bytes;
+    e->phase = READY;
+    pthread_mutex_lock(&s->lock);
+    if (find(s, key) == NULL) {
+        link_newest(s, e);
+        s->fig.count++;
+        s->fig.kept++;
+        s->fig.bytes += bytes;
+        make_room(s, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+    *ret = e;
+    return true;
+}
+
 tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void *arg,
                            const atomic_bool *cancel, tab_loan **ret, bool *ret_warm,
                            tab_error *err)
@@ -154,14 +198,11 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
         return tab_fail(err, failed.status, failed.param, "%s", failed.message);
     }
 
-    e = calloc(1, sizeof *e + key.n);
+    e = entry_new(key);
     if (e == NULL) {
         pthread_mutex_unlock(&s->lock);
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
-    e->key_n = key.n;
-    memcpy(e->key, key.p, key.n);
-    e->users = 1;
     e->phase = FITTING;
     link_newest(s, e);
     s->fig.count++;
@@ -190,14 +231,7 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
     if (e->linked) {
         e->bytes = bytes;
         s->fig.bytes += bytes;
-        /* Room for it: the least recently used out first, never the new one, never what is being fitted. */
-        for (entry *o = s->oldest, *next; o != NULL && s->fig.bytes > s->budget; o = next) {
-            next = o->newer;
-            if (o != e && o->phase == READY) {
-                s->fig.evicted++;
-                evict(s, o);
-            }
-        }
+        make_room(s, e);
     }
     pthread_cond_broadcast(&s->changed);
     *ret = e;

@@ -28,12 +28,16 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
 void *tab_loan_state(const tab_loan *loan);
 void tab_states_give(tab_states *s, tab_loan *loan);
 
+/* Adds a state that was made elsewhere and borrows it; where the key is there or being fitted, the state serves
+ * this loan alone and is freed at its end. False when memory is out: the state is the caller's still. */
+bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_loan **ret) TAB_CHECKED;
+
 /* Drops what is kept for keys that start with the prefix (an endpoint's id), as far as it is not borrowed. */
 void tab_states_drop(tab_states *s, tab_str prefix);
 
 typedef struct {
     size_t count, bytes;
-    uint64_t hits, misses, joined, evicted;
+    uint64_t hits, misses, joined, kept, evicted; /* kept: put by a creation, a refresh, an upgrade, an edit */
 } tab_states_figures;
 tab_states_figures tab_states_look(tab_states *s);
 

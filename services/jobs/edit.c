@@ -33,6 +33,11 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
         t[i].snapshot = e->datasets[i]->snapshot;
         q.sources[q.n_sources++] = &t[i];
     }
+    Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
+    keep.endpoint_id = e->id;
+    keep.config_revision = e->config_revision + 1;
+    keep.data_revision = e->data_revision;
+    q.keep = &keep;
     tab_ask ask = { .service = "inference", .method = "Evaluate", .in = &q.base,
                     .reply = &tabella__evaluate_reply__descriptor, .arena = call->arena };
     tab_answer answer = { 0 };

@@ -142,6 +142,11 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
         t[i].dataset = e->datasets[i]->dataset;
         q.sources[q.n_sources++] = &t[i];
     }
+    Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
+    keep.endpoint_id = e->id;
+    keep.config_revision = e->config_revision;
+    keep.data_revision = e->data_revision;
+    q.keep = &keep;
     const void *msg = NULL;
     work_phase(w, "evaluating", 0.05, 0.95);
     tab_status s = work_call(w, "inference", "Evaluate", PASS_MS, &q.base, &tabella__evaluate_reply__descriptor, a, &msg,
@@ -352,11 +357,11 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
             seed = e->held_out->seed;
     }
     const Tabella__EvaluateReply *y = NULL;
+    next->data_revision = e->data_revision + (refresh ? 1 : 0);
     if ((s = evaluate(w, a, next, seed, &y, err)) != TAB_OK)
         return s;
     next->base_model = y->base_model;
     next->held_out = y->held_out;
-    next->data_revision = e->data_revision + (refresh ? 1 : 0);
     g->endpoint = next;
     g->report = report_of(w, a, next, y, pins);
     if (g->report == NULL)

@@ -228,7 +228,8 @@ static void serving(const Tabella__Endpoint *e)
     const tab_table *rows = flowers(3, 99, in_order, false), *turned = flowers(3, 99, shuffled, false);
     const tab_table *one = flowers(1, 99, in_order, false), *gaps = flowers(4, 7, in_order, true);
     const Tabella__ServeReply *cold = serve(e, rows, NULL), *warm = serve(e, rows, NULL);
-    CHECK(cold != NULL && warm != NULL && warm->warm && warm->request_cells == 9 && warm->pinned_cells == 900);
+    /* The first call is warm: the creation handed its fit over. */
+    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm && warm->request_cells == 9 && warm->pinned_cells == 900);
     CHECK(same_bundle(cold, warm));
     CHECK(warm != NULL && warm->bundle->n_tables == 1 && warm->bundle->tables[0]->rows == 3 &&
           warm->bundle->prediction != NULL && warm->bundle->prediction->results->n_row == 3);
@@ -268,6 +269,8 @@ static void serving(const Tabella__Endpoint *e)
         pthread_join(threads[i], NULL);
         CHECK(calls[i].ok && tab_str_eq(calls[i].got, calls[0].got));
     }
+    /* A state fitted from the snapshot answers as the one handed over does. */
+    CHECK(warm != NULL && calls[0].ok && tab_str_eq(calls[0].got, tab_proto_write(a, &warm->bundle->base)));
     for (size_t i = 0; i < 12; i++)
         free((void *)(uintptr_t)calls[i].got.p);
 }
@@ -366,6 +369,8 @@ int main(void)
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta && strcmp(j->result->previous_base, "base-1") == 0);
     const Tabella__Endpoint *e3 = get(ep, NULL);
     CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 && e3->held_out->seed == e2->held_out->seed);
+    const Tabella__ServeReply *upgraded = e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
+    CHECK(upgraded != NULL && upgraded->warm && strcmp(upgraded->bundle->base_model, "base-2") == 0);
     r = e3 == NULL ? NULL : report(e3->report_id);
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);

@@ -38,6 +38,19 @@ class Stack:
     def pid(self, name):
         return json.loads((self.run / "state.json").read_text())["children"][name]["pid"]
 
+    def servers(self):
+        """The addresses of NATS, Postgres and Redis, as another daemon of this stack reads them."""
+        out = self.stack("up", "--servers")
+        return dict(l[7:].split("=", 1) for l in out.replace("'", "").splitlines() if l.startswith("export "))
+
+    def metrics(self, port):
+        """A daemon's metrics: name (with its labels) to number."""
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        c.request("GET", "/metrics")
+        lines = c.getresponse().read().decode().splitlines()
+        c.close()
+        return {l.rsplit(" ", 1)[0]: float(l.rsplit(" ", 1)[1]) for l in lines if l and l[0] != "#"}
+
     def close(self):
         try:
             self.stack("down")

@@ -84,24 +84,37 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
 }
 
 static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
-                          const tab_run_options *o, Tabella__Prediction **ret, tab_error *err)
+                          const tab_run_options *o, tab_pass_parts *parts, Tabella__Prediction **ret, tab_error *err)
 {
     tab_fit_options fit = { .base = o->base, .task = s->task, .target = s->column, .table = (uint32_t)s->table };
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
-    return st != TAB_OK ? st : tab_fitted_results(e, f, o->explain, ret, err);
+    if (st == TAB_OK)
+        st = tab_fitted_results(e, f, o->explain, ret, err);
+    if (st == TAB_OK && parts != NULL)
+        parts->fitted = tab_take(&f);
+    return st;
 }
 
 tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, size_t n,
                           const tab_run_options *o, Tabella__Bundle **ret, tab_error *err)
 {
+    return tab_engine_pass(e, tables, n, o, NULL, ret, err);
+}
+
+tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n, const tab_run_options *o,
+                           tab_pass_parts *parts, Tabella__Bundle **ret, tab_error *err)
+{
+    tab_engine keep = *e; /* what is kept lives where the caller wants it */
+    if (parts != NULL)
+        keep.arena = parts->arena;
     tab_arena *a = e->arena;
     const tab_base *base = NULL;
     tab_status st = tab_base_find(o->base, &base, err);
     if (st != TAB_OK)
         return st;
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
-    tab_profile **p = tab_arena_new_of(a, tab_profile *, n + 1);
+    tab_profile **p = parts != NULL ? parts->profile : tab_arena_new_of(a, tab_profile *, n + 1);
     if (b == NULL || p == NULL)
         return out_of_memory(err);
     b->base_model = tab_text(base->name);
@@ -111,7 +124,7 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
         return out_of_memory(err);
     for (size_t t = 0; t < n; t++) {
         tab_engine_progress(e, "profile", (double)t / (double)n);
-        st = tab_profile_table(e, tables[t], &p[t], err);
+        st = tab_profile_table(&keep, tables[t], &p[t], err);
         if (st != TAB_OK)
             return st;
         b->tables[t] = tab_understanding(a, p[t]);
@@ -129,13 +142,15 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
 
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    st = tab_select(e, p, n, o, &s, err);
+    st = tab_select(&keep, p, n, o, &s, err);
     if (st != TAB_OK)
         return st;
     b->target_selection = s.target;
     b->task_selection = s.how;
+    if (parts != NULL)
+        parts->selection = s;
     if (!s.none) {
-        st = predict(e, p, &s, o, &b->prediction, err);
+        st = predict(e, p, &s, o, parts, &b->prediction, err);
         if (st != TAB_OK)
             return st;
     }
