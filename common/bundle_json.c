@@ -1,65 +1,16 @@
-#include "common/bundle_json.h"
+#include "common/bundle_internal.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-static const struct {
-    const char *name;
-    size_t first;
-} PAGED[TAB_PAGE_COUNT] = {
-#define TAB_X(e, n, f) { n, f },
-    TAB_PAGED_ARRAYS(TAB_X)
-#undef TAB_X
-};
-
-const char *tab_paged_name(tab_paged array)
-{
-    return PAGED[array].name;
-}
-
-size_t tab_paged_first(tab_paged array)
-{
-    return PAGED[array].first;
-}
-
-bool tab_paged_named(tab_str name, tab_paged *ret)
-{
-    for (int i = 0; i < TAB_PAGE_COUNT; i++)
-        if (tab_str_eq(name, tab_str_of(PAGED[i].name))) {
-            *ret = (tab_paged)i;
-            return true;
-        }
-    return false;
-}
-
-static tab_str bytes(ProtobufCBinaryData d)
-{
-    return (tab_str){ (const char *)d.data, d.len };
-}
-
-static size_t class_count(const Tabella__Prediction *p)
-{
-    return p->classes == NULL  ? 0
-           : p->classes->coded ? p->classes->codes.len / 4
-                               : p->classes->numbers.len / 8;
-}
+#include <string.h>
 
 /* ---- small parts ---------------------------------------------------------------------------- */
 
-#define MEMBER(o, key, write) \
-    do {                      \
-        tab_out_key(o, key);  \
-        write;                \
-    } while (0)
-
-static void address(tab_out *o, const Tabella__ColumnRef *c)
+void bundle_address(tab_out *o, const Tabella__ColumnRef *c)
 {
     if (c == NULL)
         tab_out_null(o);
     else
-        tab_out_str(o, bytes(c->address));
+        tab_out_str(o, bundle_bytes(c->address));
 }
-
 /* An empty text of the wire is null. */
 static void text_or_null(tab_out *o, const char *s)
 {
@@ -81,7 +32,7 @@ static void summary(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view 
         tab_out_null(o);
     } else {
         tab_out_open(o, '{');
-        MEMBER(o, "target", address(o, p->target));
+        MEMBER(o, "target", bundle_address(o, p->target));
         MEMBER(o, "task", tab_out_cstr(o, p->task_type));
         MEMBER(o, "tier", tab_out_cstr(o, p->tier));
         MEMBER(o, "held_out",
@@ -104,7 +55,7 @@ static void sector(tab_out *o, const Tabella__NameConfidence *s)
 static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 {
     tab_out_open(o, '{');
-    MEMBER(o, "id", tab_out_str(o, bytes(t->id)));
+    MEMBER(o, "id", tab_out_str(o, bundle_bytes(t->id)));
     MEMBER(o, "rows", tab_out_uint(o, t->rows));
     MEMBER(o, "cols", tab_out_uint(o, t->cols));
     tab_out_key(o, "sector");
@@ -121,7 +72,7 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     for (size_t i = 0; i < t->n_column_profile; i++) {
         const Tabella__ColumnProfile *c = t->column_profile[i];
         tab_out_open(o, '{');
-        MEMBER(o, "name", tab_out_str(o, bytes(c->name)));
+        MEMBER(o, "name", tab_out_str(o, bundle_bytes(c->name)));
         MEMBER(o, "index", tab_out_uint(o, c->index));
         MEMBER(o, "role", tab_out_cstr(o, c->role));
         MEMBER(o, "role_confidence", tab_out_fixed(o, c->role_confidence));
@@ -140,7 +91,7 @@ static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
 {
     tab_out_open(o, '[');
     for (size_t i = 0; i < n; i++)
-        tab_out_str(o, bytes(name[i]));
+        tab_out_str(o, bundle_bytes(name[i]));
     tab_out_close(o, ']');
 }
 
@@ -151,15 +102,15 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
     tab_out_open(o, '[');
     for (size_t i = 0, at = 0; e != NULL && i < e->n_a_row; i++) {
         tab_out_open(o, '{');
-        MEMBER(o, "a_table", tab_out_str(o, bytes(b->tables[e->a_table[i]]->id)));
-        MEMBER(o, "b_table", tab_out_str(o, bytes(b->tables[e->b_table[i]]->id)));
+        MEMBER(o, "a_table", tab_out_str(o, bundle_bytes(b->tables[e->a_table[i]]->id)));
+        MEMBER(o, "b_table", tab_out_str(o, bundle_bytes(b->tables[e->b_table[i]]->id)));
         MEMBER(o, "a_row", tab_out_uint(o, e->a_row[i]));
         MEMBER(o, "b_row", tab_out_uint(o, e->b_row[i]));
         MEMBER(o, "confidence", tab_out_fixed(o, e->confidence[i]));
         tab_out_key(o, "matched_on");
         tab_out_open(o, '[');
         for (; at < e->matched_on_end[i]; at++)
-            tab_out_str(o, bytes(e->attributes[e->matched_on[at]]));
+            tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[at]]));
         tab_out_close(o, ']');
         tab_out_close(o, '}');
     }
@@ -186,7 +137,7 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     tab_out_key(o, "columns_only_in");
     tab_out_open(o, '{');
     for (size_t i = 0; i < m->n_only; i++) {
-        tab_out_key_str(o, bytes(m->only[i]->table));
+        tab_out_key_str(o, bundle_bytes(m->only[i]->table));
         tab_out_uint(o, m->only[i]->n_columns);
     }
     tab_out_close(o, '}');
@@ -198,15 +149,15 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     for (size_t i = 0; i < m->n_column_alignment; i++) {
         const Tabella__ColumnAlignment *c = m->column_alignment[i];
         tab_out_open(o, '{');
-        MEMBER(o, "a", address(o, c->a));
-        MEMBER(o, "b", address(o, c->b));
-        MEMBER(o, "attribute", tab_out_str(o, bytes(c->attribute)));
+        MEMBER(o, "a", bundle_address(o, c->a));
+        MEMBER(o, "b", bundle_address(o, c->b));
+        MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(c->attribute)));
         MEMBER(o, "confidence", tab_out_fixed(o, c->confidence));
         if (c->has_example) {
             tab_out_key(o, "example");
             tab_out_open(o, '{');
-            MEMBER(o, "a", tab_out_str(o, bytes(c->example_a)));
-            MEMBER(o, "b", tab_out_str(o, bytes(c->example_b)));
+            MEMBER(o, "a", tab_out_str(o, bundle_bytes(c->example_a)));
+            MEMBER(o, "b", tab_out_str(o, bundle_bytes(c->example_b)));
             tab_out_close(o, '}');
         }
         tab_out_close(o, '}');
@@ -220,11 +171,11 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     tab_out_open(o, '[');
     for (size_t i = 0; i < m->n_shared; i++) {
         tab_out_open(o, '{');
-        MEMBER(o, "attribute", tab_out_str(o, bytes(m->shared[i]->attribute)));
+        MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(m->shared[i]->attribute)));
         tab_out_key(o, "from");
         tab_out_open(o, '[');
         for (size_t k = 0; k < m->shared[i]->n_from; k++)
-            address(o, m->shared[i]->from[k]);
+            bundle_address(o, m->shared[i]->from[k]);
         tab_out_close(o, ']');
         tab_out_close(o, '}');
     }
@@ -236,359 +187,16 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     tab_out_key(o, "only");
     tab_out_open(o, '{');
     for (size_t i = 0; i < m->n_only; i++) {
-        tab_out_key_str(o, bytes(m->only[i]->table));
+        tab_out_key_str(o, bundle_bytes(m->only[i]->table));
         names(o, m->only[i]->n_columns, m->only[i]->columns);
     }
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     tab_out_close(o, '}');
 }
-
-/* ---- arrays by pages ------------------------------------------------------------------------ */
-
-/* What the elements of the paged arrays need, made once a bundle. */
-typedef struct {
-    const Tabella__Bundle *b;
-    tab_column *record; /* (attributes) */
-    struct variant {
-        const Tabella__SharedVariants *v;
-        tab_column values;
-        size_t at;
-    } * variant; /* by attribute, then as given */
-    tab_column fill;
-    tab_str *column_name; /* (over all tables) how filled[].column names a column */
-    size_t *column_base;  /* (tables) */
-    tab_out key;          /* "\"label\":" of each class, end to end */
-    size_t *key_end;      /* (classes) */
-    tab_column classes;
-    size_t n_classes;
-    tab_out quantile_key;
-    size_t *quantile_end;
-    size_t median; /* index of level 0.5; SIZE_MAX without one */
-} writer;
-
-static int by_attribute(const void *pa, const void *pb)
-{
-    const struct variant *a = pa, *b = pb;
-    tab_str x = bytes(a->v->attribute), y = bytes(b->v->attribute);
-    int c = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
-    if (c == 0)
-        c = (x.n > y.n) - (x.n < y.n);
-    return c != 0 ? c : (a->at > b->at) - (a->at < b->at);
-}
-
-static int by_name(const void *pa, const void *pb)
-{
-    const Tabella__ColumnProfile *const *a = pa, *const *b = pb;
-    tab_str x = bytes((*a)->name), y = bytes((*b)->name);
-    int c = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
-    return c != 0 ? c : (x.n > y.n) - (x.n < y.n);
-}
-
-/* The name where it is alone in its table and not empty, else "c{index}" (decisions.md); in the
- * arena. */
-static bool column_names(writer *w, tab_arena *a)
-{
-    const Tabella__Bundle *b = w->b;
-    size_t total = 0;
-    w->column_base = tab_arena_new_of(a, size_t, b->n_tables + 1);
-    if (w->column_base == NULL)
-        return false;
-    for (size_t t = 0; t < b->n_tables; t++) {
-        w->column_base[t] = total;
-        total += b->tables[t]->n_column_profile;
-    }
-    w->column_name = tab_arena_new_of(a, tab_str, total + 1);
-    for (size_t t = 0; t < b->n_tables && w->column_name != NULL; t++) {
-        size_t n = b->tables[t]->n_column_profile;
-        const Tabella__ColumnProfile **sorted =
-            tab_arena_new_of(a, const Tabella__ColumnProfile *, n + 1);
-        if (sorted == NULL)
-            return false;
-        for (size_t i = 0; i < n; i++)
-            sorted[i] = b->tables[t]->column_profile[i];
-        qsort(sorted, n, sizeof *sorted, by_name);
-        for (size_t i = 0; i < n; i++) {
-            const Tabella__ColumnProfile *c = sorted[i];
-            bool alone = c->name.len > 0 && (i == 0 || by_name(&sorted[i - 1], &c) != 0) &&
-                         (i + 1 == n || by_name(&sorted[i + 1], &c) != 0);
-            if (c->index >= n)
-                return false;
-            w->column_name[w->column_base[t] + c->index] =
-                alone ? bytes(c->name) : tab_str_of(tab_arena_printf(a, "c%u", c->index));
-        }
-    }
-    return w->column_name != NULL;
-}
-
-static bool writer_init(writer *w, tab_arena *a, const Tabella__Bundle *b)
-{
-    *w = (writer){ .b = b, .median = SIZE_MAX };
-    const Tabella__UnifiedRows *u = b->unified_rows;
-    if (u != NULL) {
-        w->record = tab_arena_new_of(a, tab_column, u->records->n_columns + 1);
-        w->variant = tab_arena_new_of(a, struct variant, u->n_shared_variants + 1);
-        if (w->record == NULL || w->variant == NULL)
-            return false;
-        for (size_t i = 0; i < u->records->n_columns; i++)
-            if (!tab_column_view(u->records->columns[i], u->records->rows, &w->record[i]))
-                return false;
-        for (size_t i = 0; i < u->n_shared_variants; i++) {
-            w->variant[i] = (struct variant){ .v = u->shared_variants[i], .at = i };
-            if (!tab_column_view(u->shared_variants[i]->values, u->records->rows,
-                                 &w->variant[i].values))
-                return false;
-        }
-        qsort(w->variant, u->n_shared_variants, sizeof *w->variant, by_attribute);
-    }
-    if (b->imputation != NULL &&
-        !tab_column_view(b->imputation->value, b->imputation->n_row, &w->fill))
-        return false;
-    if (!column_names(w, a))
-        return false;
-    const Tabella__Prediction *p = b->prediction;
-    if (p == NULL)
-        return true;
-    w->n_classes = class_count(p);
-    w->key_end = tab_arena_new_of(a, size_t, w->n_classes + 1);
-    w->quantile_end = tab_arena_new_of(a, size_t, p->n_quantile_levels + 1);
-    if (w->key_end == NULL || w->quantile_end == NULL ||
-        (w->n_classes > 0 && !tab_column_view(p->classes, w->n_classes, &w->classes)))
-        return false;
-    for (size_t i = 0; i < w->n_classes; i++) {
-        tab_cell c = tab_cell_at(&w->classes, i);
-        char buf[32];
-        w->key.comma = false;
-        tab_out_key_str(&w->key, c.text.n > 0 || c.kind != TAB_CELL_NUMBER
-                                     ? c.text
-                                     : (tab_str){ buf, tab_number_text(c.num, buf) });
-        w->key_end[i] = w->key.n;
-    }
-    for (size_t i = 0; i < p->n_quantile_levels; i++) {
-        char buf[32];
-        w->quantile_key.comma = false;
-        tab_out_key_str(&w->quantile_key,
-                        (tab_str){ buf, tab_number_text(p->quantile_levels[i], buf) });
-        w->quantile_end[i] = w->quantile_key.n;
-        if (p->quantile_levels[i] == 0.5)
-            w->median = i;
-    }
-    return true;
-}
-
-static void writer_free(writer *w)
-{
-    tab_out_free(&w->key);
-    tab_out_free(&w->quantile_key);
-}
-
-/* Key i of a list of ready ones, with the comma it needs. */
-static void ready_key(tab_out *o, const tab_out *keys, const size_t *end, size_t i)
-{
-    size_t from = i == 0 ? 0 : end[i - 1];
-    tab_out_raw(o, (tab_str){ keys->p + from, end[i] - from });
-    o->comma = false;
-}
-
-static double rounded(double x)
-{
-    return round(x * 1e6) / 1e6;
-}
-
-static void result(tab_out *o, const writer *w, const Tabella__Results *r, size_t i)
-{
-    const Tabella__Prediction *p = w->b->prediction;
-    tab_out_open(o, '{');
-    MEMBER(o, "row", tab_out_uint(o, r->row[i]));
-    if (r->n_label > 0) {
-        const double *prob = r->probabilities + i * w->n_classes;
-        MEMBER(o, "label", tab_out_cell(o, &w->classes, r->label[i]));
-        MEMBER(o, "confidence", tab_out_fixed(o, prob[r->label[i]]));
-        tab_out_key(o, "probabilities");
-        tab_out_open(o, '{');
-        for (size_t k = 0; k < w->n_classes; k++) {
-            ready_key(o, &w->key, w->key_end, k);
-            tab_out_fixed(o, prob[k]);
-        }
-        tab_out_close(o, '}');
-    } else if (r->n_value > 0) {
-        const double *q = r->quantiles + i * p->n_quantile_levels;
-        MEMBER(o, "value", tab_out_real(o, r->value[i]));
-        MEMBER(o, "median", tab_out_real(o, w->median == SIZE_MAX ? r->value[i] : q[w->median]));
-        MEMBER(o, "std", r->n_std > 0 ? tab_out_real(o, r->std[i]) : tab_out_null(o));
-        tab_out_key(o, "quantiles");
-        tab_out_open(o, '{');
-        for (size_t k = 0; k < p->n_quantile_levels; k++) {
-            ready_key(o, &w->quantile_key, w->quantile_end, k);
-            tab_out_real(o, q[k]);
-        }
-        tab_out_close(o, '}');
-    } else {
-        /* As printed, so that the answer agrees with itself. */
-        MEMBER(o, "anomaly_score", tab_out_fixed(o, r->anomaly_score[i]));
-        MEMBER(o, "is_anomaly",
-               tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
-    }
-    if (r->n_reasons > 0) {
-        tab_out_key(o, "reasons");
-        tab_out_open(o, '[');
-        for (size_t k = 0; k < r->reasons[i]->n_reasons; k++) {
-            tab_out_open(o, '{');
-            MEMBER(o, "column", address(o, r->reasons[i]->reasons[k]->column));
-            MEMBER(o, "contribution", tab_out_real(o, r->reasons[i]->reasons[k]->contribution));
-            tab_out_close(o, '}');
-        }
-        tab_out_close(o, ']');
-    }
-    tab_out_close(o, '}');
-}
-
-static void filled(tab_out *o, const writer *w, size_t i)
-{
-    const Tabella__Imputation *m = w->b->imputation;
-    tab_out_open(o, '{');
-    MEMBER(o, "table", tab_out_str(o, bytes(w->b->tables[m->table[i]]->id)));
-    MEMBER(o, "row", tab_out_uint(o, m->row[i]));
-    MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[m->table[i]] + m->column[i]]));
-    MEMBER(o, "value", tab_out_cell(o, &w->fill, i));
-    MEMBER(o, "method", tab_out_cstr(o, m->method[m->method_of[i]]));
-    tab_out_close(o, '}');
-}
-
-static void row_or_null(tab_out *o, uint32_t row)
-{
-    if (row == UINT32_MAX)
-        tab_out_null(o);
-    else
-        tab_out_uint(o, row);
-}
-
-static void unified(tab_out *o, const writer *w, size_t e)
-{
-    const Tabella__UnifiedRows *u = w->b->unified_rows;
-    size_t tables = u->n_from_tables;
-    const uint32_t *from = u->from_row + e * tables;
-    /* a and b: the two tables of two; of more, the first two that the entity is in */
-    uint32_t a = tables > 0 ? from[0] : UINT32_MAX, b = tables > 1 ? from[1] : UINT32_MAX;
-    for (size_t t = 0, seen = 0; tables > 2 && t < tables; t++) {
-        if (t == 0)
-            a = b = UINT32_MAX;
-        if (from[t] != UINT32_MAX && seen < 2)
-            *(seen++ == 0 ? &a : &b) = from[t];
-    }
-    tab_out_open(o, '{');
-    MEMBER(o, "entity", tab_out_uint(o, e));
-    tab_out_key(o, "from");
-    tab_out_open(o, '{');
-    MEMBER(o, "a_row", row_or_null(o, a));
-    MEMBER(o, "b_row", row_or_null(o, b));
-    tab_out_key(o, "rows");
-    tab_out_open(o, '{');
-    for (size_t t = 0; t < tables; t++)
-        if (from[t] != UINT32_MAX) {
-            tab_out_key_str(o, bytes(u->from_tables[t]));
-            tab_out_uint(o, from[t]);
-        }
-    tab_out_close(o, '}');
-    tab_out_close(o, '}');
-    MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
-    tab_out_key(o, "record");
-    tab_out_open(o, '{');
-    for (size_t k = 0; k < u->records->n_columns; k++) {
-        tab_out_key_str(o, w->record[k].name);
-        tab_out_cell(o, &w->record[k], e);
-    }
-    tab_out_close(o, '}');
-    tab_out_key(o, "shared_variants");
-    tab_out_open(o, '{');
-    for (size_t k = 0; k < u->n_shared_variants;) {
-        tab_str attribute = bytes(w->variant[k].v->attribute);
-        bool open = false;
-        for (; k < u->n_shared_variants && tab_str_eq(bytes(w->variant[k].v->attribute), attribute);
-             k++) {
-            const Tabella__ColumnRef *c = w->variant[k].v->from;
-            if (from[c->table] == UINT32_MAX)
-                continue;
-            if (!open) {
-                tab_out_key_str(o, attribute);
-                tab_out_open(o, '{');
-                open = true;
-            }
-            tab_out_key_str(o, bytes(c->address));
-            tab_out_cell(o, &w->variant[k].values, e);
-        }
-        if (open)
-            tab_out_close(o, '}');
-    }
-    tab_out_close(o, '}');
-    tab_out_close(o, '}');
-}
-
-static const Tabella__Results *results_of(const Tabella__Bundle *b, tab_paged array)
-{
-    if (b->prediction == NULL)
-        return NULL;
-    return array == TAB_PAGE_RESULTS ? b->prediction->results
-                                     : b->prediction->missing_target_results;
-}
-
-static size_t total_of(const Tabella__Bundle *b, tab_paged array)
-{
-    const Tabella__Results *r = results_of(b, array);
-    switch (array) {
-    case TAB_PAGE_RESULTS:
-    case TAB_PAGE_MISSING_TARGET:
-        return r == NULL ? 0 : r->n_row;
-    case TAB_PAGE_FILLED:
-        return b->imputation == NULL ? 0 : b->imputation->n_row;
-    default:
-        return b->unified_rows == NULL ? 0 : b->unified_rows->records->rows;
-    }
-}
-
-static void items(tab_out *o, const writer *w, tab_paged array, size_t from, size_t to)
-{
-    const Tabella__Results *r = results_of(w->b, array);
-    tab_out_open(o, '[');
-    for (size_t i = from; i < to; i++)
-        if (array == TAB_PAGE_FILLED)
-            filled(o, w, i);
-        else if (array == TAB_PAGE_UNIFIED)
-            unified(o, w, i);
-        else
-            result(o, w, r, i);
-    tab_out_close(o, ']');
-}
-
-static size_t first_page(const Tabella__Bundle *b, tab_paged array, const tab_bundle_view *view)
-{
-    size_t total = total_of(b, array);
-    return view == NULL || view->cursor == NULL || view->first[array] >= total ? total
-                                                                               : view->first[array];
-}
-
-static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array, size_t next,
-                        size_t total)
-{
-    if (next < total && view != NULL && view->cursor != NULL)
-        view->cursor(view->arg, o, array, next);
-    else
-        tab_out_null(o);
-}
-
-/* The first page as member `key`, then its cursor as member `cursor`; gives the number shown. */
-static size_t paged_member(tab_out *o, const writer *w, tab_paged array, const char *key,
-                           const char *cursor, const tab_bundle_view *view)
-{
-    size_t shown = first_page(w->b, array, view);
-    MEMBER(o, key, items(o, w, array, 0, shown));
-    MEMBER(o, cursor, next_cursor(o, view, array, shown, total_of(w->b, array)));
-    return shown;
-}
-
 /* ---- the larger members --------------------------------------------------------------------- */
 
-static void unified_rows(tab_out *o, const writer *w, const tab_bundle_view *view)
+static void unified_rows(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__UnifiedRows *u = w->b->unified_rows;
     if (u == NULL) {
@@ -607,7 +215,7 @@ static void unified_rows(tab_out *o, const writer *w, const tab_bundle_view *vie
     tab_out_open(o, '[');
     for (size_t t = 0; t < w->b->n_tables; t++) {
         tab_out_open(o, '{');
-        MEMBER(o, "id", tab_out_str(o, bytes(w->b->tables[t]->id)));
+        MEMBER(o, "id", tab_out_str(o, bundle_bytes(w->b->tables[t]->id)));
         MEMBER(o, "rows", tab_out_uint(o, w->b->tables[t]->rows));
         tab_out_close(o, '}');
     }
@@ -616,35 +224,35 @@ static void unified_rows(tab_out *o, const writer *w, const tab_bundle_view *vie
     tab_out_key(o, "unmatched");
     tab_out_open(o, '{');
     for (size_t t = 0; t < u->n_unmatched; t++) {
-        tab_out_key_str(o, bytes(u->from_tables[t]));
+        tab_out_key_str(o, bundle_bytes(u->from_tables[t]));
         tab_out_uint(o, u->unmatched[t]);
     }
     tab_out_close(o, '}');
     MEMBER(o, "confidence_threshold", tab_out_fixed(o, u->confidence_threshold));
     MEMBER(o, "survivorship", tab_out_cstr(o, u->survivorship));
     tab_out_close(o, '}');
-    size_t shown = paged_member(o, w, TAB_PAGE_UNIFIED, "rows", "next_cursor", view);
+    size_t shown = bundle_paged(o, w, TAB_PAGE_UNIFIED, "rows", "next_cursor", view);
     MEMBER(o, "total", tab_out_uint(o, u->records->rows));
     MEMBER(o, "sample_shown", tab_out_uint(o, shown));
     tab_out_close(o, '}');
 }
 
-static void imputation(tab_out *o, const writer *w, const tab_bundle_view *view)
+static void imputation(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__Imputation *m = w->b->imputation;
     tab_out_open(o, '{');
-    paged_member(o, w, TAB_PAGE_FILLED, "filled", "next_cursor", view);
+    bundle_paged(o, w, TAB_PAGE_FILLED, "filled", "next_cursor", view);
     tab_out_key(o, "row_confidence");
     tab_out_open(o, '[');
     for (size_t i = 0; m != NULL && i < m->n_row_confidence; i++) {
         tab_out_open(o, '{');
-        MEMBER(o, "table", tab_out_str(o, bytes(w->b->tables[m->confidence_table[i]]->id)));
+        MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[m->confidence_table[i]]->id)));
         MEMBER(o, "row", tab_out_uint(o, m->confidence_row[i]));
         MEMBER(o, "confidence", tab_out_fixed(o, m->row_confidence[i]));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
-    MEMBER(o, "total_filled", tab_out_uint(o, total_of(w->b, TAB_PAGE_FILLED)));
+    MEMBER(o, "total_filled", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_FILLED)));
     tab_out_close(o, '}');
 }
 
@@ -656,7 +264,7 @@ static void target_selection(tab_out *o, const Tabella__TargetSelection *t)
     }
     tab_out_open(o, '{');
     MEMBER(o, "mode", tab_out_cstr(o, t->mode));
-    MEMBER(o, "column", address(o, t->column));
+    MEMBER(o, "column", bundle_address(o, t->column));
     MEMBER(o, "reason", tab_out_cstr(o, t->reason));
     MEMBER(o, "overridable", tab_out_bool(o, strcmp(t->mode, "user") != 0));
     tab_out_key(o, "candidates");
@@ -667,7 +275,7 @@ static void target_selection(tab_out *o, const Tabella__TargetSelection *t)
         for (size_t i = 0; i < t->n_candidates; i++) {
             const Tabella__Candidate *c = t->candidates[i];
             tab_out_open(o, '{');
-            MEMBER(o, "col", address(o, c->column));
+            MEMBER(o, "col", bundle_address(o, c->column));
             MEMBER(o, "selected", tab_out_bool(o, c->selected));
             MEMBER(o, "eligible", tab_out_bool(o, c->eligible));
             MEMBER(o, "reason", tab_out_cstr(o, c->reason));
@@ -693,7 +301,7 @@ static void task_selection(tab_out *o, const Tabella__TaskSelection *t)
     tab_out_close(o, '}');
 }
 
-static void prediction(tab_out *o, const writer *w, const tab_bundle_view *view)
+static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__Prediction *p = w->b->prediction;
     if (p == NULL) {
@@ -703,11 +311,11 @@ static void prediction(tab_out *o, const writer *w, const tab_bundle_view *view)
     bool anomaly = strcmp(p->task_type, "anomaly") == 0;
     tab_out_open(o, '{');
     if (p->target != NULL)
-        MEMBER(o, "target", address(o, p->target));
+        MEMBER(o, "target", bundle_address(o, p->target));
     MEMBER(o, "task_type", tab_out_cstr(o, p->task_type));
     MEMBER(o, "tier", tab_out_cstr(o, p->tier));
     if (p->table < w->b->n_tables)
-        MEMBER(o, "table", tab_out_str(o, bytes(w->b->tables[p->table]->id)));
+        MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[p->table]->id)));
     if (w->n_classes > 0) {
         tab_out_key(o, "classes");
         tab_out_open(o, '[');
@@ -724,12 +332,13 @@ static void prediction(tab_out *o, const writer *w, const tab_bundle_view *view)
         MEMBER(o, "missing_target", tab_out_uint(o, p->missing_target));
         tab_out_close(o, '}');
     }
-    paged_member(o, w, TAB_PAGE_RESULTS, "results", "next_cursor", view);
-    MEMBER(o, "total", tab_out_uint(o, total_of(w->b, TAB_PAGE_RESULTS)));
+    bundle_paged(o, w, TAB_PAGE_RESULTS, "results", "next_cursor", view);
+    MEMBER(o, "total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_RESULTS)));
     if (!anomaly) {
-        paged_member(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results",
+        bundle_paged(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results",
                      "missing_target_next_cursor", view);
-        MEMBER(o, "missing_target_total", tab_out_uint(o, total_of(w->b, TAB_PAGE_MISSING_TARGET)));
+        MEMBER(o, "missing_target_total",
+               tab_out_uint(o, bundle_total(w->b, TAB_PAGE_MISSING_TARGET)));
     }
     MEMBER(o, "held_out",
            view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
@@ -747,10 +356,10 @@ static void prediction(tab_out *o, const writer *w, const tab_bundle_view *view)
 void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
-    writer w = { 0 };
-    if (a == NULL || !writer_init(&w, a, b)) {
+    bundle_writer w = { 0 };
+    if (a == NULL || !bundle_writer_init(&w, a, b)) {
         o->failed = true;
-        writer_free(&w);
+        bundle_writer_free(&w);
         return;
     }
     MEMBER(o, "summary", summary(o, b, view));
@@ -765,27 +374,5 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
     MEMBER(o, "target_selection", target_selection(o, b->target_selection));
     MEMBER(o, "task_selection", task_selection(o, b->task_selection));
     MEMBER(o, "prediction", prediction(o, &w, view));
-    writer_free(&w);
-}
-
-void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from,
-                          size_t limit, const tab_bundle_view *view)
-{
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
-    writer w = { 0 };
-    size_t total = total_of(b, array);
-    from = from < total ? from : total;
-    size_t to = limit < total - from ? from + limit : total;
-    if (a == NULL || !writer_init(&w, a, b)) {
-        o->failed = true;
-        writer_free(&w);
-        return;
-    }
-    tab_out_open(o, '{');
-    MEMBER(o, "array", tab_out_cstr(o, tab_paged_name(array)));
-    MEMBER(o, "items", items(o, &w, array, from, to));
-    MEMBER(o, "next_cursor", next_cursor(o, view, array, to, total));
-    MEMBER(o, "total", tab_out_uint(o, total));
-    tab_out_close(o, '}');
-    writer_free(&w);
+    bundle_writer_free(&w);
 }
