@@ -195,6 +195,8 @@ static int impute(const tab_engine *e, tab_profile *p)
         memcpy(&to, m->value->level_end.data + 4 * code, 4);
         printf("%.*s\n", (int)(to - from), (const char *)m->value->level_text.data + from);
     }
+    for (size_t i = 0; i < m->n_confidence_row; i++)
+        printf("confidence\t%u\t%.6f\n", m->confidence_row[i], m->row_confidence[i]);
     return 0;
 }
 

@@ -51,64 +51,11 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     return s;
 }
 
-/* Standard normal quantiles at (i + 1/2) / TAB_KNOTS, by Acklam's rational form, error below 1e-9 of it. */
-static double normal_quantile(double p)
-{
-    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
-                                1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00 };
-    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
-                                6.680131188771972e+01, -1.328068155288572e+01 };
-    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                                -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00 };
-    static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                                3.754408661907416e+00 };
-    if (p > 0.5)
-        return -normal_quantile(1 - p);
-    if (p < 0.02425) {
-        double q = sqrt(-2 * log(p));
-        return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
-               ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
-    }
-    double q = p - 0.5, r = q * q;
-    return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
-           (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
-}
-
-static float normal_score(const tab_feature *f, const float *score, float x)
-{
-    const float *k = f->knot;
-    if (x <= k[0] || x >= k[TAB_KNOTS - 1]) { /* beyond the outer knots: slowly outward */
-        bool low = x <= k[0];
-        float edge = low ? k[0] : k[TAB_KNOTS - 1];
-        float unit = k[TAB_KNOTS - 1] - k[0];
-        float over = unit > 0 ? fabsf(x - edge) / unit : 0;
-        float s = score[TAB_KNOTS - 1] + logf(1 + over);
-        return low ? -s : s;
-    }
-    size_t lo = 0, hi = TAB_KNOTS - 1; /* the run of knots equal to x takes the middle of its scores */
-    while (hi - lo > 1) {
-        size_t mid = (lo + hi) / 2;
-        if (k[mid] <= x)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    if (k[lo] == x) {
-        size_t first = lo;
-        while (first > 0 && k[first - 1] == x)
-            first--;
-        if (first < lo)
-            return (score[first] + score[lo]) / 2;
-    }
-    return score[lo] + (score[hi] - score[lo]) * (x - k[lo]) / (k[hi] - k[lo]);
-}
-
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                     size_t n, float *out)
 {
     float score[TAB_KNOTS];
-    for (size_t i = 0; i < TAB_KNOTS; i++)
-        score[i] = (float)normal_quantile(((double)i + 0.5) / TAB_KNOTS);
+    tab_number_scores(score);
     memset(out, 0, n * s->width * sizeof *out);
     size_t at = 0;
     for (size_t i = 0; i < enc->n; i++) {
@@ -153,7 +100,7 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
             float z = (x - f->mean) / f->sd;
             z = z > 4 ? 4 : z < -4 ? -4 : z;
             if (s->kind == TAB_DENSE_METRIC) {
-                o[0] = f->skewed ? normal_score(f, score, x) : z;
+                o[0] = f->skewed ? tab_number_score(f, score, x) : z;
                 continue;
             }
             o[0] = z;

@@ -11,7 +11,6 @@
 #include "services/inference/engine/profile/text.h"
 
 enum {
-    SORT_SAMPLE = 200 * 1000, /* values that quantiles are read from */
     FEW_NUMBERS = 16,         /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2          /* a text column whose texts stand twice on average is a category too */
 };
@@ -105,29 +104,6 @@ static inline double read_number(const reader *r, size_t row)
     return r->derive == TAB_DERIVE_VALUE || isnan(v) ? v : derive_date(r->derive, v);
 }
 
-static inline float scaled(const tab_feature *f, double v)
-{
-    if (isnan(v))
-        return NAN;
-    double x = (v - f->shift) / f->scale;
-    return (float)(x > 1e6 ? 1e6 : x < -1e6 ? -1e6 : x);
-}
-
-static uint8_t bin_of(const tab_feature *f, float x)
-{
-    if (isnan(x))
-        return TAB_BIN_MISSING;
-    const float *edge = f->edge; /* count of edges <= x, by halving without branches on x */
-    size_t lo = 0, n = f->edges;
-    while (n > 0) {
-        size_t half = n / 2;
-        bool right = edge[lo + half] <= x;
-        lo = right ? lo + half + 1 : lo;
-        n = right ? n - half - 1 : half;
-    }
-    return (uint8_t)lo;
-}
-
 static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
 {
     if (code == TAB_NULL)
@@ -137,41 +113,6 @@ static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
 
 /* ---- fitting one feature ------------------------------------------------------------------------------ */
 
-static int by_float(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Bin edges between distinct values while they fit, else so that bins hold about equal counts. */
-static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
-{
-    size_t distinct = n > 0;
-    for (size_t i = 1; i < n; i++)
-        distinct += x[i] != x[i - 1];
-    f->edges = 0;
-    double want = (double)n / (double)most, next = want;
-    for (size_t i = 1; i < n; i++) {
-        if (x[i] == x[i - 1])
-            continue;
-        if (distinct > most && (double)i < next)
-            continue;
-        float mid = x[i - 1] / 2 + x[i] / 2;
-        f->edge[f->edges++] = mid > x[i - 1] ? mid : x[i];
-        if (f->edges == most - 1)
-            break;
-        while (next <= (double)i)
-            next += want;
-    }
-    f->bins = f->edges + 1;
-}
-
 static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis *text, size_t rows)
 {
     reader r;
@@ -179,9 +120,7 @@ static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis
         return false;
     size_t n = 0;
     double *value = malloc((rows + 1) * sizeof *value);
-    float *x = malloc((rows + 1) * sizeof *x);
-    bool ok = value != NULL && x != NULL;
-    for (size_t i = 0; ok && i < rows; i++) {
+    for (size_t i = 0; value != NULL && i < rows; i++) {
         double d = read_number(&r, i);
         if (isnan(d))
             f->has_missing = true;
@@ -189,51 +128,8 @@ static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis
             value[n++] = d;
     }
     free(r.level);
-    if (!ok || n == 0)
-        goto done;
-    if (n > SORT_SAMPLE) { /* by value hash: neither the order of rows nor a period in it matters */
-        uint64_t cut = UINT64_MAX / n * SORT_SAMPLE;
-        size_t kept = 0;
-        for (size_t i = 0; i < n; i++) {
-            uint64_t bits;
-            memcpy(&bits, &value[i], 8);
-            if (tab_mix2(bits, i) < cut)
-                value[kept++] = value[i];
-        }
-        n = kept > 0 ? kept : n;
-    }
-    qsort(value, n, sizeof *value, by_double);
-    f->shift = value[n / 2];
-    double scale = (value[(n - 1) * 3 / 4] / 2 - value[(n - 1) / 4] / 2) * 2 / 1.349;
-    if (!(scale > 0))
-        scale = (value[n - 1 - n / 100] / 2 - value[n / 100] / 2) / 2;
-    if (!(scale > 0))
-        scale = value[n - 1] / 4 - value[0] / 4;
-    f->scale = scale > 0 && isfinite(scale) ? scale : 1;
-    for (size_t i = 0; i < n; i++)
-        x[i] = scaled(f, value[i]);
-    size_t most = n / 5 < 32 ? 32 : n / 5 > TAB_BINS ? TAB_BINS : n / 5;
-    qsort(x, n, sizeof *x, by_float); /* already in order but for the limits */
-    fit_edges(f, x, n, most);
-    for (size_t k = 0; k < TAB_KNOTS; k++)
-        f->knot[k] = x[(size_t)(((double)k + 0.5) / TAB_KNOTS * (double)n)];
-    float low = 2 * f->knot[0] - f->knot[TAB_KNOTS / 2];
-    float high = 2 * f->knot[TAB_KNOTS - 1] - f->knot[TAB_KNOTS / 2];
-    double m = 0, s2 = 0, s3 = 0, s4 = 0;
-    for (size_t i = 0; i < n; i++)
-        m += (double)(x[i] < low ? low : x[i] > high ? high : x[i]);
-    m /= (double)n;
-    for (size_t i = 0; i < n; i++) {
-        double d = (double)(x[i] < low ? low : x[i] > high ? high : x[i]) - m, d2 = d * d;
-        s2 += d2, s3 += d2 * d, s4 += d2 * d2;
-    }
-    s2 /= (double)n, s3 /= (double)n, s4 /= (double)n;
-    f->mean = (float)m;
-    f->sd = s2 > 1e-12 ? (float)sqrt(s2) : 1;
-    f->skewed = f->bins > 8 && s2 > 1e-12 && (fabs(s3) > 0.9 * s2 * sqrt(s2) || s4 > 6 * s2 * s2);
-done:
+    bool ok = value != NULL && tab_number_fit(f, value, n);
     free(value);
-    free(x);
     return ok;
 }
 
@@ -389,8 +285,8 @@ static void encode_one(void *ctx, size_t i)
         return;
     }
     for (size_t k = 0; k < d->rows; k++) {
-        d->x[i][k] = scaled(f, read_number(&r, d->row[k]));
-        d->bin[i][k] = bin_of(f, d->x[i][k]);
+        d->x[i][k] = tab_number_scaled(f, read_number(&r, d->row[k]));
+        d->bin[i][k] = tab_number_bin(f, d->x[i][k]);
     }
     free(r.level);
 }

@@ -114,6 +114,16 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
 bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
                         tab_encoder *ret_enc, tab_data *ret_data);
 
+/* One number's form (features/number.c). fit: from its n present values, which it sorts; f->edge has room for
+ * TAB_BINS. False: memory. */
+bool tab_number_fit(tab_feature *f, double *value, size_t n);
+float tab_number_scaled(const tab_feature *f, double value);
+uint8_t tab_number_bin(const tab_feature *f, float x);
+/* The normal score of x and back; score (TAB_KNOTS) from tab_number_scores. */
+void tab_number_scores(float *score);
+float tab_number_score(const tab_feature *f, const float *score, float x);
+float tab_number_of_score(const tab_feature *f, const float *score, float z);
+
 /* The dense form, row-major float, that linear algebra reads (features/dense.c). */
 typedef enum {
     TAB_DENSE_SPLINE, /* z, missing flag, hinges at inner quantiles; one-hot levels */

@@ -1,23 +1,35 @@
-/* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken out of a
- * shallow view before it is learned. The model is a stack (learn/stack.h) of the fast learners, so that what
- * it says of its own answers is calibrated on rows it did not see:
+/* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken
+ * out of a shallow view before it is learned, and what a joint normal model (joint.h) expects of
+ * the gaps is put in. So every column is learned from a completed table at once: no column waits
+ * for another, and nothing is filled twice (docs/decisions/0095). The model is a stack
+ * (learn/stack.h) of fast learners, so that what it says of its own answers is calibrated on rows
+ * it did not see:
  *
- *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the classes
- *            are consecutive whole numbers (a scale from 1 to 5), the one nearest to their expected value
- *   numbers  confidence of a cell = share of out-of-fold residuals within the tolerance */
+ *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the
+ * classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their expected
+ * value numbers  confidence of a cell = probability that it lies within the tolerance, by a small
+ * stack that learns from the same columns where the out-of-fold answers did */
 #include "services/inference/engine/impute/impute.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/impute/joint.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/message.h"
 
-enum { LEAST_ROWS = 5, MOST_CLASSES = 200, FIT_ROWS = 20000 };
+enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200, FIT_ROWS = 20000 };
 static const double TOLERANCE = 0.5; /* of the column's standard deviation */
+static const double COARSE =
+    0.25; /* steps of more standard deviations are too coarse for an expectation */
 
-static const tab_recipe RECIPE = { .learner = { &tab_learn_boost_fast, &tab_learn_linear, &tab_learn_kernel_small },
-                                   .n = 3, .folds = 3, .work = 2e11 };
+static const tab_recipe RECIPE = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_kernel_small }, .n = 2, .folds = 3, .work = 2e11
+};
+static const tab_recipe SURE = {
+    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11
+};
 
 /* One column to fill, and what it was filled with. */
 typedef struct {
@@ -57,11 +69,15 @@ static bool is_missing(const tab_column *c, size_t row)
     return c->layout == TAB_NUMBERS ? isnan(c->num[row]) : c->code[row] == TAB_NULL;
 }
 
-static double round_to(double v, int decimals)
+/* To the column's own steps; to finer ones where those are coarse beside its spread: the
+ * expectation of a count that is mostly 0 or 1 says more with a decimal than without. */
+static double round_to(double v, int decimals, double sd)
 {
     if (decimals < 0 || decimals > 9 || !(fabs(v) < 1e9))
         return v;
     double unit = pow(10, decimals);
+    if (unit * sd < 1 / COARSE)
+        unit *= 10;
     return round(v * unit) / unit;
 }
 
@@ -78,12 +94,36 @@ static bool is_scale(const tab_column *c, const uint32_t *first, size_t classes)
     return hi - lo == (double)(classes - 1); /* levels are distinct */
 }
 
+/* right (rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
+ * where the cell is missing. ret (rows): how likely it is. */
+static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, uint32_t *right,
+                     float *ret)
+{
+    tab_problem q = *of;
+    q.classification = true;
+    q.outputs = 2;
+    q.label = right;
+    q.seed ^= 0x5e1f;
+    tab_recipe recipe = SURE;
+    size_t rows = q.data->rows, known = 0;
+    for (size_t i = 0; i < rows; i++)
+        known += right[i] != TAB_NULL;
+    if (known < SURE_ROWS)
+        recipe.n = 0; /* the share of right ones */
+    tab_stack *s = tab_stack_fit(e, a, &q, &recipe);
+    if (s == NULL)
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        ret[i] = expf(s->oof[2 * i + 1]);
+    return true;
+}
+
 typedef struct {
     const tab_engine *e;
     const tab_profile *p;
     const tab_encoder *enc;
     const tab_data *data;
-    uint32_t *first; /* scratch (levels): a row that holds the level */
+    const tab_joint *joint; /* NULL: the table does not carry one */
 } table_pass;
 
 /* Fills column f->column. Errors leave through false: memory or cancelled. */
@@ -98,10 +138,13 @@ static bool fill_column(const table_pass *t, column_fill *f)
     f->value = f->numeric ? tab_arena_new_of(keep, double, f->n + 1) : NULL;
     f->source = f->numeric ? NULL : tab_arena_new_of(keep, uint32_t, f->n + 1);
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
-    tab_encoder enc;
-    tab_data data;
+    tab_encoder enc, bare_enc;
+    tab_data data, bare;
     if (tab_arena_full(keep) || a == NULL ||
-        !tab_encode_without(a, t->enc, t->data, f->column, rows, &enc, &data))
+        !tab_encode_without(a, t->enc, t->data, f->column, rows, &bare_enc, &bare))
+        return false;
+    enc = bare_enc, data = bare;
+    if (t->joint != NULL && !tab_joint_complete(t->e, a, t->joint, f->column, &enc, &data))
         return false;
     float *y = tab_arena_new_of(a, float, rows + 1);
     uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1), *first = NULL, *of = NULL;
@@ -111,7 +154,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
     if (tab_arena_full(a))
         return false;
     double mean = 0, square = 0, unit = 0;
-    size_t present = 0;
+    size_t present = 0, used = 0;
     if (f->numeric) {
         for (size_t r = 0; r < rows; r++)
             if (!isnan(c->number[r]))
@@ -127,21 +170,31 @@ static bool fill_column(const table_pass *t, column_fill *f)
     double sd = square > 1e-24 ? sqrt(square) : 1;
     for (size_t i = 0; i < rows; i++) { /* in the order of encoded rows */
         uint32_t row = data.row[i];
-        y[i] = f->numeric && !isnan(c->number[row]) ? (float)((c->number[row] / unit - mean) / sd) : NAN;
+        y[i] = NAN;
         label[i] = TAB_NULL;
+        if (used == FIT_ROWS) /* rows stand by hash: the first are a fair sample */
+            continue;
+        y[i] = f->numeric && !isnan(c->number[row]) ? (float)((c->number[row] / unit - mean) / sd)
+                                                    : NAN;
+        used += !isnan(y[i]);
         if (!f->numeric && c->code != NULL && c->code[row] != TAB_NULL) {
             uint32_t level = c->code[row];
             if (of[level] == 0)
                 of[level] = (uint32_t)++classes, first[classes - 1] = row;
             label[i] = of[level] - 1;
-            present++;
+            present++, used++;
         }
     }
     size_t outputs = f->numeric ? 1 : classes;
     if (outputs == 0)
         return true;
-    tab_problem q = { .enc = &enc, .data = &data, .label = label, .y = y, .seed = t->e->seed,
-                      .classification = !f->numeric, .outputs = outputs };
+    tab_problem q = { .enc = &enc,
+                      .data = &data,
+                      .label = label,
+                      .y = y,
+                      .seed = t->e->seed,
+                      .classification = !f->numeric,
+                      .outputs = outputs };
     tab_recipe recipe = RECIPE;
     if (present < LEAST_ROWS || outputs > MOST_CLASSES)
         recipe.n = 0; /* the mean or the commonest class */
@@ -152,20 +205,25 @@ static bool fill_column(const table_pass *t, column_fill *f)
     if (s == NULL)
         return false;
     f->method = s->members > 0 ? "model" : f->numeric ? "mean" : "mode";
-    double sure = 0;
-    size_t m = 0;
-    if (f->numeric) {
-        double right = 0;
-        for (size_t i = 0; i < rows; i++)
-            if (!isnan(y[i]))
-                right += fabs((double)(y[i] - s->oof[i])) <= TOLERANCE, m++;
-        sure = (right + 0.5) / ((double)m + 1);
-    }
     /* A rounded column answers in its own steps, within what was seen. */
     double lo = INFINITY, hi = -INFINITY;
     for (size_t r = 0; f->numeric && r < rows; r++)
         if (!isnan(c->number[r]))
             lo = fmin(lo, c->number[r]), hi = fmax(hi, c->number[r]);
+    double *answer = f->numeric ? tab_arena_new_of(a, double, rows + 1) : NULL;
+    float *sure = f->numeric ? tab_arena_new_of(a, float, rows + 1) : NULL;
+    uint32_t *right = f->numeric ? tab_arena_new_of(a, uint32_t, rows + 1) : NULL;
+    if (tab_arena_full(a))
+        return false;
+    for (size_t i = 0; f->numeric && i < rows; i++) {
+        double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals, sd * unit);
+        answer[i] = v < lo ? lo : v > hi ? hi : v;
+        right[i] = isnan(y[i]) ? TAB_NULL
+                               : fabs((answer[i] / unit - mean) / sd - (double)y[i]) <= TOLERANCE;
+    }
+    q.enc = &bare_enc, q.data = &bare; /* gaps as they are: they say how sure an answer can be */
+    if (f->numeric && !sureness(&e, a, &q, right, sure))
+        return false;
     bool scale = !f->numeric && outputs > 2 && is_scale(c->column, first, outputs);
     uint64_t *place = tab_arena_new_of(a, uint64_t, f->n + 1);
     size_t n = 0;
@@ -179,9 +237,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
         size_t i = (uint32_t)place[k];
         f->row[k] = (uint32_t)(place[k] >> 32);
         if (f->numeric) {
-            double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals);
-            f->value[k] = v < lo ? lo : v > hi ? hi : v;
-            f->confidence[k] = (float)sure;
+            f->value[k] = answer[i];
+            f->confidence[k] = sure[i];
             continue;
         }
         const float *o = s->oof + i * outputs;
@@ -194,7 +251,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
                 best = j;
         }
         for (size_t j = 0; scale && j < outputs; j++)
-            if (fabs(c->column->num[first[j]] - expected) < fabs(c->column->num[first[best]] - expected))
+            if (fabs(c->column->num[first[j]] - expected) <
+                fabs(c->column->num[first[best]] - expected))
                 best = j;
         f->source[k] = first[best];
         f->confidence[k] = expf(o[best]);
@@ -204,7 +262,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
 }
 
 /* A target's missing cells take the prediction's answers. */
-static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p, column_fill *f)
+static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p,
+                        column_fill *f)
 {
     const Tabella__Results *r = m->missing_target_results;
     const tab_column_profile *c = &p->col[f->column];
@@ -282,7 +341,8 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 
 /* The fills of one table, columns rising; *count of them. */
 static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t table,
-                             const tab_impute_target *target, column_fill *f, size_t *count, tab_error *err)
+                             const tab_impute_target *target, column_fill *f, size_t *count,
+                             tab_error *err)
 {
     size_t n = 0, rows = p->table->rows;
     for (size_t c = 0; c < p->table->cols; c++) {
@@ -292,7 +352,9 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
         for (size_t r = 0; r < rows; r++)
             missing += is_missing(p->col[c].column, r);
         if (missing > 0 && missing < rows)
-            f[n++] = (column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
+            f[n++] = (column_fill){ .column = c,
+                                    .missing = (double)missing / (double)rows,
+                                    .n = missing };
     }
     *count = n;
     if (n == 0)
@@ -303,10 +365,13 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
     table_pass t = { .e = e, .p = p };
     t.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
     t.data = data;
-    if (t.enc == NULL)
+    tab_joint *joint = NULL;
+    if (t.enc == NULL || !tab_joint_fit(e, a, t.enc, data, &joint))
         return failed(e, err);
+    t.joint = joint;
     for (size_t i = 0; i < n; i++) {
-        bool own = target->prediction != NULL && target->table == table && target->column == f[i].column;
+        bool own =
+            target->prediction != NULL && target->table == table && target->column == f[i].column;
         if (!(own ? fill_target(e, target->prediction, p, &f[i]) : fill_column(&t, &f[i])))
             return failed(e, err);
         tab_engine_progress(e, "impute", (double)(i + 1) / (double)n);
@@ -358,10 +423,11 @@ static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
     }
 }
 
-tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
-                      Tabella__Imputation **ret, tab_error *err)
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n,
+                      const tab_impute_target *target, Tabella__Imputation **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
+    openblas_set_num_threads(1);
     static const char *const methods[] = { "model", "mean", "mode", "prediction" };
     Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
     column_fill **fill = tab_arena_new_of(a, column_fill *, n + 1);
@@ -399,7 +465,8 @@ tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, cons
     for (size_t t = 0; t < n; t++)
         for (size_t i = 0; i < count[t]; i++)
             for (size_t j = 0; j < fill[t][i].n; j++)
-                c[k++] = (cell){ (uint32_t)t, fill[t][i].row[j], (uint32_t)fill[t][i].column, &fill[t][i], j };
+                c[k++] = (cell){ (uint32_t)t, fill[t][i].row[j], (uint32_t)fill[t][i].column,
+                                 &fill[t][i], j };
     qsort(c, total, sizeof *c, by_cell);
     m->n_table = m->n_row = m->n_column = m->n_method_of = total;
     size_t rows = 0, cells = 0;

@@ -1,0 +1,200 @@
+/* How a number is read: its scale, its bins and its knots (encode.h), from the values of its
+ * present cells.
+ *
+ *   x      (value - median) / robust scale, limited to +-1e6
+ *   bins   edges between distinct values while they fit, else so that bins hold about equal counts;
+ * a fifth of the values at most, since the scan over bins is the larger part of a small table's
+ * time knots  quantiles of x, from which normal scores (van der Waerden scores) are read by
+ * straight lines */
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/encode.h"
+#include "services/inference/engine/features/mix.h"
+
+enum { SORT_SAMPLE = 200 * 1000 }; /* values that quantiles are read from */
+
+float tab_number_scaled(const tab_feature *f, double v)
+{
+    if (isnan(v))
+        return NAN;
+    double x = (v - f->shift) / f->scale;
+    return (float)(x > 1e6 ? 1e6 : x < -1e6 ? -1e6 : x);
+}
+
+uint8_t tab_number_bin(const tab_feature *f, float x)
+{
+    if (isnan(x))
+        return TAB_BIN_MISSING;
+    const float *edge = f->edge; /* count of edges <= x, by halving without branches on x */
+    size_t lo = 0, n = f->edges;
+    while (n > 0) {
+        size_t half = n / 2;
+        bool right = edge[lo + half] <= x;
+        lo = right ? lo + half + 1 : lo;
+        n = right ? n - half - 1 : half;
+    }
+    return (uint8_t)lo;
+}
+
+static int by_float(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bin edges between distinct values while they fit, else so that bins hold about equal counts. */
+static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
+{
+    size_t distinct = n > 0;
+    for (size_t i = 1; i < n; i++)
+        distinct += x[i] != x[i - 1];
+    f->edges = 0;
+    double want = (double)n / (double)most, next = want;
+    for (size_t i = 1; i < n; i++) {
+        if (x[i] == x[i - 1])
+            continue;
+        if (distinct > most && (double)i < next)
+            continue;
+        float mid = x[i - 1] / 2 + x[i] / 2;
+        f->edge[f->edges++] = mid > x[i - 1] ? mid : x[i];
+        if (f->edges == most - 1)
+            break;
+        while (next <= (double)i)
+            next += want;
+    }
+    f->bins = f->edges + 1;
+}
+
+bool tab_number_fit(tab_feature *f, double *value, size_t n)
+{
+    if (n == 0)
+        return true;
+    float *x = malloc(n * sizeof *x);
+    if (x == NULL)
+        return false;
+    if (n > SORT_SAMPLE) { /* by value hash: neither the order of rows nor a period in it matters */
+        uint64_t cut = UINT64_MAX / n * SORT_SAMPLE;
+        size_t kept = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bits;
+            memcpy(&bits, &value[i], 8);
+            if (tab_mix2(bits, i) < cut)
+                value[kept++] = value[i];
+        }
+        n = kept > 0 ? kept : n;
+    }
+    qsort(value, n, sizeof *value, by_double);
+    f->shift = value[n / 2];
+    double scale = (value[(n - 1) * 3 / 4] / 2 - value[(n - 1) / 4] / 2) * 2 / 1.349;
+    if (!(scale > 0))
+        scale = (value[n - 1 - n / 100] / 2 - value[n / 100] / 2) / 2;
+    if (!(scale > 0))
+        scale = value[n - 1] / 4 - value[0] / 4;
+    f->scale = scale > 0 && isfinite(scale) ? scale : 1;
+    for (size_t i = 0; i < n; i++)
+        x[i] = tab_number_scaled(f, value[i]);
+    size_t most = n / 5 < 32 ? 32 : n / 5 > TAB_BINS ? TAB_BINS : n / 5;
+    qsort(x, n, sizeof *x, by_float); /* already in order but for the limits */
+    fit_edges(f, x, n, most);
+    for (size_t k = 0; k < TAB_KNOTS; k++)
+        f->knot[k] = x[(size_t)(((double)k + 0.5) / TAB_KNOTS * (double)n)];
+    float low = 2 * f->knot[0] - f->knot[TAB_KNOTS / 2];
+    float high = 2 * f->knot[TAB_KNOTS - 1] - f->knot[TAB_KNOTS / 2];
+    double m = 0, s2 = 0, s3 = 0, s4 = 0;
+    for (size_t i = 0; i < n; i++)
+        m += (double)(x[i] < low ? low : x[i] > high ? high : x[i]);
+    m /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] < low ? low : x[i] > high ? high : x[i]) - m, d2 = d * d;
+        s2 += d2, s3 += d2 * d, s4 += d2 * d2;
+    }
+    s2 /= (double)n, s3 /= (double)n, s4 /= (double)n;
+    f->mean = (float)m;
+    f->sd = s2 > 1e-12 ? (float)sqrt(s2) : 1;
+    f->skewed = f->bins > 8 && s2 > 1e-12 && (fabs(s3) > 0.9 * s2 * sqrt(s2) || s4 > 6 * s2 * s2);
+    free(x);
+    return true;
+}
+
+/* A standard normal quantile, by Acklam's rational form, error below 1e-9 of it. */
+static double normal_quantile(double p)
+{
+    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02,
+                                -2.759285104469687e+02, 1.383577518672690e+02,
+                                -3.066479806614716e+01, 2.506628277459239e+00 };
+    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02,
+                                -1.556989798598866e+02, 6.680131188771972e+01,
+                                -1.328068155288572e+01 };
+    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01,
+                                -2.400758277161838e+00, -2.549732539343734e+00,
+                                4.374664141464968e+00,  2.938163982698783e+00 };
+    static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                                3.754408661907416e+00 };
+    if (p > 0.5)
+        return -normal_quantile(1 - p);
+    if (p < 0.02425) {
+        double q = sqrt(-2 * log(p));
+        return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+               ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+    }
+    double q = p - 0.5, r = q * q;
+    return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+           (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+}
+
+void tab_number_scores(float *score)
+{
+    for (size_t i = 0; i < TAB_KNOTS; i++)
+        score[i] = (float)normal_quantile(((double)i + 0.5) / TAB_KNOTS);
+}
+
+float tab_number_score(const tab_feature *f, const float *score, float x)
+{
+    const float *k = f->knot;
+    if (x <= k[0] || x >= k[TAB_KNOTS - 1]) { /* beyond the outer knots: slowly outward */
+        bool low = x <= k[0];
+        float edge = low ? k[0] : k[TAB_KNOTS - 1];
+        float unit = k[TAB_KNOTS - 1] - k[0];
+        float over = unit > 0 ? fabsf(x - edge) / unit : 0;
+        float s = score[TAB_KNOTS - 1] + logf(1 + over);
+        return low ? -s : s;
+    }
+    size_t lo = 0,
+           hi = TAB_KNOTS - 1; /* the run of knots equal to x takes the middle of its scores */
+    while (hi - lo > 1) {
+        size_t mid = (lo + hi) / 2;
+        if (k[mid] <= x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    if (k[lo] == x) {
+        size_t first = lo;
+        while (first > 0 && k[first - 1] == x)
+            first--;
+        if (first < lo)
+            return (score[first] + score[lo]) / 2;
+    }
+    return score[lo] + (score[hi] - score[lo]) * (x - k[lo]) / (k[hi] - k[lo]);
+}
+
+float tab_number_of_score(const tab_feature *f, const float *score, float z)
+{
+    const float *k = f->knot;
+    const float top = score[TAB_KNOTS - 1];
+    if (!(fabsf(z) < top))
+        return z < 0 ? k[0] - (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(-z, top + 1) - top) - 1)
+                     : k[TAB_KNOTS - 1] +
+                           (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(z, top + 1) - top) - 1);
+    size_t lo = 0;
+    while (lo + 2 < TAB_KNOTS && score[lo + 1] <= z)
+        lo++;
+    return k[lo] + (k[lo + 1] - k[lo]) * (z - score[lo]) / (score[lo + 1] - score[lo]);
+}

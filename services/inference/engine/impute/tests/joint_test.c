@@ -1,0 +1,165 @@
+/* The joint model against what must hold: it fills what follows from other cells, and never reads
+ * the cell that it is asked about. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/impute/impute.h"
+#include "services/inference/engine/impute/joint.h"
+
+enum { ROWS = 600 };
+
+static double unit(size_t i, size_t j)
+{
+    return tab_unit(tab_mix2(i, j));
+}
+
+static double bell(size_t i, size_t j) /* near enough to normal */
+{
+    return unit(i, j) + unit(i, j + 50) + unit(i, j + 100) - 1.5;
+}
+
+static bool gap(size_t i, size_t j)
+{
+    return unit(i, 900 + j) < 0.2;
+}
+
+/* a, b independent; c = a + b; d noise; k the sign of a. A fifth of all cells missing. */
+static double value(size_t i, size_t j)
+{
+    return j == 0   ? bell(i, 1)
+           : j == 1 ? bell(i, 2)
+           : j == 2 ? bell(i, 1) + bell(i, 2)
+                    : bell(i, 3);
+}
+
+static tab_table *table(tab_arena *a, size_t rows)
+{
+    static const char *const names[] = { "a", "b", "c", "d", "k" };
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, 5);
+    for (size_t j = 0; j < 5; j++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(names[j]));
+        for (size_t i = 0; i < rows; i++) {
+            if (gap(i, j))
+                tab_builder_null(b);
+            else if (j < 4)
+                tab_builder_number(b, value(i, j));
+            else
+                tab_builder_text(b, value(i, 0) > 0 ? TAB_S("plus") : TAB_S("minus"));
+        }
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 5, .col = col };
+    return t;
+}
+
+static double correlation(const double *x, const double *y, size_t n)
+{
+    double sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < n; i++)
+        sx += x[i], sy += y[i], xx += x[i] * x[i], yy += y[i] * y[i], xy += x[i] * y[i];
+    double m = (double)n;
+    return (xy - sx * sy / m) / sqrt((xx - sx * sx / m) * (yy - sy * sy / m));
+}
+
+Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, table(a, ROWS), &p, NULL), TAB_OK);
+    tab_data *data = NULL;
+    tab_encoder *enc = tab_encode_fit(&e, a, p, NULL, &data);
+    tab_joint *j = NULL;
+    cr_assert(tab_joint_fit(&e, a, enc, data, &j));
+    cr_assert_not_null(j);
+    for (size_t target = 0; target < 4; target++) {
+        tab_encoder own;
+        tab_data view;
+        cr_assert(tab_encode_without(a, enc, data, target, ROWS, &own, &view));
+        size_t was = own.n;
+        cr_assert(tab_joint_complete(&e, a, j, target, &own, &view));
+        cr_assert_eq(own.n, was + 1, "a number has one coordinate");
+        double given[2][ROWS], guess[2][ROWS];
+        size_t n[2] = { 0, 0 };
+        for (size_t i = 0; i < ROWS; i++) {
+            size_t row = view.row[i];
+            bool alone = target == 3 || gap(row, 0) || gap(row, 1) ||
+                         gap(row, 2); /* not fixed by the others */
+            if (target < 3 && alone && !gap(row, target))
+                continue;
+            given[gap(row, target)][n[gap(row, target)]] = value(row, target);
+            guess[gap(row, target)][n[gap(row, target)]++] = (double)view.x[was][i];
+            for (size_t f = 0; f < was; f++)
+                cr_assert(own.f[f].kind == TAB_FEATURE_CODE || !isnan(view.x[f][i]),
+                          "a gap is left");
+        }
+        double with = correlation(given[0], guess[0], n[0]),
+               without = correlation(given[1], guess[1], n[1]);
+        if (target == 3) {
+            cr_expect_lt(fabs(with), 0.12,
+                         "noise is guessed at correlation %.3f where its cell is present", with);
+        } else {
+            cr_expect_gt(with, 0.98, "column %zu: %.3f where all else is there", target, with);
+            cr_expect_gt(without, 0.7, "column %zu: %.3f for missing cells", target, without);
+        }
+    }
+}
+
+/* Cell i as a number; texts stand beside them, so that all are coded. */
+static double number_at(const Tabella__Column *c, size_t i)
+{
+    uint32_t code, from = 0, to;
+    memcpy(&code, c->codes.data + 4 * i, 4);
+    if (code > 0)
+        memcpy(&from, c->level_end.data + 4 * (code - 1), 4);
+    memcpy(&to, c->level_end.data + 4 * code, 4);
+    char text[64] = { 0 };
+    cr_assert_lt(to - from, sizeof text);
+    memcpy(text, c->level_text.data + from, to - from);
+    return strtod(text, NULL);
+}
+
+static const double SD = 0.7071; /* of c */
+
+Test(impute, answers_well_and_knows_how_well)
+{
+    enum { MANY = 1200 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, table(a, MANY), &p, NULL), TAB_OK);
+    Tabella__Imputation *m = NULL;
+    tab_impute_target none = { 0 };
+    cr_assert_eq(tab_impute(&e, &p, 1, &none, &m, NULL), TAB_OK);
+    /* Cells of c where a and b are present, and nothing else of the row is missing: c is their sum.
+     */
+    double error = 0, sure = 0, right = 0;
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < m->n_row; i++) {
+        size_t row = m->row[i], col = m->column[i];
+        cr_assert(gap(row, col), "a supplied cell is filled");
+        if (col != 2 || gap(row, 0) || gap(row, 1) || gap(row, 3) || gap(row, 4))
+            continue;
+        while (m->confidence_row[at] != row)
+            at++;
+        double d = number_at(m->value, i) - value(row, 2);
+        error += d * d;
+        sure += m->row_confidence[at];
+        right += fabs(d) <= 0.5 * SD;
+        n++;
+    }
+    size_t gaps = 0;
+    for (size_t i = 0; i < MANY; i++)
+        for (size_t j = 0; j < 5; j++)
+            gaps += gap(i, j);
+    cr_expect_eq(m->n_row, gaps, "every gap is filled once");
+    double k = (double)n;
+    cr_assert_gt(n, 50);
+    cr_expect_lt(sqrt(error / k), 0.25 * SD, "NRMSE %.3f where the sum is known",
+                 sqrt(error / k) / SD);
+    cr_expect_lt(fabs(sure - right) / k, 0.08, "confidence %.3f, right %.3f", sure / k, right / k);
+    cr_expect_gt(sure / k, 0.85, "a row whose other cells are there is sure: %.3f", sure / k);
+}
