@@ -143,20 +143,36 @@ def norm(x, g):
     return y.to(g.dtype) * g
 
 
+def project(x, g, w):
+    return kernels.Project.apply(x, g, w) if kernels.lib is not None else norm(x, g) @ w
+
+
 def mlp(x, g, a, b):
-    h = norm(x, g) @ a
-    h = kernels.Gelu.apply(h) if kernels.lib is not None else F.gelu(h, approximate="tanh")
-    return x + h @ b
+    if kernels.lib is not None:
+        return kernels.Mlp.apply(x, g, a, b)
+    return x + F.gelu(norm(x, g) @ a, approximate="tanh") @ b
 
 
-def attend(q, k, v, scale=None):
-    """softmax(q k' / sqrt(dim)) v over the last two axes; scale multiplies q (heads,)"""
+def added(x, o, w):
+    """x + o w, in one pass"""
+    return torch.addmm(x.reshape(-1, w.shape[1]), o.reshape(-1, w.shape[0]), w).view(x.shape)
+
+
+def attend(q, kv, heads, scale=None):
+    """softmax(q k' / sqrt(D)) v by head: q (N, L, heads D); kv (N, K, keys then values, of all heads or of one that
+    all share); scale (heads,) multiplies q. -> (N, L, heads D)"""
+    N, L, e = q.shape
+    D = e // heads
     if scale is not None:
-        q = q * scale[:, None, None]
+        q = (q.view(N, L, heads, D) * scale[:, None]).view(N, L, e)
+    if kernels.lib is not None:
+        return kernels.Attend.apply(q, kv, heads)
+    k, v = (split(t, t.shape[2] // D).expand(N, heads, kv.shape[1], D) for t in kv.chunk(2, 2))
+    q = split(q, heads)
     if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(q, k, v)
-    w = torch.softmax((q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1]), -1)
-    return w @ v
+        return merge(F.scaled_dot_product_attention(q, k, v))
+    w = torch.softmax((q @ k.transpose(-1, -2)) / math.sqrt(D), -1)
+    return merge(w @ v)
 
 
 def split(x, heads):        # (N, L, e) -> (N, heads, L, e / heads)
@@ -173,28 +189,22 @@ def column_stage(x, lab, ind, u, w, heads):
     """x (B, m, n, e), lab (B, nc, e) the labels' embeddings; u, w the tensors of the two crossings"""
     B, m, n, e = x.shape
     nc, k = lab.shape[1], ind.shape[0]
-    ctx = norm(x[:, :, :nc] + lab[:, None], u[1])
-    kv = ctx @ u[3]
-    q = (norm(ind, u[0]) @ u[2]).expand(B * m, k, e)
-    kk, vv = kv.view(B * m, nc, 2 * e).split(e, 2)
-    h = ind + merge(attend(split(q, heads), split(kk, heads), split(vv, heads))) @ u[4]
-    h = mlp(h, u[5], u[6], u[7])
-    kv = norm(h, w[1]) @ w[3]
-    q = (norm(x, w[0]) @ w[2]).view(B * m, n, e)
-    kk, vv = kv.split(e, 2)
-    o = merge(attend(split(q, heads), split(kk, heads), split(vv, heads)))
-    x = x + (o @ w[4]).view(B, m, n, e)
-    return mlp(x, w[5], w[6], w[7])
+    kv = project(x[:, :, :nc] + lab[:, None], u[1], u[3]).view(B * m, nc, 2 * e)
+    q = project(ind, u[0], u[2]).expand(B * m, k, e)
+    h = mlp(ind + attend(q, kv, heads) @ u[4], u[5], u[6], u[7])
+    q = project(x, w[0], w[2]).view(B * m, n, e)
+    o = attend(q, project(h, w[1], w[3]), heads)
+    return mlp(added(x, o, w[4]), w[5], w[6], w[7])
 
 
 def cross_rows(t, x, p, heads):
     """Within each row, t (B, a, n, e) reads x (B, b, n, e); a or b is small."""
     B, a, n, e = t.shape
     b = x.shape[1]
-    q = (norm(t, p[0]) @ p[2]).view(B, a, n, heads, e // heads)
-    kv = norm(x, p[1]) @ p[3]
+    q = project(t, p[0], p[2]).view(B, a, n, heads, e // heads)
+    kv = project(x, p[1], p[3])
     if kernels.lib is not None:
-        t = t + kernels.Rows.apply(q.view(B, a, n, e), kv, heads) @ p[4]
+        t = added(t, kernels.Rows.apply(q.view(B, a, n, e), kv, heads), p[4])
         return mlp(t, p[5], p[6], p[7])
     k = kv[..., :e].view(B, b, n, heads, e // heads)
     v = kv[..., e:].view(B, b, n, heads, e // heads)
@@ -212,13 +222,10 @@ def icl_block(r, y, registers, p, heads, ln):
     z = norm(r, p[0])
     q = z @ p[1]
     known = z[:, :nk]
-    k, v = (known @ p[2]).split(d, 2)
-    k1, v1 = (known @ p[3]).split(d // heads, 2)
     s = torch.exp(p[5].float() * ln).to(q.dtype)
-    a = attend(split(q[:, :nk], heads), split(k, heads), split(v, heads), s)
-    h1 = [t[:, None].expand(B, heads, nk, d // heads) for t in (k1, v1)]
-    b = attend(split(q[:, nk:], heads), h1[0], h1[1], s)
-    r = r + torch.cat([merge(a), merge(b)], 1) @ p[4]
+    a = attend(q[:, :nk], known @ p[2], heads, s)
+    b = attend(q[:, nk:], known @ p[3], heads, s)
+    r = added(r, torch.cat([a, b], 1), p[4])
     return mlp(r, p[6], p[7], p[8])
 
 

@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import sys
 import time
 
@@ -146,6 +147,9 @@ def train(rank, a, team):
             json.dump(state, open(at("state.json"), "w"))
             log.flush()
 
+    told = []       # SIGTERM or SIGINT: end after this step, everything kept
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.append(1))
     while True:
         now = time.time() - began
         rate = a.rate * min(1.0, (state["step"] + 1) / a.warm)
@@ -154,7 +158,7 @@ def train(rank, a, team):
                 keep()
                 decaying = True
             rate *= 1.0 - math.sqrt(min(1.0, (now - stable_until) / (limit - stable_until)))
-        rate, stop = team.agree(rank, rate, now >= limit or (a.steps and state["step"] >= a.steps))
+        rate, stop = team.agree(rank, rate, bool(told) or now >= limit or (a.steps and state["step"] >= a.steps))
         if stop:
             break
         if a.reads == 2 and state["step"] % 2 == 1 and len(old) > 8:
