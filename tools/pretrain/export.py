@@ -2,7 +2,7 @@
 """A training directory to the engine's weight file, and the vectors that its parity test checks.
 
   export.py weights DIR --out NAME.tabw [--init SIZE]   ship.w (or, without a decay yet, stable.w) to a file
-  export.py vectors NAME.tabw --out FILE                24 tables through PyTorch: the test's expectations
+  export.py vectors NAME.tabw --out FILE                32 tables through PyTorch: the test's expectations
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def weights(a):
     else:
         P = torch.load(os.path.join(a.dir, "stable.w"), map_location="cpu")
         note = json.load(open(os.path.join(a.dir, "state.json")))
-    note.update(task="classification", prior_version=1, slots=net.SLOTS)
+    note.update(task="classification, regression" if "num.c1" in P else "classification", prior_version=1, slots=net.SLOTS)
     tabw.write(a.out, P, net.SIZES[note["size"]], note)
 
 
@@ -40,13 +40,17 @@ TABLES = [(3, 2, 1, 2, ""), (30, 20, 3, 2, "taps"), (40, 24, 5, 3, "taps missing
           (40, 30, 3, 2, "duplicates"), (40, 30, 3, 2, "outliers"), (40, 30, 4, 2, "gone"), (40, 30, 4, 2, "constant"),
           (120, 100, 2, 2, "ties"), (80, 70, 12, 4, "missing"), (40, 20, 33, 2, ""), (24, 16, 100, 3, ""), (30, 20, 20, 7, "missing"),
           (260, 200, 3, 2, ""), (600, 560, 2, 3, ""), (1100, 1040, 1, 2, ""), (2, 1, 3, 1, ""), (90, 17, 5, 2, ""), (70, 64, 9, 9, "")]
+# with numeric targets: classes 0
+NUMERIC = [(30, 20, 3, 0, ""), (60, 40, 5, 0, "missing"), (40, 30, 4, 0, "categories"), (700, 600, 2, 0, ""), (20, 12, 3, 0, "same"),
+           (120, 100, 2, 0, "ties"), (50, 40, 3, 0, "far"), (3, 1, 2, 0, "")]
 
 
 def vectors(a):
     P, c, _ = tabw.read(a.file)
     rng = np.random.RandomState(5)
-    out = [struct.pack("<I", len(TABLES))]
-    for n, nc, m, classes, odd in TABLES:
+    tables = TABLES + (NUMERIC if "num.c1" in P else [])
+    out = [struct.pack("<I", len(tables))]
+    for n, nc, m, classes, odd in tables:
         x = rng.randn(m, n).astype(np.float32)
         cat = np.zeros(m, np.uint8)
         if "categories" in odd:
@@ -68,9 +72,22 @@ def vectors(a):
             x[2, :nc] = np.nan
         if "constant" in odd:
             x[1] = 3
+        code = ((rng.rand(m, net.COLUMN_CODE) * 2 - 1) * math.sqrt(3)).astype(np.float32)
+        if classes == 0:
+            y = (1000 + 10 * np.nan_to_num(x[0, :nc]) + rng.randn(nc)).astype(np.float32)
+            if "same" in odd:
+                y[:] = 7
+            if "far" in odd:
+                y[3] = 1e5
+            z = ((y.astype(np.float64) - y.mean(dtype=np.float64)) / (y.std(dtype=np.float64) + 1e-12)).astype(np.float32)
+            with torch.no_grad():
+                t = [torch.from_numpy(v)[None] for v in (x, np.clip(z, -net.CLIP, net.CLIP), cat.astype(bool), code)]
+                mean = net.forward(P, c, *t)[0].double().numpy() @ y.astype(np.float64)
+            out += [struct.pack("<5I", n, nc, m, 0, 0), x.tobytes(), y.tobytes(), cat.tobytes(), code.tobytes(),
+                    mean.astype("<f4").tobytes()]
+            continue
         y = rng.permutation(10)[:classes][np.concatenate([np.arange(classes), rng.randint(0, classes, nc)])[:nc]]
         y = np.where(np.nan_to_num(x[0, :nc]) > 0.5, y[0], y).astype(np.int64)
-        code = ((rng.rand(m, net.COLUMN_CODE) * 2 - 1) * math.sqrt(3)).astype(np.float32)
         taps = {}
         with torch.no_grad():
             t = [torch.from_numpy(v)[None] for v in (x, y, cat.astype(bool), code)]

@@ -65,7 +65,10 @@ class Optimiser:
                     v=[x.cpu() for x in self.v], t=self.t)
 
     def load(self, s):
-        for own, kept in ((self.m, s["m"]), (self.a, s["a"]), (self.v, s["v"])):
+        """Of a state from before the last tensors were added, theirs begin at zero."""
+        for x, y in zip(self.m, s["m"]):
+            x[:len(y)].copy_(y.to(x.dtype))
+        for own, kept in ((self.a, s["a"]), (self.v, s["v"])):
             for x, y in zip(own, kept):
-                x.copy_(y.to(x.dtype))
+                x.copy_(y)
         self.t = s["t"]

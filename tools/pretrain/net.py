@@ -11,6 +11,8 @@ import torch.nn.functional as F
 import kernels
 
 SLOTS = 10          # label slots: classes of one pass
+TARGET = 16         # features of a numeric target
+CLIP = 5.0          # of a numeric target, in standard deviations of the context's
 FEATURES = 48
 COLUMN_CODE = 16    # the pseudo-random vector that tells columns apart
 FLOOR = 1e-5        # of the vote, before the logarithm
@@ -72,6 +74,12 @@ def shapes(c):
     mat("dec.q", d, d)
     mat("dec.k", d, d)
     p["dec.s"] = ((4,), 0.0)
+    # numeric targets: their embeddings in place of the slots' and a vote of their own
+    p["num.c1"], p["num.c2"], p["num.icl"] = ((TARGET, e), 0.5), ((TARGET, e), 0.5), ((TARGET, d), 0.5)
+    p["num.n"] = ((d,), None)
+    mat("num.q", d, d)
+    mat("num.k", d, d)
+    p["num.s"] = ((4,), 0.0)
     return p
 
 
@@ -229,16 +237,44 @@ def icl_block(r, y, registers, p, heads, ln):
     return mlp(r, p[6], p[7], p[8])
 
 
-def decode(r, y, registers, p, ln):
-    """The retrieval vote: -> log p (B, queries, SLOTS), slots absent from the context at log FLOOR"""
-    B, nc = y.shape
+def vote(r, nc, registers, p, ln):
+    """-> (B, 4, queries, nc): how much each query hears each context row, by head"""
     z = norm(r, p[0])
     q = split(z[:, registers + nc:] @ p[1], 4)
     k = split(z[:, registers:registers + nc] @ p[2], 4)
     s = (torch.exp(p[3].float() * ln) / math.sqrt(q.shape[-1])).to(q.dtype)
-    w = torch.softmax(((q * s[:, None, None]) @ k.transpose(-1, -2)).float(), -1)
+    return torch.softmax(((q * s[:, None, None]) @ k.transpose(-1, -2)).float(), -1)
+
+
+def decode(r, y, registers, p, ln):
+    """Classes: -> log p (B, queries, SLOTS), slots absent from the context at log FLOOR. A numeric target: its
+    distribution as weights of the context's values (B, queries, nc)."""
+    w = vote(r, y.shape[1], registers, p, ln)
+    if y.is_floating_point():
+        return w.mean(1)
     hot = F.one_hot(y, SLOTS).to(w.dtype)
     return torch.log((w @ hot[:, None]).mean(1) + FLOOR)
+
+
+def target_features(y):
+    """y (B, nc) standardised and clipped -> (B, nc, 16): the value, its mid-rank, sin and cos of 2^k pi rank"""
+    nc = y.shape[1]
+    order = torch.sort(y, dim=1)[0]
+    rank = 0.5 * (torch.searchsorted(order, y) + torch.searchsorted(order, y, right=True)).float() / nc
+    out = [y, rank - 0.5]
+    for k in range(6):
+        a = math.pi * (2.0 ** k) * rank
+        out += [torch.sin(a), torch.cos(a)]
+    return torch.stack(out + [torch.ones_like(y), torch.zeros_like(y)], 2)
+
+
+def labels(P, y, dt):
+    """What the context's labels add: to cells in the two column stages, to rows before the blocks."""
+    if y.is_floating_point():
+        f = target_features(y).to(dt)
+        return [f @ P["num." + k] for k in ("c1", "c2", "icl")]
+    hot = F.one_hot(y, SLOTS).to(dt)
+    return [hot @ P[k + ".lab"] for k in ("c1", "c2", "icl")]
 
 
 CROSS = ("nq", "nk", "q", "kv", "o", "nm", "a", "b")
@@ -262,8 +298,8 @@ def dyn(t, *dims):
 
 
 def forward(P, c, x, y, cat, code, taps=None):
-    """x (B, m, n) raw values, y (B, nc) slots, cat (B, m) bool, code (B, m, 16)
-    -> log p (B, n - nc, SLOTS) before masking of absent slots"""
+    """x (B, m, n) raw values, y (B, nc) slots or standardised targets, cat (B, m) bool, code (B, m, 16)
+    -> log p (B, n - nc, SLOTS) before masking of absent slots, or the weights of the context's targets"""
     B, m, n = x.shape
     nc = y.shape[1]
     dt = P["in.w"].dtype
@@ -275,16 +311,16 @@ def forward(P, c, x, y, cat, code, taps=None):
         return tuple(P[name + "." + s] for s in CROSS)
 
     hc = c["cell_heads"]
-    hot = F.one_hot(y, SLOTS)
+    known = labels(P, y, dt)
     tap("cells", h)
-    h = fast["column_stage"](dyn(h, 1, 2), dyn(hot.to(dt) @ P["c1.lab"], 1), P["c1.ind"], cross("c1.up"), cross("c1.down"), hc)
+    h = fast["column_stage"](dyn(h, 1, 2), dyn(known[0], 1), P["c1.ind"], cross("c1.up"), cross("c1.down"), hc)
     tap("column1", h)
     t = P["row.tok"][None, :, None].expand(B, -1, n, -1)
     for i in (1, 2):
         t = fast["cross_rows"](dyn(t, 2), dyn(h, 1, 2), cross("row.g%d" % i), hc)
         h = fast["cross_rows"](dyn(h, 1, 2), dyn(t, 2), cross("row.b%d" % i), hc)
     tap("rows", h)
-    h = fast["column_stage"](dyn(h, 1, 2), dyn(hot.to(dt) @ P["c2.lab"], 1), P["c2.ind"], cross("c2.up"), cross("c2.down"), hc)
+    h = fast["column_stage"](dyn(h, 1, 2), dyn(known[1], 1), P["c2.ind"], cross("c2.up"), cross("c2.down"), hc)
     tap("column2", h)
     t = P["pool.tok"][None, :, None].expand(B, -1, n, -1)
     for i in (1, 2):
@@ -292,14 +328,14 @@ def forward(P, c, x, y, cat, code, taps=None):
     d = c["tokens"] * c["e"]
     r = t.permute(0, 2, 1, 3).reshape(B, n, d).float()
     tap("pool", r)
-    r = torch.cat([P["icl.reg"].float()[None].expand(B, -1, -1), r[:, :nc] + (hot.to(dt) @ P["icl.lab"]).float(), r[:, nc:]], 1)
+    r = torch.cat([P["icl.reg"].float()[None].expand(B, -1, -1), r[:, :nc] + known[2].float(), r[:, nc:]], 1)
     ln = torch.tensor(math.log(nc / 512.0), device=r.device)
     for i in range(c["blocks"]):
         b = "icl.%d." % i
         p = tuple(P[b + s] for s in ("n", "q", "kv", "kvq", "o", "s", "nm", "a", "b"))
         r = fast["icl_block"](dyn(r, 1), y, c["registers"], p, c["heads"], ln)
     tap("icl", r)
-    p = tuple(P["dec." + s] for s in ("n", "q", "k", "s"))
+    p = tuple(P[("num." if y.is_floating_point() else "dec.") + s] for s in ("n", "q", "k", "s"))
     return fast["decode"](dyn(r, 1), y, c["registers"], p, ln)
 
 
@@ -313,3 +349,15 @@ def loss_of(logp, y, target):
     logits = logp.masked_fill(~present(y)[:, None], -1e9)
     nll = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
     return nll.view(target.shape).mean(1)
+
+
+def crps(w, y, target):
+    """Continuous ranked probability score (Gneiting & Raftery 2007) of the context's values y (B, nc) with
+    weights w (B, queries, nc) or (B, 1, nc): integral of (F(z) - [target <= z])^2; -> (B,)"""
+    ys, order = torch.sort(y, dim=1)
+    F_ = torch.cumsum(torch.gather(w, 2, order[:, None].expand_as(w)), 2)[..., :-1]
+    step = (ys[:, 1:] - ys[:, :-1])[:, None]
+    below = torch.minimum((target[..., None] - ys[:, None, :-1]).clamp(min=0), step)   # the target's side of each step
+    inside = (F_ ** 2 * below + (1 - F_) ** 2 * (step - below)).sum(2)
+    outside = (target - ys[:, -1:]).clamp(min=0) + (ys[:, :1] - target).clamp(min=0)
+    return (inside + outside).mean(1)

@@ -47,12 +47,13 @@ def draw(lib, seed, first, count, shape):
 
 class Stream:
     """Batch k is a function of (seed, k) alone; threads draw `ahead` batches in advance. Worker `rank` of
-    `workers` takes every workers-th batch; workers draw the same shape at the same step."""
+    `workers` takes every workers-th batch; workers draw the same shape at the same step. A stream of numeric targets
+    has the shapes of the stream of classes with the same seed, and tables of its own."""
 
-    def __init__(self, lib, seed, first, count, low, high, cells, easy_until, threads, ahead, rank=0, workers=1):
+    def __init__(self, lib, seed, first, count, low, high, cells, easy_until, threads, ahead, rank=0, workers=1, numeric=0):
         self.lib, self.seed, self.k, self.count = lib, seed, first, count
         self.low, self.high, self.cells, self.easy_until = low, high, cells, easy_until
-        self.rank, self.workers = rank, workers
+        self.rank, self.workers, self.numeric = rank, workers, numeric
         self.pool = concurrent.futures.ThreadPoolExecutor(threads)
         self.ahead, self.queue, self.waited = ahead, collections.deque(), 0
         self.submitted = first
@@ -61,11 +62,12 @@ class Stream:
         s = Shape()
         easy = k < self.easy_until
         self.lib.tab_prior_shape_of(self.seed, k, self.low, min(256, self.high) if easy else self.high, ctypes.byref(s))
+        s.regression = self.numeric
         if easy:
             s.easy, s.cols = 1, 2 + s.cols % 7
         if self.cells:
             s.cols = max(2, min(s.cols, self.cells // s.rows))
-        return draw(self.lib, self.seed, (k * self.workers + self.rank) * self.count, self.count, s)
+        return draw(self.lib, self.seed + 7919 * self.numeric, (k * self.workers + self.rank) * self.count, self.count, s)
 
     def next(self):
         while len(self.queue) < self.ahead:

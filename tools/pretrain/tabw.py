@@ -20,8 +20,8 @@ def fold(P, c):
         stem, _, last = k.rpartition(".")
         if k.startswith("icl.") and last in ("q", "kv", "kvq"):
             v = v * P[stem + ".n"][:, None]
-        elif k in ("dec.q", "dec.k"):
-            v = v * P["dec.n"][:, None]
+        elif k in ("dec.q", "dec.k", "num.q", "num.k"):
+            v = v * P[stem + ".n"][:, None]
         elif last == "a":
             v = v * P[stem + ".nm"][:, None]
         elif last == "q":
@@ -80,6 +80,8 @@ def read(path):
             a = (np.frombuffer(b, "<u2", rows * cols, at).astype("<u4") << 16).view("<f4")
         P[name] = torch.from_numpy(a.reshape(rows, cols).copy())
     for name, (shape, sd) in net.shapes(c).items():
+        if name.startswith("num.") and "num.c1" not in P:     # trained on classes alone
+            continue
         if name not in P:
             P[name] = torch.ones(shape)
         P[name] = P[name].reshape(shape)

@@ -25,7 +25,7 @@ from muon import Optimiser  # noqa: E402
 
 
 def place(batch, device, gen):
-    """To the device, with the labels on random slots and fresh column codes."""
+    """To the device, with fresh column codes; classes go to random slots, numeric targets are standardised."""
     shape, x, y, cat, family, classes = batch
     x = torch.from_numpy(x)
     y = torch.from_numpy(y)
@@ -33,37 +33,44 @@ def place(batch, device, gen):
     if device == "cuda":
         x, y, cat = (t.pin_memory().to(device, non_blocking=True) for t in (x, y, cat))
     B = x.shape[0]
-    slots = torch.argsort(torch.rand(B, net.SLOTS, generator=gen, device=device), 1)
-    y = torch.gather(slots, 1, y.long())
+    if shape.regression:
+        sd, mean = torch.std_mean(y[:, :shape.context], 1, unbiased=False, keepdim=True)
+        y = ((y - mean) / (sd + 1e-12)).clamp(-net.CLIP, net.CLIP)
+    else:
+        slots = torch.argsort(torch.rand(B, net.SLOTS, generator=gen, device=device), 1)
+        y = torch.gather(slots, 1, y.long())
     code = (torch.rand(B, shape.cols, net.COLUMN_CODE, generator=gen, device=device) * 2 - 1) * math.sqrt(3.0)
     return x.transpose(1, 2).contiguous(), y, cat.bool(), code, shape.context
 
 
 def losses(P, c, placed):
-    """-> (B,) loss, (B,) loss of the context's class shares"""
+    """-> (B,) loss, (B,) loss of the context's class shares or, where the target is numeric, of its distribution"""
     x, y, cat, code, nc = placed
     dt = torch.bfloat16 if x.is_cuda else torch.float32
     Q = {k: p.to(dt) for k, p in P.items()}
-    logp = net.forward(Q, c, x, y[:, :nc].contiguous(), cat, code)
-    loss = net.loss_of(logp, y[:, :nc], y[:, nc:])
+    known, asked = y[:, :nc].contiguous(), y[:, nc:].contiguous()
+    out = net.forward(Q, c, x, known, cat, code)
+    if y.is_floating_point():
+        return net.crps(out, known, asked), net.crps(torch.full_like(out[:, :1], 1.0 / nc), known, asked)
     with torch.no_grad():
-        share = torch.nn.functional.one_hot(y[:, :nc], net.SLOTS).float().mean(1)
-        base = -torch.log(torch.gather(share, 1, y[:, nc:]).clamp(min=1e-6)).mean(1)
-    return loss, base
+        share = torch.nn.functional.one_hot(known, net.SLOTS).float().mean(1)
+        base = -torch.log(torch.gather(share, 1, asked).clamp(min=1e-6)).mean(1)
+    return net.loss_of(out, known, asked), base
 
 
 def evaluate(P, c, held, device):
-    """Loss / class-share loss by family over held-out tasks."""
+    """Loss / class-share loss by family over held-out tasks; "all" is of the classes."""
     top, low = {}, {}
     with torch.no_grad():
         for i, b in enumerate(held):
             gen = torch.Generator(device).manual_seed(1000 + i)
             loss, base = losses(P, c, place(b, device, gen))
             for f, l, s in zip(b[4], loss.tolist(), base.tolist()):
+                f = "numeric" if b[0].regression else prior.FAMILIES[f]
                 top[f] = top.get(f, 0.0) + l
                 low[f] = low.get(f, 0.0) + s
-    out = {prior.FAMILIES[f]: round(top[f] / low[f], 4) for f in sorted(top)}
-    out["all"] = round(sum(top.values()) / sum(low.values()), 4)
+    out = {f: round(top[f] / low[f], 4) for f in sorted(top)}
+    out["all"] = round(sum(v for k, v in top.items() if k != "numeric") / sum(v for k, v in low.items() if k != "numeric"), 4)
     return out
 
 
@@ -120,7 +127,8 @@ def train(rank, a, team):
         kept = torch.load(at("stable.w"), map_location=device)
         with torch.no_grad():
             for k in P:
-                P[k].copy_(kept[k])
+                if k in kept or "dec." + k[4:] in kept:     # a state from before numeric targets: their vote begins as
+                    P[k].copy_(kept[k if k in kept else "dec." + k[4:]])    # that of the classes
         opt.load(torch.load(at("opt.w"), map_location=device))
     if device == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
@@ -129,14 +137,18 @@ def train(rank, a, team):
     gen = torch.Generator(device).manual_seed(state["seed"] * 1000003 + 64 * state["step"] + rank)
     stream = prior.Stream(lib, state["seed"] + 1, state["batch"], a.batch, a.low, a.high, a.cells, a.easy, a.threads,
                           a.ahead, rank, team.workers)
+    numbers = prior.Stream(lib, state["seed"] + 1, state["batch"], a.numeric, a.low, a.high, a.cells, a.easy, a.threads,
+                           a.ahead, rank, team.workers, 1) if a.numeric else None
     held = []
     if a.held and rank == 0:
         shapes = [prior.Shape(128, 64, 6, 0, 0), prior.Shape(256, 128, 10, 0, 0), prior.Shape(512, 320, 20, 0, 0)]
+        if a.numeric:
+            shapes += [prior.Shape(128, 64, 6, 1, 0), prior.Shape(512, 320, 10, 1, 0)]
         held = [stream.pool.submit(prior.draw, lib, 987654321, 1000 * i, a.held, s) for i, s in enumerate(shapes)]
     log = open(at("log.csv"), "a") if rank == 0 else None
     limit = a.seconds - a.reserve
     stable_until = limit * (1.0 - a.decay)
-    old, acc, n_acc, last = [], torch.zeros(2, device=device), 0, (state["step"], time.time())
+    old, acc, n_acc, last = [], torch.zeros(4, device=device), 0, (state["step"], time.time())
     mark, base_seconds, decaying = time.time(), state["seconds"], False
 
     def keep():
@@ -164,28 +176,37 @@ def train(rank, a, team):
         if a.reads == 2 and state["step"] % 2 == 1 and len(old) > 8:
             batch = old.pop(0)
         else:
-            batch = stream.next()
+            batch = (stream.next(), numbers.next() if numbers else None)
             state["batch"] += 1
             if a.reads == 2:
                 old.append(batch)
-        loss, base = losses(P, c, place(batch, device, gen))
+        share = a.numeric / (a.batch + a.numeric)
+        loss, base = losses(P, c, place(batch[0], device, gen))
         mean = loss.mean()
-        mean.backward()
+        (mean * (1.0 - share)).backward()
+        one = torch.stack([mean.detach(), base.mean(), torch.zeros_like(mean), torch.zeros_like(mean)])
+        if numbers:
+            loss, base = losses(P, c, place(batch[1], device, gen))
+            (loss.mean() * share).backward()
+            one[2:] = torch.stack([loss.mean(), base.mean()]).detach()
+        for p in P.values():
+            if p.grad is None:      # the numeric head's, where it is not trained
+                p.grad = torch.zeros_like(p)
         team.average(rank, P)
         opt.step(rate)
         for p in P.values():
             p.grad = None
-        acc += torch.stack([mean.detach(), base.mean()])
+        acc += one
         n_acc += 1
         state["step"] += 1
-        state["tasks"] += a.batch * team.workers
+        state["tasks"] += (a.batch + a.numeric) * team.workers
         if state["step"] % a.log == 0 and rank == 0:
             s = (acc / n_acc).tolist()
             if not math.isfinite(s[0]):
                 sys.exit("the loss is not finite at step %d: the last good file stays" % state["step"])
-            speed = a.batch * team.workers * (state["step"] - last[0]) / (time.time() - last[1])
-            line = "%d,%d,%.1f,%.4f,%.4f,%.2e,%.0f,%d" % (state["step"], state["tasks"], now, s[0], s[0] / s[1], rate, speed,
-                                                          stream.waited)
+            speed = (a.batch + a.numeric) * team.workers * (state["step"] - last[0]) / (time.time() - last[1])
+            line = "%d,%d,%.1f,%.4f,%.4f,%.2e,%.0f,%d,%.4f" % (state["step"], state["tasks"], now, s[0], s[0] / s[1], rate, speed,
+                                                               stream.waited, s[2] / max(s[3], 1e-9))
             print(line, flush=True)
             log.write(line + "\n")
             acc.zero_()
@@ -195,7 +216,9 @@ def train(rank, a, team):
                 mark = time.time()
     if not decaying:
         keep()
-    stream.close()
+    for s in (stream, numbers):
+        if s is not None:
+            s.close()
     if rank > 0:
         return
     note = dict(state)
@@ -270,6 +293,7 @@ def main():
     p.add_argument("--warm", type=int, default=300)
     p.add_argument("--easy", type=int, default=500, help="batches of easy tasks at the very start")
     p.add_argument("--batch", type=int, default=64, help="tasks a step and worker")
+    p.add_argument("--numeric", type=int, default=0, help="tasks with a numeric target, besides")
     p.add_argument("--workers", type=int, default=1, help="processes that average their gradients (CPU)")
     p.add_argument("--cells", type=int, default=0, help="most cells of a task (0: the prior's 40,000)")
     p.add_argument("--low", type=int, default=128, help="fewest rows of a task")

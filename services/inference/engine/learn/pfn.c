@@ -3,6 +3,7 @@
  * and their probabilities are averaged. Codes and slots are drawn from the columns' contents and the seed, so
  * that the order of columns and rows cannot change an answer.
  *
+ *   a numeric target       the members' means of its distribution are averaged
  *   more than 10 classes   each member maps the classes to 10 symbols, evenly, so that any two classes stand
  *                          apart in at least two members; a class scores the sum of log p(its symbol)
  *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
@@ -25,7 +26,7 @@ typedef struct {
     uint32_t *feature; /* (columns) */
     uint8_t **level;   /* (columns) code -> shuffled code (LEVELS); NULL for numbers */
     uint8_t *cat;      /* (columns) */
-    uint8_t *slot;     /* (classes) */
+    uint8_t *slot;     /* (classes); NULL where the target is numeric */
     bool holds[TAB_PFN_SLOTS];
 } member;
 
@@ -44,7 +45,9 @@ static size_t members_for(size_t classes)
 static double work(const tab_problem *p, size_t n)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
-    if (w == NULL || !p->classification || n < FEWEST || p->outputs < 2 || p->outputs > MOST_CLASSES || p->enc->n > 500)
+    if (w == NULL || n < FEWEST || p->enc->n > 500)
+        return 0;
+    if (p->classification ? p->outputs < 2 || p->outputs > MOST_CLASSES : !w->numeric)
         return 0;
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
@@ -170,10 +173,11 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     const tab_pfn *w = tab_pfn_default(NULL);
     size_t n = t->n, classes = p->outputs;
     m->feature = tab_arena_new_of(t->arena, uint32_t, p->enc->n + 1);
-    m->slot = tab_arena_new_of(t->arena, uint8_t, classes);
-    if (m->feature == NULL || m->slot == NULL)
+    m->slot = slot != NULL ? tab_arena_new_of(t->arena, uint8_t, classes) : NULL;
+    if (m->feature == NULL || tab_arena_full(t->arena))
         return false;
-    memcpy(m->slot, slot, classes);
+    if (slot != NULL)
+        memcpy(m->slot, slot, classes);
     m->columns = choose(p, t, seed, m->feature);
     m->level = tab_arena_new_of(t->arena, uint8_t *, m->columns + 1);
     m->cat = tab_arena_new_of(t->arena, uint8_t, m->columns + 1);
@@ -181,7 +185,8 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
         return false;
     float *x = malloc(m->columns * n * sizeof *x), *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
     uint8_t *y = malloc(n);
-    bool ok = x != NULL && code != NULL && y != NULL;
+    float *target = malloc(n * sizeof *target);
+    bool ok = x != NULL && code != NULL && y != NULL && target != NULL;
     for (size_t j = 0; ok && j < m->columns; j++) {
         const tab_feature *f = &p->enc->f[m->feature[j]];
         for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
@@ -204,11 +209,18 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     if (ok) {
         read_rows(m, p->data, t->context, n, x);
         for (size_t i = 0; i < n; i++) {
+            if (slot == NULL) {
+                target[i] = p->y[t->context[i]];
+                continue;
+            }
             y[i] = slot[p->label[t->context[i]]];
             m->holds[y[i]] = true;
         }
-        m->context = tab_pfn_encode(w, t->arena, &(tab_pfn_table){ n, m->columns, x, m->cat }, y, code, t->cancel);
+        tab_pfn_table known = { n, m->columns, x, m->cat };
+        m->context = slot != NULL ? tab_pfn_encode(w, t->arena, &known, y, code, t->cancel)
+                                  : tab_pfn_encode_numeric(w, t->arena, &known, target, code, t->cancel);
     }
+    free(target);
     free(x);
     free(code);
     free(y);
@@ -226,11 +238,23 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     m->members = members_for(p->outputs);
     m->classes = p->outputs;
     uint8_t slot[MOST_MEMBERS * MOST_CLASSES];
-    draw_slots(slot, m->members, m->classes, p->seed + 80);
+    if (p->classification)
+        draw_slots(slot, m->members, m->classes, p->seed + 80);
     for (size_t r = 0; r < m->members; r++)
-        if (!fit_member(p, t, slot + r * m->classes, tab_mix2(p->seed + 81, r), &m->member[r]))
+        if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL, tab_mix2(p->seed + 81, r), &m->member[r]))
             return NULL;
     return m;
+}
+
+/* Adds a member's answers logp (n, slots) to o (n, classes): probabilities, or for more classes than slots sums of
+ * log p. */
+static void add_classes(const member *b, size_t members, size_t classes, size_t n, const float *logp, float *o)
+{
+    for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS)
+        for (size_t c = 0; c < classes; c++, o++) {
+            double own = b->holds[b->slot[c]] ? exp((double)logp[b->slot[c]]) + FLOOR : FLOOR;
+            *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)members);
+        }
 }
 
 static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n, float *out)
@@ -239,30 +263,29 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     (void)enc;
     const model *m = fitted;
     size_t k = m->classes, most = 1;
+    bool classes = m->member[0].slot != NULL;
     for (size_t r = 0; r < m->members; r++)
         most = m->member[r].columns > most ? m->member[r].columns : most;
-    float *x = malloc(most * BLOCK * sizeof *x), *logp = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *logp);
-    memset(out, 0, n * k * sizeof *out); /* without memory: every class alike */
-    for (size_t at = 0; x != NULL && logp != NULL && at < n; at += BLOCK) {
+    float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own);
+    memset(out, 0, n * k * sizeof *out); /* without memory: every class alike, or the mean */
+    for (size_t at = 0; x != NULL && own != NULL && at < n; at += BLOCK) {
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
         for (size_t r = 0; r < m->members; r++) {
             const member *b = &m->member[r];
             read_rows(b, q, row + at, use, x);
-            if (!tab_pfn_query(b->context, &(tab_pfn_table){ use, b->columns, x, b->cat }, logp))
-                continue;
-            for (size_t i = 0; i < use; i++)
-                for (size_t c = 0; c < k; c++) {
-                    const float *p = logp + i * TAB_PFN_SLOTS;
-                    double own = b->holds[b->slot[c]] ? exp((double)p[b->slot[c]]) + FLOOR : FLOOR;
-                    o[i * k + c] += k > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)m->members);
-                }
+            tab_pfn_table asked = { use, b->columns, x, b->cat };
+            if (classes && tab_pfn_query(b->context, &asked, own))
+                add_classes(b, m->members, k, use, own, o);
+            else if (!classes && tab_pfn_query_numeric(b->context, &asked, own))
+                for (size_t i = 0; i < use; i++)
+                    o[i] += own[i] / (float)m->members;
         }
-        for (size_t i = 0; i < use * k && k <= TAB_PFN_SLOTS; i++)
+        for (size_t i = 0; i < use * k && classes && k <= TAB_PFN_SLOTS; i++)
             o[i] = o[i] > 0 ? logf(o[i]) : 0;
     }
     free(x);
-    free(logp);
+    free(own);
 }
 
 const tab_learner tab_learn_pfn = { .name = "pfn", .configs = 1, .cap = CONTEXT, .work = work, .fit = fit, .predict = predict };

@@ -94,3 +94,21 @@ void tab_pfn_cells(const tab_pfn *w, const tab_pfn_stats *s, const float *x, siz
             tab_pfn_sincos(w->freq[k] * squashed, &out[24 + k], &out[36 + k]);
     }
 }
+
+bool tab_pfn_targets(tab_arena *a, const float *z, size_t n, float *out)
+{
+    tab_pfn_stats s;
+    if (!tab_pfn_stats_of(a, z, n, false, &s))
+        return false;
+    memset(out, 0, n * TAB_PFN_TARGET * sizeof *out);
+    for (size_t i = 0; i < n; i++, out += TAB_PFN_TARGET) {
+        float lo = (float)count_below(s.sorted, n, z[i], false), hi = (float)count_below(s.sorted, n, z[i], true);
+        float rank = 0.5f * (lo + hi) / (float)n;
+        out[0] = z[i];
+        out[1] = rank - 0.5f;
+        for (int k = 0; k < 6; k++)
+            tab_pfn_sincos((float)M_PI * (float)(1 << k) * rank, &out[2 + 2 * k], &out[3 + 2 * k]);
+        out[14] = 1.0f;
+    }
+    return true;
+}

@@ -18,4 +18,7 @@ bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_
 
 /* out (n, TAB_PFN_FEATURES) */
 void tab_pfn_cells(const tab_pfn *w, const tab_pfn_stats *s, const float *x, size_t n, float *out);
+/* Features (n, TAB_PFN_TARGET) of a context's numeric targets, z (n) standardised and clipped: the value, its
+ * mid-rank - 1/2, sin and cos of 2^k pi rank (k = 0..5), 1, 0. False: the arena is full. */
+bool tab_pfn_targets(tab_arena *a, const float *z, size_t n, float *out) TAB_CHECKED;
 #endif

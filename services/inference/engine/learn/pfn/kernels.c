@@ -189,8 +189,17 @@ void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq
     }
 }
 
+/* Sum of p v; both in whole vectors, p zero beyond n. */
+CLONES static float weighted(const float *p, const float *v, size_t n)
+{
+    vec t = { 0 };
+    for (size_t j = 0; j < n; j += 16)
+        t += LOAD(p + j) * LOAD(v + j);
+    return SUM(t);
+}
+
 void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
-                  const uint8_t *slot, float *vote)
+                  const uint8_t *slot, const float *value, float *vote)
 {
     enum { Q = TAB_PFN_QUERIES, K = TAB_PFN_KEYS, SLOTS = 10 };
     float tile[Q * 128], s[Q * K], acc[Q][SLOTS], top[Q], sum[Q], fade;
@@ -205,15 +214,20 @@ void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, 
                         k + at * ldk, (int)ldk, 0.0f, s, K);
             for (size_t i = 0; i < use; i++) {
                 soften(s + i * K, keys, &top[i], &sum[i], &fade);
+                if (slot == NULL) {
+                    acc[i][0] = acc[i][0] * fade + weighted(s + i * K, value + at, keys);
+                    continue;
+                }
                 for (size_t c = 0; c < SLOTS; c++)
                     acc[i][c] *= fade;
                 for (size_t j = 0; j < keys; j++)
                     acc[i][slot[at + j]] += s[i * K + j];
             }
         }
+        size_t wide = slot != NULL ? SLOTS : 1;
         for (size_t i = 0; i < use; i++)
-            for (size_t c = 0; c < SLOTS; c++)
-                vote[(from + i) * SLOTS + c] += acc[i][c] / sum[i];
+            for (size_t c = 0; c < wide; c++)
+                vote[(from + i) * wide + c] += acc[i][c] / sum[i];
     }
 }
 

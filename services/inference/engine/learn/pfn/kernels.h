@@ -30,9 +30,10 @@ void tab_pfn_add(size_t n, const float *x, float *y); /* y += x; n a multiple of
 void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
                     const float *v, size_t ldv, float *o, size_t ldo);
 
-/* The same where values are slots: vote (nq, 10) += weight of the keys that hold each slot. */
+/* The same where values are slots: vote (nq, 10) += weight of the keys that hold each slot; or numbers, where
+ * slot is NULL: vote (nq) += weighted mean of value, which is readable and zero up to a multiple of 16. */
 void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
-                  const uint8_t *slot, float *vote);
+                  const uint8_t *slot, const float *value, float *vote);
 
 /* Cells read their column's inducing rows: q (16) one head of a cell, kt (16, k) keys transposed, v (k, ldv),
  * k a multiple of 16 up to 64. */

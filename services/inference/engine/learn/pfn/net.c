@@ -27,10 +27,26 @@ struct tab_pfn_context {
     column_cache *column[2]; /* (m) */
     float *kvq[TAB_PFN_BLOCKS]; /* (registers + n, 64) */
     float *key;              /* (n, d) the decoder's */
-    uint8_t *slot;           /* (n) */
+    uint8_t *slot;           /* (n); NULL where the target is numeric: */
+    float *value;            /* (n) standardised by mean and sd, zeros to a multiple of 16 */
+    double mean, sd;
     bool present[TAB_PFN_SLOTS];
     float ln; /* log(n / 512) */
 };
+
+/* What context rows' labels add: (n, e), (n, e) in the two column stages, (n, d) before the blocks. Only numeric
+ * targets have these; a class adds the row of its slot. */
+typedef struct {
+    float *stage[3], *block;
+} known_targets;
+
+static const float *label_of(const tab_pfn_context *c, const known_targets *t, int stage, size_t i)
+{
+    size_t width = stage < 2 ? c->w->e : c->w->d;
+    if (c->slot == NULL)
+        return t->stage[stage] + i * width;
+    return (stage < 2 ? c->w->column[stage].label : c->w->icl_label) + c->slot[i] * width;
+}
 
 /* Scratch for `cells` cells of width e or fewer rows of width d. */
 typedef struct {
@@ -155,7 +171,8 @@ static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, 
 }
 
 /* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) is scratch. */
-static void induce(const tab_pfn_context *c, int stage, size_t j, const float *x, float *kv, scratch *s)
+static void induce(const tab_pfn_context *c, const known_targets *targets, int stage, size_t j, const float *x, float *kv,
+                   scratch *s)
 {
     const tab_pfn *w = c->w;
     const tab_pfn_column *g = &w->column[stage];
@@ -164,7 +181,7 @@ static void induce(const tab_pfn_context *c, int stage, size_t j, const float *x
         size_t use = n - at < STRIP ? n - at : STRIP;
         memcpy(s->z, x + at * e, use * e * sizeof *x);
         for (size_t i = 0; i < use; i++)
-            tab_pfn_add(e, g->label + c->slot[at + i] * e, s->z + i * e);
+            tab_pfn_add(e, label_of(c, targets, stage, at + i), s->z + i * e);
         tab_pfn_rms(use, e, s->z, NULL, s->z);
         tab_pfn_product(use, e, 2 * e, s->z, g->up.kv, kv + at * 2 * e);
     }
@@ -191,14 +208,15 @@ static bool cancelled(const atomic_bool *cancel)
 }
 
 /* A column stage over the whole context, x (m, n, e). */
-static bool column_stage(const tab_pfn_context *c, int stage, float *x, float *kv, scratch *s, const atomic_bool *cancel)
+static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage, float *x, float *kv, scratch *s,
+                         const atomic_bool *cancel)
 {
     size_t e = c->w->e;
     for (size_t j = 0; j < c->m; j++) {
         if (cancelled(cancel))
             return false;
         float *own = x + j * c->n * e;
-        induce(c, stage, j, own, kv, s);
+        induce(c, targets, stage, j, own, kv, s);
         for (size_t at = 0; at < c->n; at += STRIP)
             read_columns(c->w, &c->w->column[stage].down, &c->column[stage][j], 1,
                          c->n - at < STRIP ? c->n - at : STRIP, own + at * e, s);
@@ -260,9 +278,39 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
     }
     tap("icl", r, known * d);
     tab_pfn_rms(c->n, d, r + w->registers * d, NULL, s.z);
-    tab_pfn_product(c->n, d, d, s.z, w->dec_k, c->key);
+    tab_pfn_product(c->n, d, d, s.z, c->slot != NULL ? w->dec_k : w->num_k, c->key);
     free(s.block);
     return ok;
+}
+
+/* Standardises the target and embeds it for the three places that read it. */
+static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, known_targets *k)
+{
+    const tab_pfn *w = c->w;
+    size_t n = c->n, e = w->e;
+    double sum = 0.0, sq = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)target[i];
+    c->mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sq += ((double)target[i] - c->mean) * ((double)target[i] - c->mean);
+    c->sd = sqrt(sq / (double)n);
+    c->value = tab_arena_new_of(a, float, n + 16);
+    k->block = malloc(n * (TAB_PFN_TARGET + 1 + 2 * e + w->d) * sizeof *k->block);
+    if (c->value == NULL || k->block == NULL)
+        return false;
+    float *features = k->block + n * (2 * e + w->d), *clipped = features + n * TAB_PFN_TARGET;
+    for (size_t i = 0; i < n; i++) {
+        c->value[i] = (float)(((double)target[i] - c->mean) / (c->sd + 1e-12));
+        clipped[i] = fminf(fmaxf(c->value[i], -5.0f), 5.0f);
+    }
+    if (!tab_pfn_targets(a, clipped, n, features))
+        return false;
+    for (int s = 0; s < 3; s++) {
+        k->stage[s] = k->block + (size_t)s * n * e;
+        tab_pfn_product(n, TAB_PFN_TARGET, s < 2 ? e : w->d, features, s < 2 ? w->num_c[s] : w->num_icl, k->stage[s]);
+    }
+    return true;
 }
 
 static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
@@ -276,7 +324,7 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
     c->code = tab_arena_new_of(a, float, t->m * e);
     c->key = tab_arena_new_of(a, float, t->n * w->d);
-    c->slot = tab_arena_new_of(a, uint8_t, t->n);
+    c->slot = slot != NULL ? tab_arena_new_of(a, uint8_t, t->n) : NULL;
     for (int s = 0; s < 2; s++) {
         c->column[s] = tab_arena_new_of(a, column_cache, t->m);
         for (size_t j = 0; c->column[s] != NULL && j < t->m; j++) {
@@ -288,7 +336,7 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
         c->kvq[i] = tab_arena_new_of(a, float, (w->registers + t->n) * 2 * ROW_HEAD);
     if (tab_arena_full(a))
         return NULL;
-    for (size_t i = 0; i < t->n; i++) {
+    for (size_t i = 0; slot != NULL && i < t->n; i++) {
         c->slot[i] = slot[i];
         c->present[slot[i]] = true;
     }
@@ -300,12 +348,16 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     return c;
 }
 
-tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
-                                const float *code, const atomic_bool *cancel)
+/* One of slot and target is NULL. */
+static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                               const float *target, const float *code, const atomic_bool *cancel)
 {
     tab_pfn_context *c = context_new(w, a, t, slot, code);
-    if (c == NULL)
+    known_targets targets = { 0 };
+    if (c == NULL || (target != NULL && !targets_of(c, a, target, &targets))) {
+        free(targets.block);
         return NULL;
+    }
     size_t e = w->e, d = w->d, n = t->n, m = t->m, rows = piece_rows(m);
     size_t cells = max_of(max_of(m, w->tokens) * rows, max_of(STRIP, w->inducing));
     scratch s = { 0 };
@@ -320,7 +372,7 @@ tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_ta
             embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
     if (ok)
         tap("cells", x, m * n * e);
-    ok = ok && column_stage(c, 0, x, kv, &s, cancel);
+    ok = ok && column_stage(c, &targets, 0, x, kv, &s, cancel);
     if (ok)
         tap("column1", x, m * n * e);
     for (size_t at = 0; ok && at < n; at += rows) {
@@ -332,7 +384,7 @@ tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_ta
     }
     if (ok)
         tap("rows", x, m * n * e);
-    ok = ok && column_stage(c, 1, x, kv, &s, cancel);
+    ok = ok && column_stage(c, &targets, 1, x, kv, &s, cancel);
     if (ok)
         tap("column2", x, m * n * e);
     for (size_t at = 0; ok && at < n; at += rows) {
@@ -345,7 +397,7 @@ tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_ta
         tap("pool", r + w->registers * d, n * d);
         memcpy(r, w->icl_register, w->registers * d * sizeof *r);
         for (size_t i = 0; i < n; i++)
-            tab_pfn_add(d, w->icl_label + c->slot[i] * d, r + (w->registers + i) * d);
+            tab_pfn_add(d, label_of(c, &targets, 2, i), r + (w->registers + i) * d);
         ok = context_blocks(c, r, cancel);
     }
     free(kv);
@@ -353,11 +405,24 @@ tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_ta
     free(piece);
     free(features);
     free(s.block);
+    free(targets.block);
     return ok ? c : NULL;
 }
 
-/* Query rows r (n, d) through the blocks and the vote. */
-static void answer(const tab_pfn_context *c, size_t n, float *r, float *logp, scratch *s)
+tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                                const float *code, const atomic_bool *cancel)
+{
+    return encode(w, a, t, slot, NULL, code, cancel);
+}
+
+tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const float *target,
+                                        const float *code, const atomic_bool *cancel)
+{
+    return encode(w, a, t, NULL, target, code, cancel);
+}
+
+/* Query rows r (n, d) through the blocks; leaves what they ask the vote in s->q. */
+static void query_blocks(const tab_pfn_context *c, size_t n, float *r, scratch *s)
 {
     const tab_pfn *w = c->w;
     size_t d = w->d, known = w->registers + c->n;
@@ -372,22 +437,33 @@ static void answer(const tab_pfn_context *c, size_t n, float *r, float *logp, sc
         settle(n, d, b->o, b->up, b->down, r, s);
     }
     tab_pfn_rms(n, d, r, NULL, s->z);
-    tab_pfn_product(n, d, d, s->z, w->dec_q, s->q);
-    scale_heads(n, 4, d / 4, w->dec_scale, c->ln, s->q);
-    memset(logp, 0, n * TAB_PFN_SLOTS * sizeof *logp);
-    for (size_t h = 0; h < 4; h++)
-        tab_pfn_vote(n, c->n, d / 4, s->q + h * (d / 4), d, c->key + h * (d / 4), d, c->slot, logp);
-    for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS) {
+    tab_pfn_product(n, d, d, s->z, c->slot != NULL ? w->dec_q : w->num_q, s->q);
+    scale_heads(n, 4, d / 4, c->slot != NULL ? w->dec_scale : w->num_scale, c->ln, s->q);
+}
+
+/* The vote on the questions in s->q: out (n, TAB_PFN_SLOTS) or (n). */
+static void vote(const tab_pfn_context *c, size_t n, float *out, const scratch *s)
+{
+    size_t d = c->w->d, wide = c->slot != NULL ? TAB_PFN_SLOTS : 1;
+    memset(out, 0, n * wide * sizeof *out);
+    for (size_t h = 0; h < d; h += d / 4)
+        tab_pfn_vote(n, c->n, d / 4, s->q + h, d, c->key + h, d, c->slot, c->value, out);
+    if (c->slot == NULL) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = (float)(c->mean + c->sd * 0.25 * (double)out[i]);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, out += TAB_PFN_SLOTS) {
         float sum = 0.0f;
         for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
             if (c->present[k])
-                sum += logp[k] = 0.25f * logp[k] + 1e-5f;
+                sum += out[k] = 0.25f * out[k] + 1e-5f;
         for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
-            logp[k] = c->present[k] ? logf(logp[k] / sum) : -INFINITY;
+            out[k] = c->present[k] ? logf(out[k] / sum) : -INFINITY;
     }
 }
 
-bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp)
+static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide, float *out)
 {
     const tab_pfn *w = c->w;
     size_t e = w->e, m = c->m, rows = piece_rows(m);
@@ -405,13 +481,24 @@ bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp
         refine(w, m, use, piece, piece + m * rows * e, &s);
         read_columns(w, &w->column[1].down, c->column[1], m, use, piece, &s);
         pool(w, m, use, piece, piece + m * rows * e, r, &s);
-        answer(c, use, r, logp + at * TAB_PFN_SLOTS, &s);
+        query_blocks(c, use, r, &s);
+        vote(c, use, out + at * wide, &s);
     }
     free(piece);
     free(features);
     free(r);
     free(s.block);
     return ok;
+}
+
+bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp)
+{
+    return query(c, t, TAB_PFN_SLOTS, logp);
+}
+
+bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean)
+{
+    return query(c, t, 1, mean);
 }
 
 /* ---- cost ---------------------------------------------------------------------------------------------- */

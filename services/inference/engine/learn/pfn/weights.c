@@ -85,6 +85,14 @@ static const float *take(reader *r, const char *name, size_t rows, size_t cols)
     return NULL;
 }
 
+static bool holds(const reader *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->tensors; i++)
+        if (strncmp(r->entry + (size_t)i * ENTRY, name, NAME) == 0)
+            return true;
+    return false;
+}
+
 static const float *part(reader *r, const char *of, const char *name, size_t rows, size_t cols)
 {
     char full[NAME + 1];
@@ -148,6 +156,15 @@ static void take_all(reader *r)
     w->dec_q = take(r, "dec.q", d, d);
     w->dec_k = take(r, "dec.k", d, d);
     w->dec_scale = take(r, "dec.s", 1, 4);
+    w->numeric = holds(r, "num.c1");
+    if (w->numeric) {
+        w->num_c[0] = take(r, "num.c1", TAB_PFN_TARGET, e);
+        w->num_c[1] = take(r, "num.c2", TAB_PFN_TARGET, e);
+        w->num_icl = take(r, "num.icl", TAB_PFN_TARGET, d);
+        w->num_q = take(r, "num.q", d, d);
+        w->num_k = take(r, "num.k", d, d);
+        w->num_scale = take(r, "num.s", 1, 4);
+    }
     if (r->status == TAB_OK && r->taken != r->tensors)
         refuse(r, "tensors that the network does not have", "");
 }

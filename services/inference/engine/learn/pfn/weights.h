@@ -13,13 +13,14 @@
  *   end 32 bytes  SHA-256 of all that precedes
  *
  * A vector is a tensor of one row. Norm gains are folded into the matrices that follow them. The tensors of a
- * file are exactly those that its ten sizes call for (tools/pretrain/net.py names them). */
+ * file are exactly those that its ten sizes call for (tools/pretrain/net.py names them); those of numeric targets,
+ * num.*, are all there or none is. */
 #ifndef TAB_PFN_WEIGHTS_H
 #define TAB_PFN_WEIGHTS_H
 
 #include "common/base.h"
 
-enum { TAB_PFN_SLOTS = 10, TAB_PFN_FEATURES = 48, TAB_PFN_CODE = 16, TAB_PFN_BLOCKS = 16 };
+enum { TAB_PFN_SLOTS = 10, TAB_PFN_FEATURES = 48, TAB_PFN_CODE = 16, TAB_PFN_BLOCKS = 16, TAB_PFN_TARGET = 16 };
 
 /* Queries of one set read another: q = rms(a) Q, k and v = rms(b) KV, a += attention O, a += MLP(a). */
 typedef struct {
@@ -45,6 +46,9 @@ typedef struct {
     const float *icl_label, *icl_register;
     tab_pfn_block block[TAB_PFN_BLOCKS];
     const float *dec_q, *dec_k, *dec_scale;
+    bool numeric;                            /* was trained on numeric targets too: */
+    const float *num_c[2], *num_icl;         /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
+    const float *num_q, *num_k, *num_scale;  /* their vote */
     char note[1024]; /* the file's JSON, cut to fit */
     float *numbers;  /* what all of the above point into */
 } tab_pfn;

@@ -29,7 +29,8 @@ static char *slurp(const char *path, size_t *n)
 /* ---- parity ------------------------------------------------------------------------------------------- */
 typedef struct {
     uint32_t n, nc, m, classes, taps;
-    float *x, *code, *logp; /* (m, n), (m, 16), (n - nc, 10) */
+    float *x, *code, *logp; /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
+    float *target;          /* (nc) of no class; else NULL */
     uint8_t *slot, *cat;
     const char *tap; /* the first of six */
 } sample;
@@ -42,6 +43,7 @@ static const char *copy_to(void *to, const char *p, size_t n)
 
 static const char *read_sample(const char *p, sample *s)
 {
+    *s = (sample){ 0 };
     p = copy_to(s, p, 5 * sizeof(uint32_t));
     size_t n = s->n, m = s->m, nc = s->nc;
     s->x = malloc(n * m * 4);
@@ -50,10 +52,15 @@ static const char *read_sample(const char *p, sample *s)
     s->slot = malloc(nc);
     s->cat = malloc(m);
     p = copy_to(s->x, p, n * m * 4);
-    p = copy_to(s->slot, p, nc);
+    if (s->classes == 0) {
+        s->target = malloc(nc * 4);
+        p = copy_to(s->target, p, nc * 4);
+    } else {
+        p = copy_to(s->slot, p, nc);
+    }
     p = copy_to(s->cat, p, m);
     p = copy_to(s->code, p, m * 64);
-    p = copy_to(s->logp, p, (n - nc) * 40);
+    p = copy_to(s->logp, p, (n - nc) * (s->classes == 0 ? 4 : 40));
     s->tap = p;
     for (uint32_t i = 0; s->taps && i < 6; i++) {
         uint32_t numbers;
@@ -67,6 +74,7 @@ static void drop_sample(sample *s)
 {
     free(s->x);
     free(s->code);
+    free(s->target);
     free(s->logp);
     free(s->slot);
     free(s->cat);
@@ -105,7 +113,7 @@ static void check_tap(void *arg, const char *stage, const float *v, size_t numbe
     cr_assert_fail("no stage %s", stage);
 }
 
-static void with_samples(void (*check)(const tab_pfn *w, sample *s))
+static void with_samples(bool numeric, void (*check)(const tab_pfn *w, sample *s))
 {
     openblas_set_num_threads(1);
     const char *why = "";
@@ -116,11 +124,12 @@ static void with_samples(void (*check)(const tab_pfn *w, sample *s))
     char *b = slurp(other != NULL ? other : VECTORS, &n);
     uint32_t count;
     const char *p = copy_to(&count, b, 4);
-    cr_assert_eq(count, 24);
+    cr_assert_eq(count, w->numeric ? 32 : 24);
     for (uint32_t i = 0; i < count; i++) {
         sample s;
         p = read_sample(p, &s);
-        check(w, &s);
+        if ((s.classes == 0) == numeric)
+            check(w, &s);
         drop_sample(&s);
     }
     cr_assert_eq(p, b + n);
@@ -131,7 +140,8 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const sample *s)
 {
     float *x = rows_of(s, 0, s->nc);
     tab_pfn_table t = { s->nc, s->m, x, s->cat };
-    tab_pfn_context *c = tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
+    tab_pfn_context *c = s->target != NULL ? tab_pfn_encode_numeric(w, a, &t, s->target, s->code, NULL)
+                                           : tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
     cr_assert_not_null(c);
     free(x);
     return c;
@@ -156,7 +166,41 @@ static void parity(const tab_pfn *w, sample *s)
 
 Test(pfn, equals_pytorch)
 {
-    with_samples(parity);
+    with_samples(false, parity);
+}
+
+/* Within 1e-4 of the targets' spread (and float's own grain), alone and in company, and never outside the targets. */
+static void numeric_parity(const tab_pfn *w, sample *s)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_pfn_context *c = encode(w, a, s);
+    size_t q = s->n - s->nc;
+    float *x = rows_of(s, s->nc, q), *mean = malloc(q * 4), one, low = INFINITY, high = -INFINITY;
+    double sum = 0, sq = 0;
+    for (size_t i = 0; i < s->nc; i++) {
+        low = fminf(low, s->target[i]), high = fmaxf(high, s->target[i]);
+        sum += (double)s->target[i], sq += (double)s->target[i] * (double)s->target[i];
+    }
+    double near = 1e-4 * sqrt(fmax(0, sq / s->nc - sum / s->nc * (sum / s->nc))) + 1e-6 * fmax(fabs((double)low), fabs((double)high));
+    cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ q, s->m, x, s->cat }, mean));
+    for (size_t i = 0; i < q; i++) {
+        cr_assert_float_eq((double)mean[i], (double)s->logp[i], near, "%u x %u: query %zu: %g, PyTorch has %g", s->n, s->m, i,
+                           (double)mean[i], (double)s->logp[i]);
+        cr_assert((double)mean[i] >= (double)low - near && (double)mean[i] <= (double)high + near);
+        if (i < 5) {
+            float *own = rows_of(s, s->nc + i, 1);
+            cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one));
+            cr_assert_float_eq((double)one, (double)mean[i], near / 10);
+            free(own);
+        }
+    }
+    free(x);
+    free(mean);
+}
+
+Test(pfn, numeric_targets_equal_pytorch)
+{
+    with_samples(true, numeric_parity);
 }
 
 /* A query alone, in reverse order and in company gets the same answer. */
@@ -181,7 +225,7 @@ static void alone(const tab_pfn *w, sample *s)
 
 Test(pfn, a_query_does_not_depend_on_its_batch)
 {
-    with_samples(alone);
+    with_samples(false, alone);
 }
 
 /* The order of context rows is no matter. */
@@ -214,7 +258,7 @@ static void shuffled(const tab_pfn *w, sample *s)
 
 Test(pfn, the_order_of_rows_is_no_matter)
 {
-    with_samples(shuffled);
+    with_samples(false, shuffled);
 }
 
 Test(pfn, extreme_values_give_finite_answers_that_sum_to_one)
