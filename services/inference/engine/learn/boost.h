@@ -5,13 +5,15 @@
 
 #include "services/inference/engine/learn/learner.h"
 
+#define TAB_SPLIT_SET 0x80000000u     /* the rest of `split` is a set: a bin in it goes left */
+#define TAB_SPLIT_MISSING_LEFT 0x100u /* else bins <= split & 255 go left, and the missing one with this flag */
+
+/* Sixteen bytes: what a walk from root to leaf reads, and nothing else. */
 typedef struct {
     int32_t feature; /* -1: a leaf */
-    uint32_t left, right, set;
-    float value; /* leaf: added to the margin; inner: what a leaf here would add */
-    float cover; /* sum of second derivatives that reached it */
-    uint8_t cut;
-    bool by_set, missing_left; /* by_set: a bin in set[] goes left; else bins <= cut */
+    uint32_t left;   /* children: left and left + 1; a leaf: itself */
+    uint32_t split;  /* a leaf: 255, so that a step stays where it is */
+    float value;     /* leaf: added to the margin; inner: what a leaf here would add */
 } tab_tree_node;
 
 typedef struct {
@@ -19,10 +21,18 @@ typedef struct {
     bool classification;
     float *base; /* (margins) */
     tab_tree_node *node;
+    float *cover; /* (nodes) sum of second derivatives that reached it */
     uint64_t (*set)[4]; /* 256 bits by bin */
     uint32_t *root;     /* (rounds, margins) */
     float *importance;  /* (features) share of gain */
 } tab_boost;
+
+static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4], uint8_t bin)
+{
+    if (n->split & TAB_SPLIT_SET)
+        return set[n->split ^ TAB_SPLIT_SET][bin / 64] >> (bin % 64) & 1;
+    return (bin <= (n->split & 255)) | (bin == TAB_BIN_MISSING && (n->split & TAB_SPLIT_MISSING_LEFT));
+}
 
 /* out (n, margins) */
 void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out);

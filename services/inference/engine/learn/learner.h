@@ -33,6 +33,7 @@ typedef struct {
     size_t config;           /* which of the learner's alternatives, 0..configs-1 */
     const float *importance; /* (features) share of the boosted trees' gain within this context, or NULL */
     const atomic_bool *cancel;
+    const tab_engine *e; /* for loops inside a large fit, or NULL */
     tab_arena *arena; /* the model lives here; the fit's alone */
 } tab_fit_task;
 

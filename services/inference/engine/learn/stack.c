@@ -155,7 +155,7 @@ static void run_fit(void *ctx, size_t i)
         return;
     }
     tab_fit_task task = { .context = context, .held = held, .config = t->config, .importance = t->importance,
-                          .cancel = c->e->cancel, .arena = t->arena };
+                          .cancel = c->e->cancel, .e = c->e, .arena = t->arena };
     task.n = rows_of(c, t->fold, false, t->learner->cap, context);
     task.held_n = rows_of(c, t->fold, true, 0, held);
     t->model = t->learner->fit(c->p, &task, t->curve);

@@ -74,13 +74,6 @@ typedef struct {
     double *phi;
 } walk;
 
-static bool goes_left(const tab_boost *m, const tab_tree_node *n, uint8_t bin)
-{
-    if (n->by_set)
-        return m->set[n->set][bin / 64] >> (bin % 64) & 1;
-    return bin == TAB_BIN_MISSING ? n->missing_left : bin <= n->cut;
-}
-
 static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
                     int32_t feature)
 {
@@ -94,9 +87,9 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
                 w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * (double)n->value;
         return;
     }
-    bool left = goes_left(w->m, n, w->d->bin[n->feature][w->row]);
-    uint32_t hot = left ? n->left : n->right, cold = left ? n->right : n->left;
-    double incoming_zero = 1, incoming_one = 1, cover = (double)n->cover;
+    bool left = tab_goes_left(n, (const uint64_t(*)[4])w->m->set, w->d->bin[n->feature][w->row]);
+    uint32_t hot = n->left + !left, cold = n->left + left;
+    double incoming_zero = 1, incoming_one = 1, cover = (double)w->m->cover[at];
     for (int i = 1; i <= depth; i++)
         if (p[i].feature == n->feature) {
             incoming_zero = p[i].zero;
@@ -105,7 +98,7 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
             depth--;
             break;
         }
-    double hot_share = cover > 0 ? (double)w->m->node[hot].cover / cover : 0.5;
+    double hot_share = cover > 0 ? (double)w->m->cover[hot] / cover : 0.5;
     descend(w, hot, p, depth + 1, incoming_zero * hot_share, incoming_one, n->feature);
     descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
 }

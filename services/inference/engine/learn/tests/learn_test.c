@@ -158,11 +158,12 @@ Test(reasons, contributions_sum_to_the_margin)
         uint32_t stack[64], n = 0;
         stack[n++] = m->root[r];
         while (n > 0) {
-            const tab_tree_node *at = &m->node[stack[--n]];
-            if (at->feature < 0)
-                sum += (double)at->value * (double)at->cover, cover += (double)at->cover;
+            uint32_t at = stack[--n];
+            const tab_tree_node *node = &m->node[at];
+            if (node->feature < 0)
+                sum += (double)node->value * (double)m->cover[at], cover += (double)m->cover[at];
             else
-                stack[n++] = at->left, stack[n++] = at->right;
+                stack[n++] = node->left, stack[n++] = node->left + 1;
         }
         mean += sum / cover;
     }

@@ -1,0 +1,74 @@
+/* Growing one tree of gradient boosting over the binned rows of a context (boost.c says what for).
+ *
+ * Gradients are fixed-point. With S = sum |g| over the tree's rows, a row carries the integers g 2^30 / S and
+ * h 2^30 / sum h, packed as (g << 32) + h: one addition of 64 bits adds both, no sum of any rows overflows, and
+ * sums are exact, so that neither the order of rows nor a subtraction of histograms rounds. What is lost is less
+ * than a thousandth of the mean gradient a row at a million rows (coarser ones serve too: Shi et al., NeurIPS
+ * 2022), and a histogram is half as wide as one of doubles. */
+#ifndef TAB_BOOST_GROW_H
+#define TAB_BOOST_GROW_H
+
+#include "services/inference/engine/learn/boost.h"
+
+typedef struct {
+    double eta, lambda, min_hess, columns, rows; /* the last two: shares sampled a tree */
+    size_t leaves, depth, patience;
+    uint64_t salt;
+} tab_boost_recipe;
+
+typedef struct {
+    uint32_t at, count; /* its rows: order[at .. at + count) */
+    uint32_t depth, node;
+    int32_t slot; /* of its histograms */
+    int64_t sum;  /* packed */
+    /* the best split found */
+    double gain;     /* in fixed-point units */
+    int32_t feature; /* -1: none */
+    uint32_t cut;
+    bool missing_left, by_set;
+    uint64_t set[4];
+} tab_grow_leaf;
+
+/* One fit's room. The caller fills the first group once, the second for each tree. */
+typedef struct {
+    const tab_engine *e; /* loops over columns of large leaves; NULL: none */
+    const tab_encoder *enc;
+    const tab_boost_recipe *r;
+    size_t n;          /* context rows */
+    uint8_t **bin;     /* (features)(n) context rows' bins, missing = the feature's last */
+    uint32_t *bins;    /* (features) bins with the missing one */
+    uint32_t *offset;  /* (features) where a feature's bins start in a histogram; by tree */
+    size_t pool_stride; /* most bins of a histogram */
+    int64_t *pool;      /* (leaves + 1, pool_stride) */
+    tab_grow_leaf *leaf; /* (leaves + 1) */
+    double *importance;  /* (features) */
+
+    uint32_t *column, columns; /* features of this tree */
+    size_t sampled;            /* rows of this tree */
+    uint32_t *order, *spare;   /* (n) positions in the context; (n) scratch */
+    int64_t *gh, *gh_spare;    /* (n) packed, in the order of `order` */
+    double g_unit, h_unit;     /* value of 1 */
+
+    /* the forest so far */
+    tab_tree_node *node;
+    float *cover;
+    size_t nodes, node_room;
+    uint64_t (*set)[4];
+    size_t sets, set_room;
+    bool failed; /* memory */
+} tab_grower;
+
+/* Bins a histogram takes for a feature: whole groups of four. */
+static inline uint32_t tab_grow_width(uint32_t bins)
+{
+    return (bins + 3) & ~3u;
+}
+
+/* Grows a tree over the sampled rows, best leaf first, and gives its root's node. Its leaves with their rows
+ * stay in leaf[0..*leaves). */
+uint32_t tab_grow(tab_grower *w, size_t *leaves);
+
+/* out[i * stride] += the leaf's value of row[i] of a table with these bins (TAB_BIN_MISSING as it is). */
+void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, uint8_t *const *bin,
+                  const uint32_t *row, size_t n, float *out, size_t stride);
+#endif
