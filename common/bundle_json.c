@@ -58,6 +58,8 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     MEMBER(o, "id", tab_out_str(o, bundle_bytes(t->id)));
     MEMBER(o, "rows", tab_out_uint(o, t->rows));
     MEMBER(o, "cols", tab_out_uint(o, t->cols));
+    if (t->pinned_rows > 0)
+        MEMBER(o, "pinned_rows", tab_out_uint(o, t->pinned_rows));
     tab_out_key(o, "sector");
     tab_out_open(o, '{');
     MEMBER(o, "top1", t->n_sector_top5 > 0 ? sector(o, t->sector_top5[0]) : tab_out_null(o));
@@ -106,6 +108,10 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         MEMBER(o, "b_table", tab_out_str(o, bundle_bytes(b->tables[e->b_table[i]]->id)));
         MEMBER(o, "a_row", tab_out_uint(o, e->a_row[i]));
         MEMBER(o, "b_row", tab_out_uint(o, e->b_row[i]));
+        if (e->n_pinned > 0) {
+            MEMBER(o, "a_pinned", tab_out_bool(o, (e->pinned[i] & 1) != 0));
+            MEMBER(o, "b_pinned", tab_out_bool(o, (e->pinned[i] & 2) != 0));
+        }
         MEMBER(o, "confidence", tab_out_fixed(o, e->confidence[i]));
         tab_out_key(o, "matched_on");
         tab_out_open(o, '[');

@@ -264,6 +264,14 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
             tab_out_uint(o, from[t]);
         }
     tab_out_close(o, '}');
+    if (u->n_from_pinned > 0) {
+        tab_out_key(o, "pinned");
+        tab_out_open(o, '[');
+        for (size_t t = 0; t < tables; t++)
+            if (from[t] != UINT32_MAX && u->from_pinned[e * tables + t] != 0)
+                tab_out_str(o, bundle_bytes(u->from_tables[t]));
+        tab_out_close(o, ']');
+    }
     tab_out_close(o, '}');
     MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
     tab_out_key(o, "record");

@@ -25,6 +25,11 @@ void serve_request_param(const serve_request *r, size_t i, tab_error *err);
 tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
                         const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 
+/* An endpoint of several tables: the cross-table map and unified rows of what the request's rows take part in, and the
+ * tables that were not sent appended to b->tables (room for all of the state's). */
+tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,
+                       tab_error *err) TAB_CHECKED;
+
 /* Keeps the loan until the call's arena ends. */
 bool serve_hold(inference *self, tab_call *call, tab_loan *loan) TAB_CHECKED;
 

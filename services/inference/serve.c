@@ -12,7 +12,6 @@
 
 #include "common/log.h"
 #include "common/proto.h"
-#include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
@@ -36,6 +35,7 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     if (m == NULL)
         return NULL;
     *m = *pinned;
+    m->pinned_rows = pinned->rows;
     m->rows = rows->rows;
     m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, pinned->n_column_profile + 1);
     Tabella__ColumnProfile *c = tab_arena_new_of(a, Tabella__ColumnProfile, pinned->n_column_profile + 1);
@@ -54,21 +54,6 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     return m;
 }
 
-/* Two tables or more in one call: their rows aligned and matched with each other, as a run does. */
-static tab_status cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,
-                        tab_error *err)
-{
-    tab_profile **p = tab_arena_new_of(e->arena, tab_profile *, r->n + 1);
-    tab_status s = p == NULL ? out_of_memory(err) : TAB_OK;
-    for (size_t i = 0; s == TAB_OK && i < r->n; i++)
-        s = tab_profile_table(e, r->table[i], &p[i], err);
-    if (s == TAB_OK)
-        s = tab_cross_tables(e, p, r->n, st->threshold, &b->cross_table_map, &b->unified_rows, &b->records_linked, err);
-    if (s == TAB_OK)
-        b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
-    return s;
-}
-
 static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabella__ServeReply *y, tab_error *err)
 {
     tab_arena *a = call->arena;
@@ -82,7 +67,7 @@ static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabel
     tab_engine e = pass_engine(&p, a, 0);
     e.progress = NULL;
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
-    if (b == NULL || (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, r.n + 1)) == NULL) {
+    if (b == NULL || (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL) {
         pass_end(&p);
         return out_of_memory(err);
     }
@@ -103,8 +88,8 @@ static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabel
                 serve_request_param(&r, i, err);
         }
     }
-    if (s == TAB_OK && r.n > 1)
-        s = cross(&e, st, &r, b, err);
+    if (s == TAB_OK && st->n > 1)
+        s = serve_cross(&e, st, &r, b, err);
     if (s == TAB_OK)
         s = serve_impute(self, &e, st, &r, b->prediction, &b->imputation, err);
     pass_end(&p);

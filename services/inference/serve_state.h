@@ -4,6 +4,7 @@
 
 #include "services/inference/engine/bundle.h"
 #include "services/inference/inference.h"
+#include "services/inference/near.h"
 
 /* What fills the missing cells of a column: fitted when a request first lacks one. */
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     const tab_table **table;            /* (n) pinned */
     tab_profile **profile;              /* (n) */
     Tabella__TableUnderstanding **seen; /* (n) */
+    tab_near_index **near;              /* (n) with two tables or more; else NULL */
     uint64_t cells;
     bool explain;
     double threshold;
