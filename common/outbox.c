@@ -12,7 +12,7 @@
 #define SUBJECTS "tabella.event.>"
 #define H_ORG "Tab-Org"
 
-enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 5000 };
+enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000 };
 static const int64_t second = 1000000000; /* nanoseconds: JetStream's unit */
 
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
@@ -397,7 +397,7 @@ static void *consumer(void *arg)
     jsCtx *js = NULL;
     natsSubscription *sub = NULL;
     int64_t wait = 0;
-    while (!turner_wait(&c->t, wait)) {
+    while (!turner_wait(&c->t, wait) && !tab_rpc_draining(c->rpc)) {
         if (js == NULL)
             js = jetstream(c->rpc);
         if (js != NULL && sub == NULL)
@@ -410,7 +410,7 @@ static void *consumer(void *arg)
             ok = take(c, list.Msgs[i]) && ok;
         natsMsgList_Destroy(&list);
         wait = ok ? 0 : AWAY_MS;
-        if (s == NATS_OK || s == NATS_TIMEOUT) {
+        if ((s == NATS_OK || s == NATS_TIMEOUT) && natsConnection_Status(tab_rpc_nats(c->rpc)) == NATS_CONN_STATUS_CONNECTED) {
             jsConsumerInfo *ci = NULL; /* a quiet fetch may mean that the store was wiped */
             if (s == NATS_OK || js_GetConsumerInfo(&ci, js, STREAM, c->durable, NULL, &code) == NATS_OK) {
                 jsConsumerInfo_Destroy(ci);

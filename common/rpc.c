@@ -25,7 +25,7 @@ struct rpc_pending {
     tab_rpc_done *done; /* NULL: a thread waits on `wake` */
     void *arg;
     pthread_cond_t wake;
-    bool ready, failed, listed;
+    bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
@@ -177,6 +177,7 @@ static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     rpc_pending *p = find(rpc, id);
     if (p != NULL && !p->failed && p->msg == NULL) {
         p->heard = tab_mono_ms();
+        p->begun |= beat;
         if (nobody) {
             fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
         } else if (!beat) {
@@ -236,6 +237,8 @@ static void *watch(void *arg)
                     fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
                 else if (p->ask.deadline < next)
                     next = p->ask.deadline;
+                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS && !p->failed && p->begun && p->ask.ret_lost != NULL)
+                    *p->ask.ret_lost = true;
                 if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS)
                     fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
             }

@@ -64,6 +64,7 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_
 
 /* Takes no more calls, works off what came, waits at most so long. True: all was finished. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);
+bool tab_rpc_draining(const tab_rpc *rpc); /* for who takes work from elsewhere: no more of it */
 
 /* ---- calling -------------------------------------------------------------------------------- */
 
@@ -78,6 +79,7 @@ typedef struct {
     const ProtobufCMessageDescriptor *reply;
     tab_arena *arena; /* the answer lives here; used by the caller's thread only, but see below */
     const atomic_bool *gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
+    bool *ret_lost;   /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
 } tab_ask;
 
 typedef struct {

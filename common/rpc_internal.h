@@ -85,6 +85,7 @@ struct tab_rpc {
     pthread_cond_t tick;    /* the timer has something to watch */
     pthread_t timer;
     bool timer_runs, closing, closed;
+    atomic_bool draining;
     int live_subs;
     uint64_t next_id;
     rpc_pending *pending[BUCKETS];

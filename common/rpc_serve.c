@@ -10,7 +10,10 @@
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
 
-enum { TIME_BEFORE = 30000 }; /* milliseconds, for a caller that names none */
+enum { /* milliseconds */
+    TIME_BEFORE = 30000, /* for a caller that names none */
+    LONG = 60000         /* a call that may take longer says at once that it has begun, before it begins */
+};
 
 struct rpc_job {
     rpc_job *next;
@@ -186,9 +189,23 @@ static bool prepare_metrics(tab_rpc *rpc)
     return rpc->metrics != NULL;
 }
 
+static void beat(tab_rpc *rpc, rpc_job *j, int64_t now);
+
+/* The caller of a long call then knows a worker that died of it from one that was never there. */
+static void say_begun(tab_rpc *rpc, rpc_job *j)
+{
+    if (rpc_header_int(j->msg, H_TIME, TIME_BEFORE) < LONG)
+        return;
+    pthread_mutex_lock(&rpc->lock);
+    beat(rpc, j, tab_mono_ms());
+    pthread_mutex_unlock(&rpc->lock);
+    (void)natsConnection_FlushTimeout(rpc->nc, 200);
+}
+
 static void work_off(tab_rpc *rpc, rpc_job *j)
 {
     int64_t from = tab_now_us();
+    say_begun(rpc, j);
     const tab_rpc_method *m = method_of(rpc, natsMsg_GetSubject(j->msg));
     if (m == NULL) {
         refuse(rpc, j->msg, TAB_INTERNAL, "no such method");
@@ -371,15 +388,16 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
 }
 
 /* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
- * delivers it first. */
+ * delivers it first. While NATS is away there is nobody to confirm that, and nothing more can come. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_ms(seconds * 1000);
+    atomic_store(&rpc->draining, true);
     for (int i = 3; i < rpc->n_sub; i++)
         natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
     pthread_mutex_lock(&rpc->lock);
     int inboxes = 3; /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while (rpc->live_subs > inboxes || rpc->n_queue > 0 || rpc->n_running > 0 || rpc->n_holds > 0) {
+    while ((rpc->live_subs > inboxes && rpc_connected(rpc)) || rpc->n_queue > 0 || rpc->n_running > 0 || rpc->n_holds > 0) {
         if (tab_left_ms(until, 1) == 0)
             break;
         struct timespec at;
@@ -398,6 +416,11 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
     if (rpc->nc != NULL)
         natsConnection_FlushTimeout(rpc->nc, 1000);
     return all;
+}
+
+bool tab_rpc_draining(const tab_rpc *rpc)
+{
+    return atomic_load(&rpc->draining);
 }
 
 void rpc_serve_stop(tab_rpc *rpc)

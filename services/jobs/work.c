@@ -20,7 +20,6 @@ void work_phase(work *w, const char *phase, double from, double to)
     w->from = from;
     w->to = to;
     w->progress = (int)(100 * from);
-    w->begun = false;
     pthread_mutex_unlock(&w->self->lock);
 }
 
@@ -30,7 +29,8 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
     if (atomic_load(&w->lost))
         return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
     tab_ask ask = { .service = service, .method = method, .org = w->c->org, .request_id = w->c->request_id,
-                    .actor = w->c->key_id, .deadline = tab_in_ms(ms), .in = in, .reply = reply, .arena = a };
+                    .actor = w->c->key_id, .deadline = tab_in_ms(ms), .in = in, .reply = reply, .arena = a,
+                    .ret_lost = &w->worker_lost };
     tab_answer answer = { 0 };
     tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
     if (s == TAB_OK)
@@ -93,7 +93,6 @@ static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
                 int at = (int)(100 * (w->from + (w->to - w->from) * done));
                 if (at > w->progress)
                     w->progress = at > 99 ? 99 : at;
-                w->begun = true;
                 if (p->phase[0] != 0)
                     snprintf(w->phase, sizeof w->phase, "%s", p->phase);
             }
@@ -214,15 +213,20 @@ static void settle(work *w, tab_status s, const tab_error *why)
     tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label), 1);
     if (interrupted) {
         st = jobs_requeue(self->pg, w->c, 0, true, "its worker is stopping", &err);
-    } else if (away && w->c->age_s < self->give_up_s && (!w->begun || w->c->tries < JOBS_TRIES)) {
-        /* A pass that had begun may be what killed its worker: it must not come back for ever, so that its try
-         * counts. A server that was away from the start costs time only. */
-        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3), !w->begun, why->message, &err);
+    } else if (away && w->c->age_s < self->give_up_s && (!w->worker_lost || w->c->tries < JOBS_TRIES)) {
+        /* A worker that fell silent may have died of this job: it must not come back for ever, so that its try
+         * counts. A server that was away costs time only. */
+        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3), !w->worker_lost, why->message,
+                          &err);
     } else {
         char message[sizeof why->message + 64];
-        snprintf(message, sizeof message, "%s%s",
-                 s == TAB_CANCELLED ? "the pass took longer than it may" : why->message,
-                 away ? " (given up after several tries)" : "");
+        if (away && w->worker_lost)
+            snprintf(message, sizeof message, "the job was started %lld times and its worker was lost each time",
+                     (long long)w->c->tries);
+        else
+            snprintf(message, sizeof message, "%s%s",
+                     s == TAB_CANCELLED ? "the pass took longer than it may" : why->message,
+                     away ? " (given up after several tries)" : "");
         st = fail_job(w, message, &err);
     }
     if (st != TAB_OK && st != TAB_CANCELLED)

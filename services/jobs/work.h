@@ -48,7 +48,7 @@ struct work {
     /* What the beat stores; under self->lock. */
     int progress;
     char phase[48];
-    bool begun;      /* the present pass has said something */
+    bool worker_lost; /* whoever had begun a call for it fell silent: the worker's own thread */
     double from, to; /* the part of the job that the present pass is: 0..1 */
 };
 
