@@ -201,7 +201,7 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
         }
         o.oracle += best / (double)links;
         if (verbose)
-            printf("    seeds %.3f share %.3f repeat %.3f rate %.3f\n", link[l].seed_share, link[l].share, link[l].repeat_share, link[l].rate);
+            printf("    share %.3f repeat %.3f rate %.3f\n", link[l].share, link[l].repeat_share, link[l].rate);
         if (verbose && links > 1) {
             double said_here = 0, right_here = 0;
             for (size_t i = 0; i < cl->matches; i++)
@@ -237,14 +237,15 @@ static void dump(const match_case *m, const tab_linkage *link, size_t links)
     for (size_t l = 0; l < links && pair_file != NULL && m->has_rows; l++) {
         const tab_candidates *c = &link[l].c;
         for (size_t i = 0; i < c->n; i++) {
-            const float *f = c->feature + i * TAB_PAIR_FEATURES;
-            bool right = is_true(m->row, m->rows, link[l].ta, link[l].tb, c->a[i], c->b[i]);
-            if (f[2] < 0)
-                continue; /* hopeless on both counts: no help to training */
-            fprintf(pair_file, "%s %zu_%zu_%u_%u %d", m->name, link[l].ta, link[l].tb, c->a[i], c->b[i], right);
-            for (size_t q = 0; q < TAB_PAIR_FEATURES; q++)
-                fprintf(pair_file, " %.4g", (double)f[q]);
-            fputc('\n', pair_file);
+            size_t both = 0, equal = 0;
+            for (size_t k = 0; k < c->attrs; k++) {
+                both += c->agree[i * c->attrs + k].level != TAB_MISSING;
+                equal += c->agree[i * c->attrs + k].level == TAB_EQUAL;
+            }
+            fprintf(pair_file, "%s %zu_%zu %u %u %d %.5g %.5g %.4g %zu %zu %d %.4g\n", m->name, link[l].ta, link[l].tb,
+                    c->a[i], c->b[i], is_true(m->row, m->rows, link[l].ta, link[l].tb, c->a[i], c->b[i]),
+                    (double)c->evidence[i], (double)c->cosine[i], (double)c->elsewhere[i], both, equal, c->kept[i],
+                    (double)c->p[i]);
         }
     }
 }

@@ -1,40 +1,348 @@
-/* From evidence to probability, by what the data set itself shows.
+/* From evidence to probability, by what the data set itself shows: targets and decoys.
  *
- * The evidence of a row's best candidate is compared with its rivals'. If none of a row's candidates were
- * its entity, their evidence would be the upper end of one distribution, whose tail is close to
- * exponential: then the gap between the best and the second is exponential with some rate, and the gap
- * between second and third with twice that rate (Renyi's representation of order statistics). The latter
- * gap is seen on every row, matched or not, and so gives the rate without labels. What a partner looks
- * like (its share of the evidence that the row could give) is learned by EM:
+ *   candidates ─> best one-to-one assignment: targets, of which an unknown share is true
+ *              ─> the targets struck out, the best assignment of what is left: decoys. Where a row's
+ *                 target is true, its decoy is the best of its pairs that are not.
  *
- *   odds(match) = share / (1 - share) * f(ratio) / self  /  (rate * exp(-rate * gap))
- *
- * Rows of tables that hold an entity many times have no gap; there the model of score.c stands alone. */
+ * A linear score over what does not depend on the data set's scale tells targets from decoys; it is
+ * learned on the data set, as Percolator does for peptides (Kall et al., Nature Methods 2007), with the
+ * targets' own probabilities as weights, and held near equal weights. Its probability is the local false
+ * discovery rate (Efron 2004): the ratio of the densities of decoys and targets by isotonic regression,
+ * times the share of false targets. Nothing here is fitted to any other table. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/link/link.h"
 
-enum { BINS = 24, ROUNDS = 12 };
+enum { FEATURES = 5, WIDE = FEATURES + 1, ROUNDS = 6, STEPS = 40, FITTED = 20000, FEW = 30 };
 
 typedef struct {
-    float s[3]; /* best first */
-    uint32_t who;
-} best_three;
+    uint32_t i; /* candidate */
+    float x[FEATURES];
+    float score, p, w;
+} chosen;
 
-static void note(best_three *b, float x, uint32_t i)
+typedef struct {
+    float key;
+    uint32_t i;
+} ranked;
+
+static int highest_first(const void *a, const void *b)
 {
-    if (x > b->s[0]) {
-        b->s[2] = b->s[1];
-        b->s[1] = b->s[0];
-        b->s[0] = x;
-        b->who = i;
-    } else if (x > b->s[1]) {
-        b->s[2] = b->s[1];
-        b->s[1] = x;
-    } else if (x > b->s[2]) {
-        b->s[2] = x;
+    const ranked *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
+    return (x->i > y->i) - (x->i < y->i);
+}
+
+/* ---- two assignments -------------------------------------------------------------------------------- */
+
+static float ratio(const tab_candidates *c, const float *self, size_t na, size_t i)
+{
+    return c->evidence[i] / fmaxf(fminf(self[c->a[i]], self[na + c->b[i]]), 1);
+}
+
+typedef struct {
+    double sum, square;
+} moment;
+
+static void take(moment *m, double x)
+{
+    m->sum += x;
+    m->square += x * x;
+}
+
+static double spread(const moment *m, double n)
+{
+    double mean = m->sum / n;
+    return sqrt(fmax(m->square / n - mean * mean, 0)) + 1e-9;
+}
+
+/* Candidates by the sum of their standardised evidence, cosine and share of the possible evidence. */
+static void rank(const tab_candidates *c, const float *self, size_t na, ranked *r)
+{
+    moment s = { 0 }, q = { 0 }, t = { 0 };
+    for (size_t i = 0; i < c->n; i++) {
+        take(&s, (double)c->evidence[i]);
+        take(&q, (double)c->cosine[i]);
+        take(&t, (double)ratio(c, self, na, i));
     }
+    double n = (double)c->n, ds = spread(&s, n), dq = spread(&q, n), dt = spread(&t, n);
+    for (size_t i = 0; i < c->n; i++)
+        r[i] = (ranked){ (float)((double)c->evidence[i] / ds + (double)c->cosine[i] / dq +
+                                 (double)ratio(c, self, na, i) / dt), (uint32_t)i };
+    qsort(r, c->n, sizeof *r, highest_first);
+}
+
+/* The likeliest of the open candidates whose rows are both free. */
+static size_t assign(const tab_candidates *c, const ranked *r, size_t na, size_t rows, const bool *open, bool *used,
+                     chosen *out)
+{
+    size_t n = 0;
+    memset(used, 0, rows);
+    for (size_t k = 0; k < c->n; k++) {
+        uint32_t i = r[k].i, x = c->a[i], y = (uint32_t)na + c->b[i];
+        if (open[i] && !used[x] && !used[y]) {
+            used[x] = used[y] = true;
+            out[n++].i = i;
+        }
+    }
+    return n;
+}
+
+/* Best and second best of a value over the candidates of each row. */
+typedef struct {
+    float first, second;
+    uint32_t who;
+} best_two;
+
+static void note(best_two *b, float x, uint32_t i)
+{
+    if (x > b->first) {
+        b->second = b->first;
+        b->first = x;
+        b->who = i;
+    } else if (x > b->second) {
+        b->second = x;
+    }
+}
+
+static float rival(const best_two *b, uint32_t i)
+{
+    return b->who == i ? b->second : b->first;
+}
+
+/* Evidence, its share of what the rows could give, cosine, the cosine's lead over the rivals', and the
+ * evidence's lead over rivals and chance together; open: the candidates that are rivals. */
+static void features(const tab_candidates *c, const float *self, size_t na, size_t rows, double log_none, float floor,
+                     const bool *open, best_two *s, best_two *q, chosen *x, size_t n)
+{
+    for (size_t i = 0; i < rows; i++) {
+        s[i] = (best_two){ floor, floor, TAB_NULL };
+        q[i] = (best_two){ 0, 0, TAB_NULL };
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!open[i])
+            continue;
+        for (int side = 0; side < 2; side++) {
+            size_t row = side ? na + c->b[i] : c->a[i];
+            note(&s[row], c->evidence[i], i);
+            note(&q[row], c->cosine[i], i);
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        uint32_t i = x[k].i;
+        size_t a = c->a[i], b = na + c->b[i];
+        double other = (double)fmaxf(rival(&s[a], i), rival(&s[b], i)), high = fmax(other, log_none);
+        double lead = (double)c->evidence[i] - high - log1p(exp(fmin(other, log_none) - high));
+        float *f = x[k].x;
+        f[0] = c->evidence[i];
+        f[1] = ratio(c, self, na, i);
+        f[2] = c->cosine[i];
+        f[3] = c->cosine[i] - fmaxf(rival(&q[a], i), rival(&q[b], i));
+        f[4] = (float)(4 * tanh(lead / 4));
+    }
+}
+
+static void standardise(chosen *t, size_t n, chosen *d, size_t m)
+{
+    for (size_t f = 0; f < FEATURES; f++) {
+        moment z = { 0 };
+        for (size_t k = 0; k < n; k++)
+            take(&z, (double)t[k].x[f]);
+        for (size_t k = 0; k < m; k++)
+            take(&z, (double)d[k].x[f]);
+        double all = (double)(n + m), mean = z.sum / all, wide = spread(&z, all);
+        for (size_t k = 0; k < n; k++)
+            t[k].x[f] = (float)(((double)t[k].x[f] - mean) / wide);
+        for (size_t k = 0; k < m; k++)
+            d[k].x[f] = (float)(((double)d[k].x[f] - mean) / wide);
+    }
+}
+
+/* ---- the score ------------------------------------------------------------------------------------------ */
+
+static const double USUAL = 0.5, RIDGE = 0.02, LEAST = 0.02; /* weights are held near the first, above the last */
+
+typedef struct {
+    const chosen *t, *d;
+    size_t n, m, step_t, step_d;
+} sample;
+
+static double margin(const double *w, const float *x)
+{
+    double z = w[FEATURES];
+    for (size_t f = 0; f < FEATURES; f++)
+        z += w[f] * (double)x[f];
+    return z;
+}
+
+/* Adds one weighed example to loss, gradient and Hessian. */
+static void example(const double *w, const float *x, double y, double weight, double *loss, double *g, double *h)
+{
+    if (weight <= 0)
+        return;
+    double z = fmin(fmax(margin(w, x), -30), 30), p = 1 / (1 + exp(-z));
+    *loss += weight * (log1p(exp(z)) - y * z);
+    if (g == NULL)
+        return;
+    double v[WIDE], r = weight * (p - y), c = weight * p * (1 - p);
+    for (size_t f = 0; f < WIDE; f++)
+        v[f] = f < FEATURES ? (double)x[f] : 1;
+    for (size_t f = 0; f < WIDE; f++) {
+        g[f] += r * v[f];
+        for (size_t k = 0; k <= f; k++)
+            h[f * WIDE + k] += c * v[f] * v[k];
+    }
+}
+
+/* Mean log-loss of telling likely targets from decoys and unlikely targets, and the ridge. */
+static double objective(const sample *s, const double *w, double *g, double *h)
+{
+    double loss = 0, total = 1e-9;
+    if (g != NULL) {
+        memset(g, 0, WIDE * sizeof *g);
+        memset(h, 0, WIDE * WIDE * sizeof *h);
+    }
+    for (size_t k = 0; k < s->n; k += s->step_t) {
+        double p = (double)s->t[k].p, yes = p > 0.5 ? p : 0;
+        example(w, s->t[k].x, 1, yes, &loss, g, h);
+        example(w, s->t[k].x, 0, 1 - p, &loss, g, h);
+        total += yes + 1 - p;
+    }
+    for (size_t k = 0; k < s->m; k += s->step_d) {
+        example(w, s->d[k].x, 0, (double)s->d[k].w, &loss, g, h);
+        total += (double)s->d[k].w;
+    }
+    loss /= total;
+    for (size_t f = 0; f < WIDE; f++) {
+        double ridge = f < FEATURES ? RIDGE : 1e-3 / total, off = w[f] - (f < FEATURES ? USUAL : 0);
+        loss += 0.5 * ridge * off * off;
+        for (size_t k = 0; g != NULL && k <= f; k++)
+            h[f * WIDE + k] = h[f * WIDE + k] / total + (f == k ? ridge + 1e-9 : 0);
+        if (g != NULL)
+            g[f] = g[f] / total + ridge * off;
+    }
+    return loss;
+}
+
+/* x = h^-1 g by Cholesky; h is positive definite, its lower half is used. */
+static void solve(double *h, const double *g, double *x)
+{
+    for (size_t i = 0; i < WIDE; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = h[i * WIDE + j];
+            for (size_t k = 0; k < j; k++)
+                sum -= h[i * WIDE + k] * h[j * WIDE + k];
+            h[i * WIDE + j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / h[j * WIDE + j];
+        }
+    }
+    for (size_t i = 0; i < WIDE; i++) {
+        x[i] = g[i];
+        for (size_t k = 0; k < i; k++)
+            x[i] -= h[i * WIDE + k] * x[k];
+        x[i] /= h[i * WIDE + i];
+    }
+    for (size_t i = WIDE; i-- > 0;) {
+        for (size_t k = i + 1; k < WIDE; k++)
+            x[i] -= h[k * WIDE + i] * x[k];
+        x[i] /= h[i * WIDE + i];
+    }
+}
+
+/* Newton's steps, halved until they help; more of any feature never counts against a pair. */
+static void learn(const sample *s, double *w)
+{
+    double g[WIDE], h[WIDE * WIDE], step[WIDE], loss = objective(s, w, g, h);
+    for (int round = 0; round < STEPS; round++) {
+        solve(h, g, step);
+        double next[WIDE], better = loss;
+        for (double t = 1; t > 1e-4; t /= 2) {
+            for (size_t f = 0; f < WIDE; f++)
+                next[f] = f < FEATURES ? fmax(w[f] - t * step[f], LEAST) : w[f] - t * step[f];
+            better = objective(s, next, NULL, NULL);
+            if (better < loss)
+                break;
+        }
+        if (!(better < loss))
+            return;
+        bool done = loss - better < 1e-6 * loss;
+        memcpy(w, next, sizeof next);
+        if (done)
+            return;
+        loss = objective(s, w, g, h);
+    }
+}
+
+/* ---- the false discovery rate ------------------------------------------------------------------------- */
+
+typedef struct {
+    float score, w;
+    uint32_t target; /* index of a target, or TAB_NULL: a decoy */
+} pooled;
+
+static int lowest_first(const void *a, const void *b)
+{
+    const pooled *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    return (x->target > y->target) - (x->target < y->target); /* targets first: ties count as decoys do */
+}
+
+typedef struct {
+    double hit, weight;
+    size_t n;
+} block;
+
+/* p of the targets. pool and stack hold n + m. */
+static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *pool, block *stack)
+{
+    double decoys = 1e-9, below_t = 0, below_d = 0, none = 1;
+    for (size_t k = 0; k < n; k++)
+        pool[k] = (pooled){ t[k].score, 1, (uint32_t)k };
+    for (size_t k = 0; k < m; k++) {
+        pool[n + k] = (pooled){ d[k].score, d[k].w, TAB_NULL };
+        decoys += (double)d[k].w;
+    }
+    qsort(pool, n + m, sizeof *pool, lowest_first);
+    /* the share of false targets, where decoys lie: among low scores most targets are false (Storey 2002) */
+    static const double quantile[] = { 0.3, 0.5, 0.7 };
+    for (size_t k = 0, q = 0; k < n + m && q < 3; k++) {
+        if (pool[k].target != TAB_NULL) {
+            below_t++;
+            continue;
+        }
+        below_d += (double)pool[k].w;
+        for (; q < 3 && below_d >= quantile[q] * decoys; q++)
+            none = fmin(none, (below_t + 1) / ((double)n * quantile[q] + 1));
+    }
+    /* the share of targets grows with the score: pool adjacent violators (Ayer et al. 1955) */
+    size_t top = 0;
+    for (size_t k = 0; k < n + m; k++) {
+        stack[top++] = (block){ pool[k].target != TAB_NULL ? 1 : 0, (double)pool[k].w, 1 };
+        while (top > 1 && stack[top - 2].hit * stack[top - 1].weight >= stack[top - 1].hit * stack[top - 2].weight) {
+            top--;
+            stack[top - 1].hit += stack[top].hit;
+            stack[top - 1].weight += stack[top].weight;
+            stack[top - 1].n += stack[top].n;
+        }
+    }
+    double most = 1 - 0.5 / ((double)n + 1);
+    for (size_t b = 0, k = 0; b < top; b++) {
+        double g = fmax(stack[b].hit / fmax(stack[b].weight, 1e-12), 1e-9);
+        double p = fmin(fmax(1 - none * (1 - g) / g * (double)n / decoys, 0), most);
+        for (size_t end = k + stack[b].n; k < end; k++)
+            if (pool[k].target != TAB_NULL)
+                t[pool[k].target].p = (float)p;
+    }
+}
+
+/* ---- in order ----------------------------------------------------------------------------------------------- */
+
+static double log_odds(double p)
+{
+    p = fmin(fmax(p, 0.003), 0.997);
+    return log(p / (1 - p));
 }
 
 static int ascending(const void *a, const void *b)
@@ -43,99 +351,94 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef struct {
-    uint32_t i;
-    float gap, self, ratio, p;
-} best_pair;
-
-static size_t bin_of(float ratio)
+/* Evidence that a row without a rival is held against: low among the candidates'. */
+static float low_evidence(const tab_candidates *c, float *scratch)
 {
-    float x = (ratio + 0.2f) / 1.3f;
-    x = x < 0 ? 0 : x > 0.9999f ? 0.9999f : x;
-    return (size_t)(x * BINS);
+    size_t n = 0, step = c->n / 20000 + 1;
+    for (size_t i = 0; i < c->n; i += step)
+        scratch[n++] = c->evidence[i];
+    qsort(scratch, n, sizeof *scratch, ascending);
+    return scratch[n / 20];
 }
 
-/* Density of the ratio among partners: counts smoothed over neighbours, never quite zero. */
-static void smooth(const double *count, double *f)
-{
-    double total = 0;
-    for (size_t b = 0; b < BINS; b++) {
-        double sum = 0, weight = 0;
-        for (size_t k = 0; k < BINS; k++) {
-            double d = ((double)b - (double)k) / 2.0, w = exp(-0.5 * d * d);
-            sum += w * count[k];
-            weight += w;
-        }
-        f[b] = sum / weight + 0.05;
-        total += f[b];
-    }
-    for (size_t b = 0; b < BINS; b++)
-        f[b] = f[b] / total * BINS / 1.3;
-}
-
-tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double log_none, tab_error *err)
+tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double text, tab_error *err)
 {
     tab_candidates *c = &l->c;
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, n = na + nb, pairs = 0, gaps = 0;
-    best_three *best = malloc((n + 1) * sizeof *best);
-    best_pair *pair = malloc((n + 1) * sizeof *pair);
-    float *gap = malloc((n + 1) * sizeof *gap);
-    if (best == NULL || pair == NULL || gap == NULL) {
-        free(best);
-        free(pair);
-        free(gap);
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb, least = na < nb ? na : nb, n = 0, m = 0;
+    if (c->n == 0)
+        return TAB_OK;
+    ranked *order = malloc(c->n * sizeof *order);
+    bool *open = malloc(c->n), *used = malloc(rows);
+    best_two *s = malloc(rows * sizeof *s), *q = malloc(rows * sizeof *q);
+    chosen *t = calloc(least, sizeof *t), *d = calloc(least, sizeof *d);
+    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of), *low = malloc(20001 * sizeof *low);
+    pooled *pool = malloc(2 * least * sizeof *pool);
+    block *stack = malloc(2 * least * sizeof *stack);
+    tab_status st = TAB_OK;
+    if (!order || !open || !used || !s || !q || !t || !d || !of || !low || !pool || !stack || !real ||
+        !tab_link_real(&v->table[l->ta], real) || !tab_link_real(&v->table[l->tb], real + na)) {
+        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        goto done;
     }
-    for (size_t i = 0; i < n; i++)
-        best[i] = (best_three){ { -30, -30, -30 }, TAB_NULL };
-    for (uint32_t i = 0; i < c->n; i++) {
-        note(&best[c->a[i]], c->evidence[i], i);
-        note(&best[na + c->b[i]], c->evidence[i], i);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (best[i].s[2] > -25)
-            gap[gaps++] = best[i].s[1] - best[i].s[2];
-    qsort(gap, gaps, sizeof *gap, ascending);
-    float middle = gaps > 20 ? gap[gaps / 2] : 0.35f;
-    double rate = 0.3466 / fmax((double)middle, 0.05);
-    rate = fmin(fmax(rate, 0.15), 1.5);
+    float floor = low_evidence(c, low);
+    rank(c, self, na, order);
+    memset(open, true, c->n);
+    n = assign(c, order, na, rows, open, used, t);
+    features(c, self, na, rows, l->log_none, floor, open, s, q, t, n);
+    for (size_t k = 0; k < n; k++)
+        open[t[k].i] = false;
+    m = assign(c, order, na, rows, open, used, d);
+    features(c, self, na, rows, l->log_none, floor, open, s, q, d, m);
+    standardise(t, n, d, m);
 
-    for (uint32_t i = 0; i < c->n; i++) {
-        size_t x = c->a[i], y = na + c->b[i];
-        if (best[x].who != i || best[y].who != i)
-            continue;
-        float rival = fmaxf(best[x].s[1], best[y].s[1]), s = c->evidence[i];
-        float most = fmaxf(fminf(self[x], self[y]), 1);
-        /* no rival among the candidates: chance would have to bring evidence of log_none by itself */
-        rival = fmaxf(rival, (float)log_none - 12);
-        pair[pairs++] = (best_pair){ i, s - rival, most, s / most, 0 };
+    double w[WIDE];
+    for (size_t f = 0; f < FEATURES; f++)
+        w[f] = USUAL;
+    w[FEATURES] = 0;
+    for (size_t k = 0; k < m; k++)
+        d[k].w = 1;
+    sample pick = { t, d, n, m, n / FITTED + 1, m / FITTED + 1 };
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t k = 0; k < n; k++)
+            t[k].score = (float)margin(w, t[k].x);
+        for (size_t k = 0; k < m; k++)
+            d[k].score = (float)margin(w, d[k].x);
+        discover(t, n, d, m, pool, stack);
+        if (round + 1 == ROUNDS)
+            break;
+        for (size_t k = 0; k < n; k++)
+            of[c->a[t[k].i]] = of[na + c->b[t[k].i]] = t[k].p;
+        /* a decoy counts as far as its rows' targets are true: only then is it the best of what is not */
+        for (size_t k = 0; k < m; k++)
+            d[k].w = 0.02f + 0.98f * fmaxf(of[c->a[d[k].i]], of[na + c->b[d[k].i]]);
+        learn(&pick, w);
     }
-    double share = 0.5, f[BINS];
-    for (size_t k = 0; k < pairs; k++)
-        pair[k].p = (float)(1 - exp(-rate * fmin(fmax((double)pair[k].gap, 0), 30)));
-    for (int round = 0; round < ROUNDS && pairs > 0; round++) {
-        double count[BINS] = { 0 }, sum = 0;
-        for (size_t k = 0; k < pairs; k++) {
-            count[bin_of(pair[k].ratio)] += (double)pair[k].p;
-            sum += (double)pair[k].p;
-        }
-        share = fmin(fmax(sum / (double)pairs, 0.01), 0.99);
-        smooth(count, f);
-        for (size_t k = 0; k < pairs; k++) {
-            double g = fmin(fmax((double)pair[k].gap, 0), 40);
-            double odds = log(share / (1 - share)) + log(f[bin_of(pair[k].ratio)] / (double)pair[k].self) -
-                          log(rate) + rate * g;
-            pair[k].p = (float)(1 / (1 + exp(-odds)));
-        }
+    /* The model of score.c is a second opinion: worth as much where fields are short and independent, little
+     * where they are texts, whose words are not; and all there is where rows are too few for densities. */
+    double trust = (double)n / (double)(n + FEW) * (0.5 + 0.5 * text);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = t[k].i;
+        double z = trust * log_odds((double)t[k].p) + (1 - trust) * log_odds((double)c->p[i]);
+        t[k].p = real[c->a[i]] * real[na + c->b[i]] * (float)(1 / (1 + exp(-z)));
     }
-    l->rate = rate;
-    l->rate_known = share > 0.03;
-    for (uint32_t i = 0; i < c->n; i++)
-        c->chance[i] = 0;
-    for (size_t k = 0; k < pairs; k++)
-        c->chance[pair[k].i] = pair[k].p;
-    free(best);
-    free(pair);
-    free(gap);
-    return TAB_OK;
+    for (size_t i = 0; i < c->n; i++)
+        c->p[i] = 0;
+    for (size_t k = 0; k < n; k++) {
+        c->p[t[k].i] = t[k].p;
+        c->kept[t[k].i] = true;
+    }
+done:
+    free(order);
+    free(open);
+    free(used);
+    free(s);
+    free(q);
+    free(t);
+    free(d);
+    free(real);
+    free(of);
+    free(low);
+    free(pool);
+    free(stack);
+    return st;
 }

@@ -296,7 +296,7 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabel
         em->b_row[i] = q->b;
         em->confidence[i] = (double)q->p;
         for (size_t k = 0; k < l->attrs; k++) {
-            uint8_t level = l->c.level[q->candidate * l->attrs + k];
+            uint8_t level = l->c.agree[q->candidate * l->attrs + k].level;
             if (level != TAB_MISSING && l->weight[k * TAB_LEVELS + level] > 0)
                 em->matched_on[em->n_matched_on++] = x->attr_of[l->ta][l->attr[k].a];
         }

@@ -13,27 +13,23 @@ typedef struct {
     tab_signature *signature;
 } tab_link_table;
 
-enum { TAB_PAIR_FEATURES = 28 };
-
-/* Nearest rows within a row's own table, by whole rows: (rows * TAB_NEAR), or NULL where the table is too
- * large for all of its rows to be asked. */
+/* How two rows agree on one attribute. */
 typedef struct {
-    const tab_near *a, *b;
-} tab_own_near;
+    float gain; /* of shared tokens (tab_token_match) */
+    float rare; /* equal values: log of the value's share of both columns */
+    uint8_t level, shared, left_a, left_b;
+} tab_agreement;
 
 /* Candidate pairs of rows, ascending by a, then b. */
 typedef struct {
     size_t n, attrs;
     uint32_t *a, *b;
-    float *cosine;  /* whole rows */
-    uint8_t *level; /* (n, attrs) */
-    tab_token_match *token; /* (n, attrs) */
+    tab_agreement *agree; /* (n, attrs) */
     float *elsewhere; /* evidence of words shared outside the aligned columns */
-    float *feature;  /* (n, TAB_PAIR_FEATURES) what p follows from */
+    float *cosine;   /* whole rows */
     float *evidence; /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
-    float *chance;  /* probability by the gap to rivals; 0 for what is not both rows' best */
-    float *p;       /* probability of one entity */
-    bool *kept;     /* chosen by the assignment */
+    float *p;        /* probability of one entity; 0 for what was not kept */
+    bool *kept;      /* chosen by the assignment */
 } tab_candidates;
 
 typedef struct {
@@ -47,12 +43,11 @@ typedef struct {
     tab_candidates c;
     double *weight; /* (attrs, TAB_LEVELS) log(m / u) */
     double *log_m;  /* (attrs, TAB_LEVELS) */
-    double *kept_token; /* (attrs, 2) chance that a token of a's (b's) value is in its partner's */
+    double *log_kept; /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
     double share;   /* of the smaller table's rows that have a partner, estimated */
+    double log_none; /* log-odds against a random pair that evidence has to beat */
     bool one_to_one;
-    double seed_share, repeat_share;
-    bool rate_known;
-    double rate; /* of the gaps between rivals (calibrate.c) */
+    double repeat_share, rate; /* repeats.c: what decides one_to_one */
 } tab_linkage;
 
 /* Links table ta with tb. All of *ret lives in arena a. */
@@ -71,29 +66,24 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
 
 /* score.c: levels, weights and probabilities of the candidates. */
 tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                           tab_linkage *l, const tab_row_pairs *seeds, const tab_own_near *own,
-                           tab_arena *a, tab_error *err) TAB_CHECKED;
+                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a,
+                           tab_error *err) TAB_CHECKED;
 
 /* Log-likelihood ratio of one attribute. Text of several words counts word by word (a rare word that both
  * sides hold says more than a common one; words of one text depend on one another, so that their sum is
- * damped with their number), everything else by its level, equal values by log_share, their share of the
- * column. */
-double tab_evidence(const tab_linkage *l, size_t attr, uint8_t level, const tab_token_match *tokens,
-                    double log_share);
+ * damped with their number), everything else by its level, equal values by their share of the column. */
+double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 
-/* features.c: what tells a match from a likely pair that is none, in terms that do not depend on the data
- * set. log_none the log-odds against a random pair that evidence has to beat. */
-tab_status tab_pair_features(const tab_engine *e, const tab_views *v, tab_linkage *l, double log_none, const tab_own_near *own, tab_arena *a,
-                             tab_error *err) TAB_CHECKED;
+/* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
+ * have several rows on both sides (one_to_one, repeat_share, rate). */
+tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
+                            tab_error *err) TAB_CHECKED;
 
-/* calibrate.c: fills chance. self (rows of a, then of b) is the evidence of each row with itself. */
-tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double log_none,
+/* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
+bool tab_link_real(const tab_table_view *t, float *real);
+
+/* calibrate.c: the one-to-one assignment of candidates (kept) and its p, from the model's, which is in p
+ * before. text: 0 for tables of short fields, 1 for tables of texts. */
+tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double text,
                          tab_error *err) TAB_CHECKED;
-
-/* Postings that one query may read: what keeps blocking linear. */
-static inline size_t tab_link_budget(size_t queries)
-{
-    size_t b = 50000000 / (queries + 1);
-    return b < 1500 ? 1500 : b > 20000 ? 20000 : b;
-}
 #endif

@@ -6,7 +6,7 @@
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/link.h"
 
-enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 1500, NUMBERS = 4096 };
+enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 1000 };
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
                                tab_link_table **ret, tab_error *err)
@@ -14,7 +14,10 @@ tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_aren
     tab_link_table *t = calloc(v->n, sizeof *t);
     tab_sparse *s = calloc(v->n, sizeof *s);
     tab_status st = t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
-    bool grams = v->total_rows <= 2 * LARGE * (v->n > 2 ? 2 : 1);
+    uint32_t grams = 0; /* hashed 3-grams: where their index stays small beside the rows */
+    if (v->total_rows <= 2 * LARGE * (v->n > 2 ? 2 : 1))
+        for (grams = 1 << 15; grams < (1 << 18) && grams < 32 * v->total_rows; grams *= 2)
+            ;
     for (size_t i = 0; st == TAB_OK && i < v->n; i++)
         st = tab_rows_whole(e, v, i, grams, &s[i], err);
     if (st == TAB_OK)
@@ -46,8 +49,8 @@ void tab_link_tables_free(tab_link_table *t, size_t n)
 /* Queried rows of one side: all, or a sample in ascending order. */
 typedef struct {
     size_t n;
-    uint32_t *row; /* (n) */
-    tab_near *cross, *own;
+    uint32_t *row;   /* (n) */
+    tab_near *cross; /* (n, TAB_NEAR) rows of the other table */
 } queried;
 
 static size_t place(const queried *q, uint32_t row)
@@ -67,15 +70,9 @@ static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_
                             queried *q, tab_error *err)
 {
     q->cross = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
-    q->own = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    size_t budget = tab_link_budget(q->n);
-    tab_status st = tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, budget, false,
-                                  q->cross, err);
-    if (st == TAB_OK)
-        st = tab_rows_near(e, &from->whole, q->row, q->n, &from->whole, &from->index, budget, true, q->own, err);
-    return st;
+    return tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, false, false, q->cross, err);
 }
 
 static int ascending(const void *a, const void *b)
@@ -104,36 +101,52 @@ static int surest_first(const void *a, const void *b)
     return (x->a > y->a) - (x->a < y->a);
 }
 
-/* Mutually best rows that are nearer to one another than to any row of their own tables, the surest
- * first; where tables hold duplicates and few such exist, mutually best rows with a clear margin. */
-static tab_row_pairs choose_seeds(const queried *qa, const queried *qb, tab_arena *a)
+/* Mutually best rows with a clear margin, the surest first: those that are nearer to one another than to
+ * any row of their own tables; where tables hold duplicates and few such exist, all of them. */
+static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B, const queried *qa,
+                               const queried *qb, tab_arena *a, tab_row_pairs *ret, tab_error *err)
 {
+    enum { TRIED = SEEDS_MAX * 3 / 2 };
     seed *s = tab_arena_new_of(a, seed, qa->n);
-    tab_row_pairs r = { 0, NULL, NULL };
-    for (int relaxed = 0; s != NULL && relaxed < 2 && r.n < 10; relaxed++) {
-        size_t n = 0;
-        for (size_t i = 0; i < qa->n; i++) {
-            const tab_near *x = qa->cross + i * TAB_NEAR;
-            size_t j = x->row == TAB_NULL ? SIZE_MAX : place(qb, x->row);
-            if (j == SIZE_MAX || qb->cross[j * TAB_NEAR].row != qa->row[i])
-                continue;
-            float rival = fmaxf(x[1].score, qb->cross[j * TAB_NEAR + 1].score);
-            if (!relaxed)
-                rival = fmaxf(rival, fmaxf(qa->own[i * TAB_NEAR].score, qb->own[j * TAB_NEAR].score));
-            if (x->score > rival && x->score >= 0.15f)
-                s[n++] = (seed){ x->score - rival + 0.3f * x->score, qa->row[i], x->row };
-        }
-        qsort(s, n, sizeof *s, surest_first);
-        r.n = n < SEEDS_MAX ? n : SEEDS_MAX;
+    uint32_t *ra = tab_arena_new_of(a, uint32_t, TRIED), *rb = tab_arena_new_of(a, uint32_t, TRIED);
+    tab_near *own_a = tab_arena_new_of(a, tab_near, TRIED * TAB_NEAR);
+    tab_near *own_b = tab_arena_new_of(a, tab_near, TRIED * TAB_NEAR);
+    size_t n = 0;
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t i = 0; i < qa->n; i++) {
+        const tab_near *x = qa->cross + i * TAB_NEAR;
+        size_t j = x->row == TAB_NULL ? SIZE_MAX : place(qb, x->row);
+        if (j == SIZE_MAX || qb->cross[j * TAB_NEAR].row != qa->row[i])
+            continue;
+        float rival = fmaxf(x[1].score, qb->cross[j * TAB_NEAR + 1].score);
+        if (x->score > rival && x->score >= 0.15f)
+            s[n++] = (seed){ x->score - rival + 0.3f * x->score, qa->row[i], x->row };
     }
-    uint32_t *ra = tab_arena_new_of(a, uint32_t, r.n), *rb = tab_arena_new_of(a, uint32_t, r.n);
-    for (size_t i = 0; i < r.n && ra != NULL && rb != NULL; i++) {
+    qsort(s, n, sizeof *s, surest_first);
+    n = n < TRIED ? n : TRIED;
+    for (size_t i = 0; i < n; i++) {
         ra[i] = s[i].a;
         rb[i] = s[i].b;
     }
-    r.a = ra;
-    r.b = rb;
-    return r;
+    tab_status st = tab_rows_near(e, &A->whole, ra, n, &A->whole, &A->index, true, false, own_a, err);
+    if (st == TAB_OK)
+        st = tab_rows_near(e, &B->whole, rb, n, &B->whole, &B->index, true, false, own_b, err);
+    size_t m = 0;
+    for (size_t i = 0; i < n && st == TAB_OK; i++) {
+        float own = fmaxf(own_a[i * TAB_NEAR].score, own_b[i * TAB_NEAR].score);
+        if (tab_sparse_dot(&A->whole, s[i].a, &B->whole, s[i].b) > own && m < SEEDS_MAX) {
+            ra[m] = s[i].a;
+            rb[m++] = s[i].b;
+        }
+    }
+    if (m < 10)
+        for (m = 0; m < n && m < SEEDS_MAX; m++) {
+            ra[m] = s[m].a;
+            rb[m] = s[m].b;
+        }
+    *ret = (tab_row_pairs){ m, ra, rb };
+    return st;
 }
 
 static int by_value(const void *a, const void *b)
@@ -246,18 +259,16 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     st = near_rows(e, &tables[tb], &tables[ta], a, &qb, err);
     if (st != TAB_OK)
         return st;
-    tab_row_pairs seeds = choose_seeds(&qa, &qb, a);
-    if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    tab_own_near own = { large ? NULL : qa.own, large ? NULL : qb.own };
-    l->seed_share = (double)seeds.n / (double)(qa.n < qb.n ? qa.n : qb.n);
-    st = align(e, v, tables, l, &seeds, l->features, err);
+    tab_row_pairs seeds;
+    st = choose_seeds(e, &tables[ta], &tables[tb], &qa, &qb, a, &seeds, err);
+    if (st == TAB_OK)
+        st = align(e, v, tables, l, &seeds, l->features, err);
     if (st == TAB_OK)
         st = take_attributes(v, l, 0.5f, &seeds, a, err);
     if (st == TAB_OK)
         st = tab_block_pairs(e, v, ta, tb, l->attr, l->attrs, large ? NULL : qa.cross,
                              large ? NULL : qb.cross, a, &l->c, err);
     if (st == TAB_OK)
-        st = tab_score_pairs(e, v, tables, l, &seeds, &own, a, err);
+        st = tab_score_pairs(e, v, tables, l, &seeds, a, err);
     return st;
 }

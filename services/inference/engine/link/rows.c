@@ -8,7 +8,7 @@
 enum {
     CHUNKS = 64,        /* units of parallel work: fixed, so that results never depend on threads */
     ROW_MAX = 4096,     /* features of one row */
-    GRAM_SPACE = 1 << 18
+    BUDGET = 1500       /* postings that one query reads: what keeps the search linear */
 };
 
 struct tab_row_sink {
@@ -128,10 +128,10 @@ void tab_sparse_free(tab_sparse *s)
 typedef struct {
     const tab_views *v;
     const tab_table_view *t;
-    bool grams;
+    uint32_t grams; /* size of the hashed space of 3-grams, a power of 2; 0: words alone */
 } whole;
 
-static void add_grams(tab_row_sink *sink, tab_str s, uint32_t base)
+static void add_grams(tab_row_sink *sink, tab_str s, uint32_t base, uint32_t space)
 {
     char padded[TAB_NORMAL_MAX + 2];
     if (s.n + 2 > sizeof padded)
@@ -140,7 +140,7 @@ static void add_grams(tab_row_sink *sink, tab_str s, uint32_t base)
     memcpy(padded + 1, s.p, s.n);
     padded[s.n + 1] = ' ';
     for (size_t i = 0; i + 3 <= s.n + 2; i++)
-        tab_row_add(sink, base + (uint32_t)(tab_hash_bytes(padded + i, 3, 7) & (GRAM_SPACE - 1)));
+        tab_row_add(sink, base + (uint32_t)(tab_hash_bytes(padded + i, 3, 7) & (space - 1)));
 }
 
 static void fill_whole(void *ctx, size_t row, tab_row_sink *sink)
@@ -153,16 +153,16 @@ static void fill_whole(void *ctx, size_t row, tab_row_sink *sink)
         const tab_value *x = &col->value[col->code[row]];
         for (uint32_t i = 0; i < x->tok_n; i++)
             tab_row_add(sink, w->v->tok[x->tok + i]);
-        if (w->grams)
-            add_grams(sink, tab_value_text(w->v, x), (uint32_t)w->v->terms);
+        if (w->grams > 0)
+            add_grams(sink, tab_value_text(w->v, x), (uint32_t)w->v->terms, w->grams);
     }
 }
 
-tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table, bool grams,
+tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table, uint32_t grams,
                           tab_sparse *ret, tab_error *err)
 {
     whole w = { v, &v->table[table], grams };
-    size_t features = v->terms + (grams ? GRAM_SPACE : 0);
+    size_t features = v->terms + grams;
     if (features > UINT32_MAX)
         return tab_fail(err, TAB_INTERNAL, "", "too many distinct tokens");
     return tab_rows_build(e, w.t->rows, features, fill_whole, &w, ret, err);
@@ -248,17 +248,28 @@ float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, siz
     return sum;
 }
 
-typedef struct {
-    uint64_t postings;
-    uint64_t i; /* into the query's features */
-} rarity;
+/* The query's features from the rarest on, to within a factor of two of their postings. */
+enum { SIZES = 40 };
 
-static int rarest_first(const void *a, const void *b)
+static size_t rarest_first(const tab_index *x, const uint32_t *id, size_t n, uint32_t *order)
 {
-    const rarity *x = a, *y = b;
-    if (x->postings != y->postings)
-        return x->postings < y->postings ? -1 : 1;
-    return (x->i > y->i) - (x->i < y->i);
+    size_t count[SIZES + 1] = { 0 }, m = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = x->at[id[i] + 1] - x->at[id[i]];
+        if (k > 0)
+            count[64 - __builtin_clzll(k)]++;
+    }
+    for (size_t k = 0; k <= SIZES; k++) {
+        size_t c = count[k];
+        count[k] = m;
+        m += c;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = x->at[id[i] + 1] - x->at[id[i]];
+        if (k > 0)
+            order[count[64 - __builtin_clzll(k)]++] = (uint32_t)i;
+    }
+    return m;
 }
 
 typedef struct {
@@ -266,8 +277,8 @@ typedef struct {
     const tab_sparse *q, *target;
     const tab_index *x;
     const uint32_t *query;
-    size_t queries, budget;
-    bool same;
+    size_t queries;
+    bool same, rough;
     tab_near *near;
     atomic_bool failed;
 } search;
@@ -287,26 +298,25 @@ static void keep(tab_near *best, tab_near x)
     best[i] = x;
 }
 
-static void search_one(const search *s, size_t i, float *score, uint32_t *touched, rarity *order)
+/* Of a feature that alone exceeds the budget, as many rows are read as the budget allows, from a place that
+ * depends on the query, so that common features cost no more than rare ones. */
+static void search_one(const search *s, size_t i, float *score, uint32_t *touched, uint32_t *order)
 {
-    size_t row = s->query == NULL ? i : s->query[i], n = 0, m = 0;
-    uint64_t postings = 0, from = s->q->at[row], end = s->q->at[row + 1];
-    for (uint64_t f = from; f < end; f++) {
-        uint64_t k = s->x->at[s->q->id[f] + 1] - s->x->at[s->q->id[f]];
-        if (k > 0)
-            order[m++] = (rarity){ k, f };
-        postings += k;
-    }
-    if (postings > s->budget)
-        qsort(order, m, sizeof *order, rarest_first);
-    uint64_t spent = 0;
-    for (size_t k = 0; k < m; k++) {
-        spent += order[k].postings;
-        if (spent > s->budget && k > 0)
-            break;
-        uint32_t f = s->q->id[order[k].i];
-        float w = s->q->w[order[k].i];
-        for (uint64_t p = s->x->at[f]; p < s->x->at[f + 1]; p++) {
+    size_t row = s->query == NULL ? i : s->query[i], n = 0;
+    uint64_t from = s->q->at[row], spent = 0;
+    size_t m = rarest_first(s->x, s->q->id + from, (size_t)(s->q->at[row + 1] - from), order), k = 0;
+    for (; k < m && spent < BUDGET; k++) {
+        uint32_t f = s->q->id[from + order[k]];
+        float w = s->q->w[from + order[k]];
+        uint64_t p = s->x->at[f], end = s->x->at[f + 1], all = end - p;
+        if (all > BUDGET - spent) {
+            if (k > 0)
+                break;
+            p += (uint64_t)row * 7919 % (all - BUDGET + 1);
+            end = p + BUDGET;
+        }
+        spent += end - p;
+        for (; p < end; p++) {
             uint32_t r = s->x->row[p];
             if (score[r] == 0)
                 touched[n++] = r;
@@ -314,21 +324,21 @@ static void search_one(const search *s, size_t i, float *score, uint32_t *touche
         }
     }
     tab_near *best = s->near + i * TAB_NEAR;
-    for (size_t k = 0; k < TAB_NEAR; k++)
-        best[k] = (tab_near){ TAB_NULL, 0 };
-    for (size_t k = 0; k < n; k++) {
-        if (score[touched[k]] >= best[TAB_NEAR - 1].score && !(s->same && touched[k] == row))
-            keep(best, (tab_near){ touched[k], score[touched[k]] });
-        score[touched[k]] = 0;
+    for (size_t j = 0; j < TAB_NEAR; j++)
+        best[j] = (tab_near){ TAB_NULL, 0 };
+    for (size_t j = 0; j < n; j++) {
+        if (score[touched[j]] >= best[TAB_NEAR - 1].score && !(s->same && touched[j] == row))
+            keep(best, (tab_near){ touched[j], score[touched[j]] });
+        score[touched[j]] = 0;
     }
-    if (spent > s->budget) { /* the prefix chose them; now their whole products */
+    if (k < m && !s->rough) { /* the prefix chose them; now their whole products */
         tab_near found[TAB_NEAR];
         memcpy(found, best, sizeof found);
-        for (size_t k = 0; k < TAB_NEAR; k++)
-            best[k] = (tab_near){ TAB_NULL, 0 };
-        for (size_t k = 0; k < TAB_NEAR && found[k].row != TAB_NULL; k++) {
-            found[k].score = tab_sparse_dot(s->q, row, s->target, found[k].row);
-            keep(best, found[k]);
+        for (size_t j = 0; j < TAB_NEAR; j++)
+            best[j] = (tab_near){ TAB_NULL, 0 };
+        for (size_t j = 0; j < TAB_NEAR && found[j].row != TAB_NULL; j++) {
+            found[j].score = tab_sparse_dot(s->q, row, s->target, found[j].row);
+            keep(best, found[j]);
         }
     }
 }
@@ -338,7 +348,7 @@ static void search_chunk(void *ctx, size_t c)
     search *s = ctx;
     float *score = calloc(s->target->rows + 1, sizeof *score);
     uint32_t *touched = malloc((s->target->rows + 1) * sizeof *touched);
-    rarity *order = malloc(ROW_MAX * sizeof *order);
+    uint32_t *order = malloc(ROW_MAX * sizeof *order);
     if (score == NULL || touched == NULL || order == NULL)
         s->failed = true;
     else
@@ -353,10 +363,10 @@ static void search_chunk(void *ctx, size_t c)
 }
 
 tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
-                         const tab_sparse *target, const tab_index *x, size_t budget, bool same,
+                         const tab_sparse *target, const tab_index *x, bool same, bool rough,
                          tab_near *near, tab_error *err)
 {
-    search s = { e, q, target, x, query, queries, budget, same, near, false };
+    search s = { e, q, target, x, query, queries, same, rough, near, false };
     tab_engine_for(e, CHUNKS, search_chunk, &s);
     if (s.failed)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");

@@ -31,9 +31,10 @@ typedef struct {
     float score;
 } tab_near;
 
-/* Whole rows, every column, no schema: words 0.6 and 3-grams 0.4 of the squared length; without 3-grams
- * words alone. The idf is over all tables. Freed with tab_sparse_free. */
-tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table, bool grams,
+/* Whole rows, every column, no schema: words 0.6 and 3-grams 0.4 of the squared length. grams: the size of
+ * the hashed space of 3-grams, a power of 2; 0: words alone. The idf is over all tables. Freed with
+ * tab_sparse_free. */
+tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table, uint32_t grams,
                           tab_sparse *ret, tab_error *err) TAB_CHECKED;
 
 /* Rows through given features: fill calls add(ctx, id, weight) for each feature of a row; features need
@@ -54,9 +55,10 @@ void tab_index_free(tab_index *x);
 
 /* The TAB_NEAR highest inner products of each queried row with the index's rows, best first, ties by row;
  * absent places have row TAB_NULL. Row query[i] (or i, when query is NULL) writes near[i * TAB_NEAR ...].
- * `same`: index and queries are one table; a row is not its own neighbour. */
+ * `same`: index and queries are one table; a row is not its own neighbour. `rough`: the products are over
+ * the features that were read, not over all. */
 tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
-                         const tab_sparse *target, const tab_index *x, size_t budget, bool same,
+                         const tab_sparse *target, const tab_index *x, bool same, bool rough,
                          tab_near *near, tab_error *err) TAB_CHECKED;
 
 float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, size_t row_b);
