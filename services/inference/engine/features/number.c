@@ -3,9 +3,9 @@
  *
  *   x      (value - median) / robust scale, limited to +-1e6
  *   bins   edges between distinct values while they fit, else so that bins hold about equal counts;
- * a fifth of the values at most, since the scan over bins is the larger part of a small table's
- * time knots  quantiles of x, from which normal scores (van der Waerden scores) are read by
- * straight lines */
+ *          a fifth of the values at most: the scan over bins is most of a small table's time
+ *   knots  quantiles of x, from which normal scores (van der Waerden scores) are read by straight
+ *          lines */
 #include <math.h>
 #include <stdlib.h>
 

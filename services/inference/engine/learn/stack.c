@@ -102,7 +102,12 @@ static void run_fit(void *ctx, size_t i)
                           .cancel = c->e->cancel, .e = c->e, .arena = t->arena };
     task.n = rows_of(c, t->fold, false, t->learner->cap, context);
     task.held_n = rows_of(c, t->fold, true, 0, held);
-    t->model = t->learner->fit(c->p, &task, t->curve);
+    tab_problem view = *c->p;
+    if (c->s->levels[t->fold] != NULL) {
+        view.enc = &c->s->levels[t->fold]->enc;
+        view.data = &c->s->levels[t->fold]->data;
+    }
+    t->model = t->learner->fit(&view, &task, t->curve);
     t->failed = t->model == NULL && tab_arena_full(t->arena);
     if (t->model != NULL && t->measure) {
         size_t k = c->p->outputs;
@@ -113,7 +118,7 @@ static void run_fit(void *ctx, size_t i)
         } else {
             float *out = malloc((task.held_n * k + 1) * sizeof *out);
             if (out != NULL) {
-                t->learner->predict(t->model, c->p->enc, c->p->data, held, task.held_n, out);
+                t->learner->predict(t->model, view.enc, view.data, held, task.held_n, out);
                 double loss = 0;
                 for (size_t r = 0; r < task.held_n; r++) {
                     if (c->p->classification) {
@@ -280,11 +285,49 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     return !tab_arena_full(a);
 }
 
+/* ---- what a fold's models read ------------------------------------------------------------------------- */
+
+static bool fit_levels(pass *c, tab_arena *a)
+{
+    uint32_t *context = malloc((c->n + 1) * sizeof *context);
+    bool ok = context != NULL;
+    for (size_t f = 0; ok && f < c->s->folds; f++) {
+        size_t n = rows_of(c, f, false, 0, context);
+        ok = tab_levels_fit(a, c->p, context, n, &c->s->levels[f]) && !tab_engine_cancelled(c->e);
+    }
+    free(context);
+    return ok;
+}
+
+bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                    size_t n, tab_fold_view *ret)
+{
+    const tab_levels *v = s->levels[fold];
+    *ret = (tab_fold_view){ .enc = enc, .data = q };
+    if (v == NULL)
+        return true;
+    ret->enc = &v->enc;
+    ret->data = &v->data;
+    if (q == s->data)
+        return true;
+    if (!tab_levels_read(v, q, row, n, &ret->own))
+        return false;
+    ret->levels = v;
+    ret->data = &ret->own;
+    return true;
+}
+
+void tab_stack_view_free(tab_fold_view *v)
+{
+    if (v->levels != NULL)
+        tab_levels_free(v->levels, &v->own);
+}
+
 /* ---- outputs of the members --------------------------------------------------------------------------- */
 
 /* One member's outputs for rows outside the folds: its fold models' averaged. */
-static bool member_average(const tab_stack *s, const tab_member *m, const tab_encoder *enc, const tab_data *q,
-                           const uint32_t *row, size_t n, float *out)
+static bool member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view, const uint32_t *row,
+                           size_t n, float *out)
 {
     size_t k = s->outputs;
     float *one = malloc((n * k + 1) * sizeof *one);
@@ -292,7 +335,7 @@ static bool member_average(const tab_stack *s, const tab_member *m, const tab_en
         return false;
     memset(out, 0, n * k * sizeof *out);
     for (size_t f = 0; f < s->folds; f++) {
-        m->learner->predict(m->model[f], enc, q, row, n, one);
+        m->learner->predict(m->model[f], view[f].enc, view[f].data, row, n, one);
         for (size_t i = 0; i < n; i++) {
             if (s->classification)
                 tab_log_softmax(one + i * k, k, 1);
@@ -333,11 +376,14 @@ static void output_block(void *ctx, size_t b)
                 row[n++] = (uint32_t)i;
         if (n == 0)
             continue;
+        tab_fold_view view[TAB_FOLDS]; /* of the problem's own rows: nothing to free */
+        for (size_t v = 0; v < s->folds; v++)
+            (void)tab_stack_view(s, v, p->enc, p->data, row, n, &view[v]);
         if (fold == NO_FOLD) {
-            if (!member_average(s, j->m, p->enc, p->data, row, n, out))
+            if (!member_average(s, j->m, view, row, n, out))
                 atomic_store(&j->failed, true);
         } else {
-            j->m->learner->predict(j->m->model[f], p->enc, p->data, row, n, out);
+            j->m->learner->predict(j->m->model[f], view[f].enc, view[f].data, row, n, out);
         }
         for (size_t i = 0; i < n; i++) {
             if (s->classification)
@@ -416,6 +462,7 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     for (size_t i = 0; i < rows; i++)
         if (p->classification ? p->label[i] != TAB_NULL : !isnan(p->y[i]))
             all[c.n++] = (uint32_t)i;
+    s->data = p->data;
     s->classification = p->classification;
     s->outputs = k;
     s->temperature = 1;
@@ -433,7 +480,7 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     if (!assign_folds(&c))
         return NULL;
     bool alone = p->classification && k < 2; /* one class: nothing to learn */
-    if (!alone && s->folds > 1 && p->enc->n > 0 && !fit_members(&c, a, r))
+    if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 && (!fit_levels(&c, a) || !fit_members(&c, a, r)))
         return NULL;
 
     float **z = tab_arena_new_of(a, float *, s->members + 1);
@@ -491,13 +538,16 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
     size_t k = s->outputs;
     float *z = malloc((s->members * n * k + 1) * sizeof *z);
     bool ok = z != NULL;
+    tab_fold_view view[TAB_FOLDS] = { 0 };
+    for (size_t f = 0; ok && s->members > 0 && f < s->folds; f++)
+        ok = tab_stack_view(s, f, enc, q, row, n, &view[f]);
     for (size_t l = 0; ok && l < s->members; l++) {
         float *own = z + l * n * k;
         if (s->member[l].weight < 1e-6) {
             memset(own, 0, n * k * sizeof *own);
             continue;
         }
-        ok = member_average(s, &s->member[l], enc, q, row, n, own);
+        ok = member_average(s, &s->member[l], view, row, n, own);
         for (size_t i = 0; ok && s->classification && i < n; i++)
             tab_log_softmax(own + i * k, k, s->member[l].temperature);
     }
@@ -509,6 +559,8 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
         if (s->classification)
             tab_log_softmax(out + i * k, k, s->temperature);
     }
+    for (size_t f = 0; f < s->folds; f++)
+        tab_stack_view_free(&view[f]);
     free(z);
     return ok;
 }

@@ -10,6 +10,7 @@
 #define TAB_STACK_H
 
 #include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/levels.h"
 
 enum { TAB_LEARNERS = 12, TAB_FOLDS = 10 };
 
@@ -34,6 +35,8 @@ typedef struct {
     size_t outputs, folds;
     tab_member member[TAB_LEARNERS];
     size_t members;
+    const tab_data *data;          /* the problem's */
+    tab_levels *levels[TAB_FOLDS]; /* each fold's own, or NULL */
     double temperature;
     float *prior;        /* (outputs) log shares of the classes, or the mean */
     double prior_weight; /* what the prior keeps in the convex combination */
@@ -52,4 +55,16 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
 /* out (n, outputs): log-probabilities (they sum to one) or locations of rows row[0..n) of q. Thread-safe. */
 bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                        size_t n, float *out);
+
+/* Rows as the models of a fold read them: q itself, or with the fold's statistics of levels. */
+typedef struct {
+    const tab_encoder *enc;
+    const tab_data *data;
+    const tab_levels *levels; /* not NULL: `own` is to be freed */
+    tab_data own;
+} tab_fold_view;
+
+bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                    size_t n, tab_fold_view *ret); /* false: memory; ret may be freed all the same */
+void tab_stack_view_free(tab_fold_view *v);
 #endif

@@ -139,7 +139,11 @@ static void explain_one(void *ctx, size_t i)
     const tab_fitted *f = j->f;
     const tab_member *m = boosted(f->stack);
     uint32_t at = j->place != NULL ? j->place[j->r->row[i]] : (uint32_t)i;
-    double *phi = calloc(f->enc->n + 1, sizeof *phi), *out = j->by_column + i * f->cols;
+    size_t most = f->enc->n;
+    for (size_t k = 0; f->stack != NULL && k < f->stack->folds; k++)
+        if (f->stack->levels[k] != NULL && f->stack->levels[k]->enc.n > most)
+            most = f->stack->levels[k]->enc.n;
+    double *phi = calloc(most + 1, sizeof *phi), *out = j->by_column + i * f->cols;
     if (phi == NULL || tab_engine_cancelled(j->e)) {
         atomic_store(&j->failed, true);
         free(phi);
@@ -156,10 +160,19 @@ static void explain_one(void *ctx, size_t i)
             uint32_t label = f->task == TAB_TASK_CLASSIFICATION ? j->r->label[i] : 0;
             double sign = b->classification && b->margins == 1 && label == 0 ? -1 : 1;
             double unit = f->task == TAB_TASK_REGRESSION ? f->scale : 1;
-            tab_boost_shap(b, b->margins > 1 ? label : 0, j->d, at, sign * unit / (double)folds, phi);
+            tab_fold_view view;
+            if (!tab_stack_view(f->stack, folds == 1 ? own : k, f->enc, j->d, &at, 1, &view)) {
+                atomic_store(&j->failed, true);
+                continue;
+            }
+            memset(phi, 0, most * sizeof *phi);
+            tab_boost_shap(b, b->margins > 1 ? label : 0, view.data, at, sign * unit / (double)folds, phi);
+            for (size_t c = 0; c < view.enc->n; c++)
+                out[view.enc->f[c].source] += phi[c];
+            tab_stack_view_free(&view);
         }
     }
-    for (size_t k = 0; k < f->enc->n; k++)
+    for (size_t k = 0; f->anomaly != NULL && k < f->enc->n; k++)
         out[f->enc->f[k].source] += phi[k];
     free(phi);
 }

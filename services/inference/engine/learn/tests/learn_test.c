@@ -1,6 +1,7 @@
 /* The learners' parts against values worked out another way. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
@@ -190,4 +191,94 @@ Test(stack, copies_share_a_fold)
     for (size_t i = 0; i + 1 < 200; i += 2)
         cr_assert_eq(s->fold[i], s->fold[i + 1]);
     tab_arena_free(f.a);
+}
+
+/* One category of 900 levels, each with its own effect; a number that says nothing. */
+static fixture many_levels(size_t rows, bool classes)
+{
+    fixture f = { .a = tab_arena_new((size_t)1 << 30) };
+    tab_engine e = { .arena = f.a };
+    tab_column *col = tab_arena_new_of(f.a, tab_column, 2);
+    tab_table *t = tab_arena_new_of(f.a, tab_table, 1);
+    tab_builder *c = tab_builder_new(f.a, TAB_S("c")), *x = tab_builder_new(f.a, TAB_S("x"));
+    double *y = tab_arena_new_of(f.a, double, rows);
+    for (size_t i = 0; i < rows; i++) {
+        size_t level = (size_t)(unit(i, 3) * 900);
+        char text[16];
+        snprintf(text, sizeof text, "k%03zu", level);
+        tab_builder_text(c, tab_str_of(text));
+        tab_builder_number(x, unit(i, 1));
+        y[i] = 4 * unit(level, 77) - 2 + 0.5 * (unit(i, 5) - 0.5);
+    }
+    cr_assert(tab_builder_finish(c, &col[0]) && tab_builder_finish(x, &col[1]));
+    *t = (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 2, .col = col };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, t, &p, NULL), TAB_OK);
+    p->col[0].type = TAB_CATEGORICAL;
+    const bool use[] = { true, true };
+    f.enc = tab_encode_fit(&e, f.a, p, use, &f.data);
+    float *target = tab_arena_new_of(f.a, float, rows);
+    uint32_t *label = tab_arena_new_of(f.a, uint32_t, rows);
+    for (size_t i = 0; i < rows; i++) {
+        target[i] = (float)y[f.data->row[i]];
+        label[i] = y[f.data->row[i]] > 0;
+    }
+    f.p = (tab_problem){ .enc = f.enc, .data = f.data, .classification = classes, .outputs = classes ? 2 : 1,
+                         .label = label, .y = target };
+    return f;
+}
+
+Test(levels, a_context_row_never_reads_its_own_target)
+{
+    fixture f = many_levels(3000, false);
+    uint32_t *row = tab_arena_new_of(f.a, uint32_t, 3000);
+    size_t n = 0;
+    for (uint32_t i = 0; i < 3000; i += 2)
+        row[n++] = i;
+    tab_levels *v = NULL, *w = NULL;
+    cr_assert(tab_levels_fit(f.a, &f.p, row, n, &v));
+    cr_assert_not_null(v);
+    cr_assert_eq(v->n, 1);
+    size_t at = v->plain;
+    uint32_t changed = row[n / 2], last = row[n - 1];
+    ((float *)(uintptr_t)f.p.y)[last] += 100;    /* the last in order: no other context row reads it */
+    ((float *)(uintptr_t)f.p.y)[row[0] + 1] += 100; /* not of the context at all */
+    cr_assert(tab_levels_fit(f.a, &f.p, row, n, &w));
+    for (size_t i = 0; i < n; i++) {
+        /* the prior's mean moves by 100 / n for all alike */
+        double was = (double)v->data.x[at][row[i]] * v->enc.f[at].scale + v->enc.f[at].shift;
+        double is = (double)w->data.x[at][row[i]] * w->enc.f[at].scale + w->enc.f[at].shift;
+        cr_assert_float_eq(is, was, 0.08, "row %zu: %g, was %g", i, is, was);
+    }
+    /* A row outside the context reads all of it. */
+    cr_assert_neq(f.data->code[v->code[0]][changed], TAB_NULL);
+    tab_data other;
+    uint32_t one = row[0] + 1;
+    cr_assert(tab_levels_read(v, f.data, &one, 1, &other));
+    cr_expect_eq(other.x[at][one], v->data.x[at][one]);
+    cr_expect_eq(other.bin[at][one], v->data.bin[at][one]);
+    tab_levels_free(v, &other);
+    tab_arena_free(f.a);
+}
+
+Test(levels, many_levels_explain)
+{
+    for (int classes = 0; classes < 2; classes++) {
+        fixture f = many_levels(6000, classes);
+        tab_engine e = { .arena = f.a };
+        tab_recipe r = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear }, .n = 2, .folds = 4, .work = 1e15 };
+        tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+        cr_assert_not_null(s);
+        cr_expect_lt(s->loss / s->prior_loss, 0.2, "%s: %.3f of the base rate's loss", classes ? "classes" : "numbers",
+                     s->loss / s->prior_loss);
+        uint32_t row[64];
+        float out[128];
+        for (uint32_t i = 0; i < 64; i++)
+            row[i] = i;
+        tab_data copy = *f.data; /* the same rows as if they were new */
+        cr_assert(tab_stack_predict(s, f.enc, &copy, row, 64, out));
+        for (size_t i = 0; i < 64; i++)
+            cr_assert(isfinite(out[classes ? 2 * i : i]));
+        tab_arena_free(f.a);
+    }
 }

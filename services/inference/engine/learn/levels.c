@@ -1,0 +1,170 @@
+#include "services/inference/engine/learn/levels.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/features/mix.h"
+
+enum { NAMED = TAB_BINS - 1, MOST_CLASSES = 6, MOST_ADDED = 60 };
+static const double PRIOR = 4; /* rows' worth of the overall mean in a level's */
+
+/* The target that statistic k averages: the number, or whether the label is class `k`. */
+static double target_of(const tab_problem *p, uint32_t row, size_t k)
+{
+    return p->classification ? p->label[row] == k : (double)p->y[row];
+}
+
+static double blend(double sum, double count, double overall)
+{
+    return (sum + PRIOR * overall) / (count + PRIOR);
+}
+
+/* Statistic i for all rows of the problem: context rows in order, others by all of the context. */
+static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *context, size_t n, size_t i, size_t k,
+                     double overall, double *value)
+{
+    const uint32_t *code = p->data->code[v->code[i]];
+    size_t levels = p->enc->f[v->code[i]].levels, rows = p->data->rows;
+    double *sum = calloc(levels + 2, sizeof *sum), *count = calloc(levels + 2, sizeof *count);
+    bool ok = sum != NULL && count != NULL;
+    for (size_t at = 0, r = 0; ok && at < n; at = r) { /* copies of a row do not read each other */
+        for (r = at; r < n && p->data->hash[context[r]] == p->data->hash[context[at]]; r++) {
+            size_t c = code[context[r]] == TAB_NULL ? levels + 1 : code[context[r]];
+            value[context[r]] = blend(sum[c], count[c], overall);
+        }
+        for (size_t q = at; q < r; q++) {
+            size_t c = code[context[q]] == TAB_NULL ? levels + 1 : code[context[q]];
+            sum[c] += target_of(p, context[q], k);
+            count[c]++;
+        }
+    }
+    for (size_t c = 0; ok && c < levels + 2; c++)
+        v->mean[i][c] = (float)blend(sum[c], count[c], overall);
+    for (size_t r = 0, at = 0; ok && r < rows; r++) {
+        if (at < n && context[at] == r) {
+            at++;
+            continue;
+        }
+        value[r] = (double)v->mean[i][code[r] == TAB_NULL ? levels + 1 : code[r]];
+    }
+    free(sum), free(count);
+    return ok;
+}
+
+static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, tab_data *to)
+{
+    size_t all = v->plain + v->n + 1;
+    *to = *from;
+    to->x = tab_arena_new_of(a, float *, all);
+    to->code = tab_arena_new_of(a, uint32_t *, all);
+    to->bin = tab_arena_new_of(a, uint8_t *, all);
+    if (tab_arena_full(a))
+        return false;
+    memcpy(to->x, from->x, v->plain * sizeof(float *));
+    memcpy(to->code, from->code, v->plain * sizeof(uint32_t *));
+    memcpy(to->bin, from->bin, v->plain * sizeof(uint8_t *));
+    to->n = v->plain + v->n;
+    return true;
+}
+
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
+{
+    *ret = NULL;
+    size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0, rows = p->data->rows;
+    for (size_t f = 0; f < p->enc->n; f++)
+        many += p->enc->f[f].kind == TAB_FEATURE_CODE && p->enc->f[f].levels > NAMED;
+    if (many == 0 || stats > MOST_CLASSES || n == 0)
+        return true;
+    tab_levels *v = tab_arena_new_of(a, tab_levels, 1);
+    if (v == NULL)
+        return false;
+    v->plain = p->enc->n;
+    v->n = many * stats < MOST_ADDED ? many * stats : MOST_ADDED;
+    v->code = tab_arena_new_of(a, uint32_t, v->n);
+    v->mean = tab_arena_new_of(a, float *, v->n);
+    tab_feature *g = tab_arena_new_of(a, tab_feature, v->plain + v->n);
+    if (tab_arena_full(a) || !room_for(a, v, p->data, &v->data))
+        return false;
+    memcpy(g, p->enc->f, v->plain * sizeof *g);
+    v->enc = *p->enc;
+    v->enc.f = g;
+    v->enc.n = v->plain + v->n;
+    double *value = malloc((rows + 1) * sizeof *value), *sorted = malloc((rows + 1) * sizeof *sorted);
+    bool ok = value != NULL && sorted != NULL;
+    size_t i = 0;
+    for (size_t f = 0; ok && f < v->plain; f++) {
+        if (g[f].kind != TAB_FEATURE_CODE || g[f].levels <= NAMED)
+            continue;
+        for (size_t s = 0; ok && s < stats && i < v->n; s++, i++) {
+            size_t k = stats == 1 ? 1 : s, at = v->plain + i;
+            tab_feature *own = &g[at];
+            *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER, .derive = TAB_DERIVE_VALUE, .source = g[f].source,
+                                  .hash = tab_mix2(g[f].hash, 0x7a6 + s), .scale = 1, .sd = 1,
+                                  .edge = tab_arena_new_of(a, float, TAB_BINS) };
+            v->code[i] = (uint32_t)f;
+            v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
+            v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
+            v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
+            if (tab_arena_full(a))
+                ok = false;
+            double overall = 0;
+            for (size_t r = 0; r < n; r++)
+                overall += target_of(p, context[r], k) / (double)n;
+            ok = ok && read_own(v, p, context, n, i, k, overall, value);
+            for (size_t r = 0; ok && r < n; r++)
+                sorted[r] = value[context[r]];
+            ok = ok && tab_number_fit(own, sorted, n);
+            for (size_t r = 0; ok && r < rows; r++) {
+                v->data.x[at][r] = tab_number_scaled(own, value[r]);
+                v->data.bin[at][r] = tab_number_bin(own, v->data.x[at][r]);
+            }
+        }
+    }
+    free(value), free(sorted);
+    if (ok)
+        *ret = v;
+    return ok;
+}
+
+bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret)
+{
+    size_t all = v->plain + v->n + 1;
+    *ret = *q;
+    ret->n = v->plain + v->n;
+    ret->x = calloc(all, sizeof *ret->x);
+    ret->code = calloc(all, sizeof *ret->code);
+    ret->bin = calloc(all, sizeof *ret->bin);
+    bool ok = ret->x != NULL && ret->code != NULL && ret->bin != NULL;
+    if (ok) {
+        memcpy(ret->x, q->x, v->plain * sizeof *ret->x);
+        memcpy(ret->code, q->code, v->plain * sizeof *ret->code);
+        memcpy(ret->bin, q->bin, v->plain * sizeof *ret->bin);
+    }
+    for (size_t i = 0; ok && i < v->n; i++) {
+        const tab_feature *f = &v->enc.f[v->plain + i];
+        const uint32_t *code = q->code[v->code[i]];
+        size_t levels = v->enc.f[v->code[i]].levels;
+        float *x = ret->x[v->plain + i] = malloc((q->rows + 1) * sizeof *x);
+        uint8_t *bin = ret->bin[v->plain + i] = malloc(q->rows + 1);
+        ok = x != NULL && bin != NULL;
+        for (size_t r = 0; ok && r < n; r++) {
+            uint32_t c = code[row[r]];
+            x[row[r]] = tab_number_scaled(f, (double)v->mean[i][c == TAB_NULL ? levels + 1 : c]);
+            bin[row[r]] = tab_number_bin(f, x[row[r]]);
+        }
+    }
+    if (!ok)
+        tab_levels_free(v, ret);
+    return ok;
+}
+
+void tab_levels_free(const tab_levels *v, tab_data *d)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        if (d->x != NULL)
+            free(d->x[v->plain + i]);
+        if (d->bin != NULL)
+            free(d->bin[v->plain + i]);
+    }
+    free(d->x), free(d->code), free(d->bin);
+}

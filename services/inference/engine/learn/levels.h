@@ -1,0 +1,32 @@
+/* Ordered target statistics: what the levels of a category with many of them say of the target, as
+ * numbers that every learner can read.
+ *
+ * A category of more levels than the trees have bins shares its last bin among the rest. It is read in
+ * addition as the mean of the target over the rows of its level, drawn to the overall mean (for
+ * classes beyond two: a mean each). A row's own target must not stand in its own feature, nor be
+ * recoverable from those of its level; so a context row reads the rows before it only, in the order of
+ * row hashes, which is random (ordered statistics: Prokhorenkova et al., CatBoost, NeurIPS 2018).
+ * Other rows read all context rows. The early rows' statistics are noisy, which is their price: where
+ * the trees can hold the levels themselves, they do better without (docs/decisions/0096). */
+#ifndef TAB_LEVELS_H
+#define TAB_LEVELS_H
+
+#include "services/inference/engine/learn/learner.h"
+
+typedef struct {
+    tab_encoder enc; /* the problem's features, then n more numbers */
+    tab_data data;   /* of the problem's rows */
+    size_t n, plain; /* features added; features of the problem */
+    uint32_t *code;  /* (n) the category that each reads */
+    float **mean;    /* (n)(levels + 2): a level the encoder does not know; a missing cell */
+} tab_levels;
+
+/* Of the context rows of one fold, ascending. *ret is NULL where no category has many levels, or too
+ * many classes want a number each. False: the arena is full. */
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret);
+
+/* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.
+ * False: memory; else tab_levels_free. */
+bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret);
+void tab_levels_free(const tab_levels *v, tab_data *d);
+#endif
