@@ -20,19 +20,18 @@
 
 typedef tab_boost_recipe recipe;
 
+/* The fit's rows are its context rows, then the held ones: all grow the margins, the first n the trees. */
 typedef struct {
     const tab_problem *p;
     const tab_fit_task *t;
     const recipe *r;
     tab_grower grow;
-    size_t n, margins, left_out; /* context rows; trees a round; context rows that this round's sample lacks */
-    float *margin; /* (margins, n) */
-    float *held;   /* (margins, held_n) */
-    uint32_t *pick, *rest; /* (n) the round's sample and the others: positions in the context */
-    uint32_t *rest_row;    /* (n) the others' rows */
-    float *slope, *bend;   /* (n) g and h of the sample */
-    float *rest_add;       /* (n) */
-    float *prob;           /* (margins, n) softmax */
+    size_t n, rows, margins; /* context rows; with the held ones; trees a round */
+    uint32_t *row;           /* (rows) where they stand in the data */
+    float *margin;           /* (margins, rows) */
+    uint32_t *pick, *rest;   /* (rows) the round's sample; all others */
+    float *slope, *bend;     /* (n) g and h of the sample */
+    float *prob;             /* (margins, n) softmax */
     uint32_t *root;
 } work;
 
@@ -44,19 +43,19 @@ static void sample(work *w, size_t round)
     const recipe *r = w->r;
     tab_grower *g = &w->grow;
     const tab_data *d = w->p->data;
-    const uint32_t *ctx = w->t->context;
     uint64_t seed = tab_mix2(w->p->seed ^ r->salt, round);
     size_t in = 0, out = 0;
     for (size_t i = 0; i < w->n; i++) { /* both are written, one end moves on: no branch to guess */
-        bool take = r->rows >= 1 || tab_unit(tab_mix2(d->hash[ctx[i]], seed)) < r->rows;
+        bool take = r->rows >= 1 || tab_unit(tab_mix2(d->hash[w->row[i]], seed)) < r->rows;
         w->pick[in] = (uint32_t)i;
         w->rest[out] = (uint32_t)i;
-        w->rest_row[out] = ctx[i];
         in += take;
         out += !take;
     }
+    for (size_t i = w->n; i < w->rows; i++)
+        w->rest[out++] = (uint32_t)i;
     g->sampled = in;
-    w->left_out = out;
+    g->others = out;
     g->columns = 0;
     size_t features = w->p->enc->n, used = 0;
     double share = r->columns;
@@ -81,8 +80,8 @@ static void gradients(work *w, size_t k)
 {
     const tab_problem *p = w->p;
     tab_grower *grow = &w->grow;
-    const uint32_t *ctx = w->t->context, *pick = w->pick;
-    const float *margin = w->margin + k * w->n;
+    const uint32_t *ctx = w->row, *pick = w->pick;
+    const float *margin = w->margin + k * w->rows;
     size_t n = grow->sampled;
     float *g = w->slope, *h = w->bend;
     if (!p->classification) {
@@ -118,6 +117,7 @@ static void gradients(work *w, size_t k)
         grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
     }
     memcpy(grow->order, pick, n * sizeof *pick);
+    memcpy(grow->other, w->rest, grow->others * sizeof *pick);
 }
 
 static void softmax(work *w)
@@ -125,9 +125,9 @@ static void softmax(work *w)
     for (size_t i = 0; i < w->n; i++) {
         float top = w->margin[i], sum = 0;
         for (size_t k = 1; k < w->margins; k++)
-            top = fmaxf(top, w->margin[k * w->n + i]);
+            top = fmaxf(top, w->margin[k * w->rows + i]);
         for (size_t k = 0; k < w->margins; k++)
-            sum += w->prob[k * w->n + i] = expf(w->margin[k * w->n + i] - top);
+            sum += w->prob[k * w->n + i] = expf(w->margin[k * w->rows + i] - top);
         for (size_t k = 0; k < w->margins; k++)
             w->prob[k * w->n + i] /= sum;
     }
@@ -136,22 +136,23 @@ static void softmax(work *w)
 static double held_loss(const work *w)
 {
     double loss = 0;
-    size_t n = w->t->held_n;
-    for (size_t i = 0; i < n; i++) {
+    size_t n = w->rows;
+    const float *held = w->margin + w->n;
+    for (size_t i = 0; i < w->t->held_n; i++) {
         uint32_t row = w->t->held[i];
         if (!w->p->classification) {
-            double d = (double)(w->held[i] - w->p->y[row]);
+            double d = (double)(held[i] - w->p->y[row]);
             loss += d * d;
         } else if (w->margins == 1) {
-            double z = (double)(w->p->label[row] == 1 ? w->held[i] : -w->held[i]);
+            double z = (double)(w->p->label[row] == 1 ? held[i] : -held[i]);
             loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
         } else {
-            double top = (double)w->held[i], sum = 0;
+            double top = (double)held[i], sum = 0;
             for (size_t k = 1; k < w->margins; k++)
-                top = fmax(top, (double)w->held[k * n + i]);
+                top = fmax(top, (double)held[k * n + i]);
             for (size_t k = 0; k < w->margins; k++)
-                sum += exp((double)w->held[k * n + i] - top);
-            loss += log(sum) + top - (double)w->held[w->p->label[row] * n + i];
+                sum += exp((double)held[k * n + i] - top);
+            loss += log(sum) + top - (double)held[w->p->label[row] * n + i];
         }
     }
     return loss;
@@ -162,42 +163,44 @@ static bool prepare(work *w, float *base)
     const tab_problem *p = w->p;
     const tab_fit_task *t = w->t;
     tab_grower *g = &w->grow;
-    size_t features = p->enc->n, n = w->n, margins = w->margins, total = 0;
+    size_t features = p->enc->n, n = w->n, rows = w->rows, margins = w->margins, total = 0;
     g->bin = calloc(features + 1, sizeof *g->bin);
     g->bins = calloc(features + 1, sizeof *g->bins);
     g->offset = calloc(features + 1, sizeof *g->offset);
     g->column = calloc(features + 1, sizeof *g->column);
     g->importance = calloc(features + 1, sizeof *g->importance);
-    g->order = malloc((n + 1) * sizeof *g->order);
-    g->spare = malloc((n + 1) * sizeof *g->spare);
-    g->gh = malloc((n + 1) * sizeof *g->gh);
-    g->gh_spare = malloc((n + 1) * sizeof *g->gh_spare);
+    g->order = malloc((rows + 1) * sizeof *g->order);
+    g->other = malloc((rows + 1) * sizeof *g->other);
+    g->spare = malloc((rows + 1) * sizeof *g->spare);
+    g->gh = malloc((rows + 1) * sizeof *g->gh);
+    g->gh_spare = malloc((rows + 1) * sizeof *g->gh_spare);
     g->leaf = calloc(w->r->leaves + 1, sizeof *g->leaf);
-    w->margin = malloc((n * margins + 1) * sizeof *w->margin);
+    w->margin = malloc((rows * margins + 1) * sizeof *w->margin);
     w->prob = margins > 1 ? malloc(n * margins * sizeof *w->prob) : NULL;
-    w->held = malloc((t->held_n * margins + 1) * sizeof *w->held);
-    w->pick = malloc((n + 1) * sizeof *w->pick);
-    w->rest = malloc((n + 1) * sizeof *w->rest);
-    w->rest_row = malloc((n + 1) * sizeof *w->rest_row);
-    w->rest_add = malloc((n + 1) * sizeof *w->rest_add);
+    w->row = malloc((rows + 1) * sizeof *w->row);
+    w->pick = malloc((rows + 1) * sizeof *w->pick);
+    w->rest = malloc((rows + 1) * sizeof *w->rest);
     w->slope = malloc((n + 1) * sizeof *w->slope);
     w->bend = malloc((n + 1) * sizeof *w->bend);
     if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL || g->importance == NULL ||
-        g->order == NULL || g->spare == NULL || g->gh == NULL || g->gh_spare == NULL || g->leaf == NULL ||
-        w->margin == NULL || w->held == NULL || w->pick == NULL || w->rest == NULL || w->rest_row == NULL ||
-        w->rest_add == NULL || w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
+        g->order == NULL || g->other == NULL || g->spare == NULL || g->gh == NULL || g->gh_spare == NULL ||
+        g->leaf == NULL || w->margin == NULL || w->row == NULL || w->pick == NULL || w->rest == NULL ||
+        w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
-    g->bin[0] = malloc(features * n + 1);
+    memcpy(w->row, t->context, n * sizeof *w->row);
+    if (t->held_n > 0)
+        memcpy(w->row + n, t->held, t->held_n * sizeof *w->row);
+    g->bin[0] = malloc(features * rows + 1);
     if (g->bin[0] == NULL)
         return false;
     for (size_t f = 0; f < features; f++) {
-        uint8_t *to = g->bin[f] = g->bin[0] + f * n;
+        uint8_t *to = g->bin[f] = g->bin[0] + f * rows;
         const uint8_t *from = p->data->bin[f];
         uint8_t last = (uint8_t)p->enc->f[f].bins;
         g->bins[f] = (uint32_t)last + 1;
         total += tab_grow_width(g->bins[f]);
-        for (size_t i = 0; i < n; i++) {
-            uint8_t b = from[t->context[i]];
+        for (size_t i = 0; i < rows; i++) {
+            uint8_t b = from[w->row[i]];
             to[i] = b == TAB_BIN_MISSING ? last : b;
         }
     }
@@ -227,12 +230,9 @@ static bool prepare(work *w, float *base)
             sum += (double)p->y[t->context[i]];
         base[0] = (float)(sum / (double)n);
     }
-    for (size_t k = 0; k < margins; k++) {
-        for (size_t i = 0; i < n; i++)
-            w->margin[k * n + i] = base[k];
-        for (size_t i = 0; i < t->held_n; i++)
-            w->held[k * t->held_n + i] = base[k];
-    }
+    for (size_t k = 0; k < margins; k++)
+        for (size_t i = 0; i < rows; i++)
+            w->margin[k * rows + i] = base[k];
     return true;
 }
 
@@ -242,22 +242,21 @@ static void release(work *w)
     if (g->bin != NULL)
         free(g->bin[0]);
     free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance), free(g->order);
-    free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
+    free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
-    free(w->margin), free(w->prob), free(w->held), free(w->pick), free(w->rest), free(w->rest_row);
-    free(w->rest_add), free(w->slope), free(w->bend), free(w->root);
+    free(w->margin), free(w->prob), free(w->row), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
+    free(w->root);
 }
 
 static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
                         double *curve)
 {
     size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1;
-    work w = { .p = p, .t = t, .r = r, .n = t->n, .margins = margins };
+    work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };
     tab_grower *g = &w.grow;
     g->e = t->e;
     g->enc = p->enc;
     g->r = r;
-    g->n = t->n;
     tab_boost *model = tab_arena_new_of(t->arena, tab_boost, 1);
     float *base = tab_arena_new_of(t->arena, float, margins);
     w.root = malloc((most * margins + 1) * sizeof *w.root);
@@ -288,19 +287,15 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
                 break;
             }
             grew = grew || leaves > 1;
-            float *margin = w.margin + k * w.n;
-            const uint64_t(*set)[4] = (const uint64_t(*)[4])g->set;
+            float *margin = w.margin + k * w.rows;
             for (size_t l = 0; l < leaves; l++) {
                 float value = g->node[g->leaf[l].node].value;
-                const uint32_t *order = g->order + g->leaf[l].at;
+                const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
                 for (uint32_t i = 0; i < g->leaf[l].count; i++)
                     margin[order[i]] += value;
+                for (uint32_t i = 0; i < g->leaf[l].others; i++)
+                    margin[other[i]] += value;
             }
-            memset(w.rest_add, 0, w.left_out * sizeof *w.rest_add);
-            tab_tree_add(g->node, set, root, p->data->bin, w.rest_row, w.left_out, w.rest_add, 1);
-            for (size_t i = 0; i < w.left_out; i++)
-                margin[w.rest[i]] += w.rest_add[i];
-            tab_tree_add(g->node, set, root, p->data->bin, t->held, t->held_n, w.held + k * t->held_n, 1);
         }
         if (!ok)
             break;

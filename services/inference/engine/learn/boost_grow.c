@@ -296,7 +296,7 @@ static uint32_t new_set(tab_grower *w, const uint64_t *set)
 /* Moves a leaf's rows so that those going left come first, both sides in their old order, and sums them.
  * Which way a row goes is a coin's throw: both sides are written and one of the ends moves on, since a branch
  * would be guessed wrong every other time. */
-static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum)
+static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum, uint32_t *ret_others)
 {
     uint32_t *order = w->order + l->at, *spare = w->spare, left = 0, right = 0;
     int64_t *gh = w->gh + l->at, *gh_spare = w->gh_spare, sum = 0;
@@ -319,6 +319,16 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
     memcpy(order + left, spare, right * sizeof *order);
     memcpy(gh + left, gh_spare, right * sizeof *gh);
     *ret_sum = sum;
+    uint32_t *other = w->other + l->other_at, others = 0;
+    right = 0;
+    for (uint32_t i = 0; i < l->others; i++) {
+        uint32_t row = other[i], is = to[bin[row]];
+        other[others] = spare[right] = row;
+        others += is;
+        right += 1 - is;
+    }
+    memcpy(other + others, spare, right * sizeof *other);
+    *ret_others = others;
     return left;
 }
 
@@ -347,7 +357,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     uint32_t root = new_nodes(w, 1);
     for (uint32_t c = 0; c < w->columns; c++)
         used += tab_grow_width(w->bins[w->column[c]]);
-    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled, .node = root, .slot = 0 };
+    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled, .others = (uint32_t)w->others, .node = root };
     for (size_t i = 0; i < w->sampled; i++)
         leaves[0].sum += w->gh[i];
     fill(w, &leaves[0], w->pool);
@@ -373,11 +383,13 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
         w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
         w->importance[parent.feature] += parent.gain * w->g_unit * w->g_unit / w->h_unit;
         int64_t sum;
-        uint32_t lefts = partition(w, &parent, &sum);
+        uint32_t others, lefts = partition(w, &parent, &sum, &others);
         tab_grow_leaf *a = &leaves[best], *b = &leaves[n];
-        *a = (tab_grow_leaf){ .at = parent.at, .count = lefts, .depth = parent.depth + 1, .node = left, .sum = sum };
-        *b = (tab_grow_leaf){ .at = parent.at + lefts, .count = parent.count - lefts, .depth = parent.depth + 1,
-                              .node = left + 1, .sum = parent.sum - sum };
+        *a = (tab_grow_leaf){ .at = parent.at, .count = lefts, .other_at = parent.other_at, .others = others,
+                              .depth = parent.depth + 1, .node = left, .sum = sum };
+        *b = (tab_grow_leaf){ .at = parent.at + lefts, .count = parent.count - lefts,
+                              .other_at = parent.other_at + others, .others = parent.others - others,
+                              .depth = parent.depth + 1, .node = left + 1, .sum = parent.sum - sum };
         tab_grow_leaf *small = a->count <= b->count ? a : b, *large = small == a ? b : a;
         small->slot = (int32_t)n;
         large->slot = parent.slot;

@@ -18,6 +18,7 @@ typedef struct {
 
 typedef struct {
     uint32_t at, count; /* its rows: order[at .. at + count) */
+    uint32_t other_at, others; /* the rows that follow it without a say */
     uint32_t depth, node;
     int32_t slot; /* of its histograms */
     int64_t sum;  /* packed */
@@ -34,8 +35,7 @@ typedef struct {
     const tab_engine *e; /* loops over columns of large leaves; NULL: none */
     const tab_encoder *enc;
     const tab_boost_recipe *r;
-    size_t n;          /* context rows */
-    uint8_t **bin;     /* (features)(n) context rows' bins, missing = the feature's last */
+    uint8_t **bin;     /* (features)(rows) bins of the fit's rows, missing = the feature's last */
     uint32_t *bins;    /* (features) bins with the missing one */
     uint32_t *offset;  /* (features) where a feature's bins start in a histogram; by tree */
     size_t pool_stride; /* most bins of a histogram */
@@ -45,8 +45,11 @@ typedef struct {
 
     uint32_t *column, columns; /* features of this tree */
     size_t sampled;            /* rows of this tree */
-    uint32_t *order, *spare;   /* (n) positions in the context; (n) scratch */
-    int64_t *gh, *gh_spare;    /* (n) packed, in the order of `order` */
+    size_t others;             /* rows that are told apart by the tree and have no say in it */
+    uint32_t *order, *other;   /* (rows) positions among the fit's rows */
+    int64_t *gh;               /* (rows) packed, in the order of `order` */
+    uint32_t *spare;           /* (rows) scratch, as is gh_spare */
+    int64_t *gh_spare;
     double g_unit, h_unit;     /* value of 1 */
 
     /* the forest so far */
