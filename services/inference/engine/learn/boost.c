@@ -312,7 +312,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     for (size_t i = round + 1; ok && curve != NULL && i <= most; i++)
         curve[i] = INFINITY;
     if (ok) {
-        *model = (tab_boost){ .margins = margins, .outputs = p->outputs, .rounds = round,
+        *model = (tab_boost){ .margins = margins, .outputs = p->outputs, .rounds = round, .grown = round,
                               .classification = p->classification, .features = p->enc->n, .base = base };
         model->node = tab_arena_new_of(t->arena, tab_tree_node, g->nodes + 1);
         model->cover = tab_arena_new_of(t->arena, float, g->nodes + 1);
@@ -372,8 +372,7 @@ static void boost_predict(const void *model, const tab_encoder *enc, const tab_d
 static void boost_stop(void *model, size_t step)
 {
     tab_boost *m = model;
-    if (step < m->rounds)
-        m->rounds = step;
+    m->rounds = step < m->grown ? step : m->grown;
 }
 
 static const float *boost_importance(const void *model)

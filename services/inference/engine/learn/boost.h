@@ -17,7 +17,8 @@ typedef struct {
 } tab_tree_node;
 
 typedef struct {
-    size_t margins, outputs, rounds, features; /* margins: 1, or a class each beyond two classes */
+    size_t margins, outputs, features; /* margins: 1, or a class each beyond two classes */
+    size_t rounds, grown;              /* answered with; held */
     bool classification;
     float *base; /* (margins) */
     tab_tree_node *node;

@@ -299,9 +299,9 @@ static double kernel_work_small(const tab_problem *p, size_t n)
     return work(p, n, FEW_LANDMARKS);
 }
 
-const tab_learner tab_learn_kernel = { .name = "kernel", .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 12000,
+const tab_learner tab_learn_kernel = { .name = "kernel", .weighs = true, .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 12000,
                                        .work = kernel_work, .fit = kernel_fit, .steps = PATH,
                                        .stop = kernel_stop, .predict = kernel_predict };
-const tab_learner tab_learn_kernel_small = { .name = "kernel-small", .configs = 1, .cap = 3000,
+const tab_learner tab_learn_kernel_small = { .name = "kernel-small", .weighs = true, .configs = 1, .cap = 3000,
                                              .work = kernel_work_small, .fit = kernel_fit_small, .steps = PATH,
                                              .stop = kernel_stop, .predict = kernel_predict };

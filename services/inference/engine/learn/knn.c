@@ -147,5 +147,5 @@ static double knn_work(const tab_problem *p, size_t n)
     return (double)n * (double)n * (w / 8 + 2);
 }
 
-const tab_learner tab_learn_knn = { .name = "knn", .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 6000,
+const tab_learner tab_learn_knn = { .name = "knn", .weighs = true, .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 6000,
                                     .work = knn_work, .fit = knn_fit, .predict = knn_predict };

@@ -288,4 +288,4 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     free(own);
 }
 
-const tab_learner tab_learn_pfn = { .name = "pfn", .configs = 1, .cap = CONTEXT, .work = work, .fit = fit, .predict = predict };
+const tab_learner tab_learn_pfn = { .name = "pfn", .weighs = true, .configs = 1, .cap = CONTEXT, .work = work, .fit = fit, .predict = predict };

@@ -8,7 +8,7 @@
 #include "services/inference/engine/learn/pool.h"
 
 enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255 };
-enum { PRUNE_ROWS = 1500 };
+enum { PRUNE_ROWS = 1500, PROBE_LEAST = 1000, PROBE_ROWS = 4000, PROBE_BLOCK = 500 /* held rows of a fold */ };
 static const double FAR_BEHIND = 1.35;
 static const size_t MODEL_LIMIT = (size_t)8 << 30;
 
@@ -174,6 +174,84 @@ static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t,
         l->stop(m->model[f], at);
 }
 
+/* The outputs of the first fold's models for some of its held rows. */
+typedef struct {
+    pass *c;
+    const uint32_t *row;
+    size_t n;
+    float *z[TAB_LEARNERS]; /* (rows, outputs), of the stack's members as they stand */
+    atomic_bool failed;
+} probe;
+
+static void probe_block(void *ctx, size_t i)
+{
+    probe *q = ctx;
+    const tab_stack *s = q->c->s;
+    const tab_problem *p = q->c->p;
+    size_t blocks = (q->n + PROBE_BLOCK - 1) / PROBE_BLOCK, l = i / blocks, from = i % blocks * PROBE_BLOCK;
+    size_t n = q->n - from < PROBE_BLOCK ? q->n - from : PROBE_BLOCK, k = s->outputs;
+    float *out = malloc(n * k * sizeof *out);
+    if (out == NULL) {
+        atomic_store(&q->failed, true);
+        return;
+    }
+    s->member[l].learner->predict(s->member[l].model[0], p->enc, p->data, q->row + from, n, out);
+    for (size_t r = 0; r < n; r++) {
+        if (s->classification)
+            tab_log_softmax(out + r * k, k, 1);
+        memcpy(q->z[l] + (size_t)q->row[from + r] * k, out + r * k, k * sizeof *out);
+    }
+    free(out);
+}
+
+/* Larger tables: weighs the first fold's models together; a learner with no say there is not fitted on the other
+ * folds. A thousand held rows tell that well enough: on the four largest tables at hand, learners so left out
+ * had no weight in the whole stack either. */
+static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count, const bool *behind, bool *idle)
+{
+    tab_stack *s = c->s;
+    size_t folds = s->folds, k = s->outputs, of[TAB_LEARNERS], n = 0, some = 0;
+    uint32_t *row = malloc((c->n + 1) * sizeof *row);
+    probe q = { .c = c, .row = row };
+    bool ok = row != NULL;
+    if (ok)
+        n = rows_of(c, 0, true, 0, row);
+    for (size_t i = 0, step = n / PROBE_ROWS + 1; i < n; i += step)
+        row[some++] = row[i];
+    q.n = some;
+    atomic_init(&q.failed, false);
+    for (size_t l = 0; ok && l < count; l++) {
+        if (t[l * folds].model == NULL || behind[l])
+            continue;
+        tab_member *m = &s->member[s->members];
+        *m = (tab_member){ .learner = use[l], .model = { t[l * folds].model }, .temperature = 1 };
+        if (use[l]->steps > 0)
+            stop_at_best(use[l], m, &t[l * folds], 1);
+        q.z[s->members] = malloc((c->p->data->rows * k + 1) * sizeof(float));
+        ok = q.z[s->members] != NULL;
+        of[s->members++] = l;
+    }
+    if (ok && s->members > 1) {
+        tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block, &q);
+        ok = !atomic_load(&q.failed) && !tab_engine_cancelled(c->e);
+        for (size_t m = 0; ok && s->classification && m < s->members; m++) {
+            double temperature = tab_best_temperature(c->p, row, some, q.z[m]);
+            for (size_t i = 0; i < some; i++)
+                tab_log_softmax(q.z[m] + (size_t)row[i] * k, k, temperature);
+        }
+        if (ok)
+            tab_pool_weights(c->p, s, row, some, q.z);
+        for (size_t m = 0; ok && m < s->members; m++)
+            idle[of[m]] = !(s->member[m].weight > 0);
+    }
+    for (size_t m = 0; m < s->members; m++)
+        free(q.z[m]);
+    free(row);
+    memset(s->member, 0, sizeof s->member);
+    s->members = 0;
+    return ok;
+}
+
 static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
 {
     tab_stack *s = c->s;
@@ -209,27 +287,39 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     if (tab_arena_full(a))
         return false;
 
-    /* First what others take their column weights from; then trials of configurations on fold 0; the rest. */
-    size_t lead = count > 0 && use[0]->importance != NULL ? folds : 0;
-    if (!run_all(c, a, t, lead))
+    /* First the learner whose column weights others take, and beside it trials of configurations, on fold 0, of
+     * those that take none; then the others' trials; then what is left. */
+    size_t lead = count > 0 && use[0]->importance != NULL ? folds : 0, trial = tasks;
+    fit_task *first = tab_arena_new_of(a, fit_task, lead + trials + 1);
+    size_t *place = tab_arena_new_of(a, size_t, lead + trials + 1);
+    if (tab_arena_full(a))
         return false;
-    tab_engine_progress(c->e, "learn", 0.3);
-    for (size_t l = 0; l < count; l++)
-        for (size_t f = 0; f < folds; f++)
-            if (lead > 0 && t[f].model != NULL)
-                t[l * folds + f].importance = use[0]->importance(t[f].model);
-    size_t trial = tasks;
-    for (size_t l = lead > 0; l < count; l++)
-        for (size_t k = 0; k < use[l]->configs && (prune || use[l]->configs > 1); k++) {
-            fit_task *q = &t[trial++];
-            *q = t[l * folds];
-            q->config = k;
-            q->measure = true;
-            if (use[l]->steps > 0)
-                q->curve = tab_arena_new_of(a, double, use[l]->steps + 1);
-        }
-    if (tab_arena_full(a) || !run_all(c, a, t + tasks, trial - tasks))
-        return false;
+    for (int weighs = 0; weighs < 2; weighs++) {
+        size_t n = 0;
+        for (size_t f = 0; weighs == 0 && f < lead; f++)
+            place[n] = f, first[n++] = t[f];
+        for (size_t l = 0; weighs == 1 && l < count; l++)
+            for (size_t f = 0; f < lead; f++)
+                if (t[f].model != NULL)
+                    t[l * folds + f].importance = use[0]->importance(t[f].model);
+        for (size_t l = lead > 0; l < count; l++)
+            for (size_t k = 0; k < use[l]->configs && (prune || use[l]->configs > 1); k++) {
+                if (use[l]->weighs != weighs)
+                    continue;
+                fit_task *q = &first[n];
+                *q = t[l * folds];
+                q->config = k;
+                q->measure = true;
+                if (use[l]->steps > 0)
+                    q->curve = tab_arena_new_of(a, double, use[l]->steps + 1);
+                place[n++] = trial++;
+            }
+        if (tab_arena_full(a) || !run_all(c, a, first, n))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            t[place[i]] = first[i];
+        tab_engine_progress(c->e, "learn", 0.3 + 0.2 * weighs);
+    }
     for (size_t q = tasks; q < trial; q++) /* the best trial of a learner names its configuration */
         for (size_t l = 0; l < count; l++)
             if (t[q].learner == use[l]) {
@@ -252,12 +342,15 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
             best = fmin(best, t[l * folds].loss);
     for (size_t l = lead > 0; prune && l < count; l++)
         behind[l] = t[l * folds].model != NULL && t[l * folds].loss > FAR_BEHIND * best;
+    bool idle[TAB_LEARNERS] = { false };
+    if (prune && folds > 0 && c->n / folds >= PROBE_LEAST && !find_idle(c, t, use, count, behind, idle))
+        return false;
     fit_task *todo = tab_arena_new_of(a, fit_task, tasks + 1);
     size_t *where = tab_arena_new_of(a, size_t, tasks + 1), left = 0;
     if (tab_arena_full(a))
         return false;
     for (size_t i = lead; i < tasks; i++)
-        if (t[i].model == NULL && !behind[i / folds])
+        if (t[i].model == NULL && !behind[i / folds] && (!idle[i / folds] || lead == 0))
             where[left] = i, todo[left++] = t[i];
     if (!run_all(c, a, todo, left))
         return false;
@@ -275,7 +368,10 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
         }
         if (!whole) {
             s->skipped[s->skips++] =
-                tab_arena_printf(a, "%s: %s", use[l]->name, behind[l] ? "far behind the others" : "too few rows");
+                tab_arena_printf(a, "%s: %s", use[l]->name,
+                                 behind[l] ? "far behind the others"
+                                 : idle[l] ? "adds nothing to the others"
+                                           : "too few rows");
             continue;
         }
         if (use[l]->steps > 0)
