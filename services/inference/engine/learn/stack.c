@@ -195,7 +195,9 @@ static void probe_block(void *ctx, size_t i)
         atomic_store(&q->failed, true);
         return;
     }
-    s->member[l].learner->predict(s->member[l].model[0], p->enc, p->data, q->row + from, n, out);
+    const tab_encoder *enc = s->levels[0] != NULL ? &s->levels[0]->enc : p->enc;
+    const tab_data *data = s->levels[0] != NULL ? &s->levels[0]->data : p->data;
+    s->member[l].learner->predict(s->member[l].model[0], enc, data, q->row + from, n, out);
     for (size_t r = 0; r < n; r++) {
         if (s->classification)
             tab_log_softmax(out + r * k, k, 1);
