@@ -131,6 +131,10 @@ tab_str
 request_id_hex(request *r,
                const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
+/* bills.c: the event of a serve call into the outbox, together with those of other calls; committed on OK. The id is of
+ * letters, digits and '_'. */
+tab_status bill_put(request *r, const char *id, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
+
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
 void job_members(request *r, const Tabella__Job *j, bool logs);
