@@ -1,18 +1,23 @@
-/* See kernels.h. */
+/* See kernels.h. Products and attention are our own rather than the BLAS's: a row's sums then have one order
+ * whatever its company, weights are laid out once, and nothing is packed in a call. */
 #include "services/inference/engine/learn/pfn/kernels.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
-/* One body, compiled for three levels of the instruction set; the loader picks. Contraction is off, so all
- * three round alike. (Sanitizers do not go together with the loader's choice.) */
+/* One body, compiled for three levels of the instruction set; the loader picks. The upper two fuse multiply and
+ * add, so they round alike; the lowest differs in the last bit. (Sanitizers do not go together with the loader's
+ * choice.) */
+#pragma GCC optimize("fp-contract=fast")
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&       \
     !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define WIDE __builtin_cpu_supports("avx512f") /* 32 registers of 16 lanes */
 #else
 #define CLONES
+#define WIDE 1
 #endif
+#define INLINE static inline __attribute__((always_inline))
 
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ivec __attribute__((vector_size(64)));
@@ -30,7 +35,12 @@ typedef int32_t ivec __attribute__((vector_size(64)));
         vec s_ = (x);                                                                                          \
         memcpy((p), &s_, sizeof s_);                                                                           \
     } while (0)
-#define FILL(x) ((vec){ 0 } + (x))
+#define FILL(x)                                                                                                \
+    __extension__({                                                                                            \
+        float fill_ = (x);                                                                                     \
+        (vec){ fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_,                                           \
+               fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_ };                                        \
+    })
 #define SUM(x)                                                                                                 \
     __extension__({                                                                                            \
         vec t_ = (x);                                                                                          \
@@ -72,28 +82,90 @@ typedef int32_t ivec __attribute__((vector_size(64)));
         y_ * (vec)(((ivec)m_ + (127 - 0x4B400000)) << 23);                                                     \
     })
 
+/* 2^x for x <= 0 on 16 lanes: x = n + f, |f| <= 1/2, a polynomial in f (relative error 8e-8) */
+#define EXP2(x)                                                                                                \
+    __extension__({                                                                                            \
+        vec x_ = VMAX(x, FILL(-126.0f));                                                                       \
+        vec m_ = x_ + 12582912.0f;                                                                             \
+        vec f_ = x_ - (m_ - 12582912.0f);                                                                      \
+        vec y_ = f_ * 0.0013276467f + 0.0096755417f;                                                           \
+        y_ = y_ * f_ + 0.0555071329f;                                                                          \
+        y_ = y_ * f_ + 0.2402211972f;                                                                          \
+        y_ = y_ * f_ + 0.6931469671f;                                                                          \
+        y_ = y_ * f_ + 1.0000000717f;                                                                          \
+        y_ * (vec)(((ivec)m_ + (127 - 0x4B400000)) << 23);                                                     \
+    })
+#define LOG2E 1.44269504088896341f
+
+/* ---- products ------------------------------------------------------------------------------------------- */
+size_t tab_pfn_panel(size_t out)
+{
+    return out % 64 == 0 ? 64 : out % 32 == 0 ? 32 : 16;
+}
+
+void tab_pfn_pack(size_t in, size_t out, const float *w, float *packed)
+{
+    size_t p = tab_pfn_panel(out);
+    for (size_t at = 0; at < out; at += p)
+        for (size_t k = 0; k < in; k++, packed += p)
+            memcpy(packed, w + k * out + at, p * sizeof *packed);
+}
+
+/* y (rows, 16 vecs) = x (rows, in) p (in, 16 vecs), each with its stride, or + y. rows and vecs are constants where
+ * this is expanded: rows x vecs sums stay in registers. */
+#define EACH(i, n) _Pragma("GCC unroll 16") for (size_t i = 0; i < (n); i++)
+INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p, size_t ldp, float *y,
+                  size_t ldy, bool add)
+{
+    vec acc[12][4];
+    EACH(r, rows) EACH(v, vecs) acc[r][v] = add ? LOAD(y + r * ldy + 16 * v) : (vec){ 0 };
+    for (size_t k = 0; k < in; k++, p += ldp) {
+        vec w[4];
+        EACH(v, vecs) w[v] = LOAD(p + 16 * v);
+        EACH(r, rows)
+        {
+            vec s = FILL(x[r * ldx + k]);
+            EACH(v, vecs) acc[r][v] += s * w[v];
+        }
+    }
+    EACH(r, rows) EACH(v, vecs) STORE(y + r * ldy + 16 * v, acc[r][v]);
+}
+#undef EACH
+
+/* n rows by blocks of `rows`, then one by one */
+#define STRIPES(rows, vecs)                                                                                    \
+    do {                                                                                                       \
+        size_t i_ = 0;                                                                                         \
+        for (; i_ + (rows) <= n; i_ += (rows))                                                                 \
+            block(rows, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                          \
+        for (; i_ < n; i_++)                                                                                   \
+            block(1, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                             \
+    } while (0)
+
+/* One panel: y (n, width) = x (n, in) p (in, width), or + y; width 16, 32 or 64. */
+CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx, const float *p, size_t ldp,
+                         float *y, size_t ldy, bool add)
+{
+    if (!WIDE)
+        for (size_t end = width; width > 0; width -= 16, p += 16, y += 16) {
+            (void)end;
+            STRIPES(6, 1);
+        }
+    else if (width == 64)
+        STRIPES(6, 4);
+    else if (width == 32)
+        STRIPES(12, 2);
+    else
+        STRIPES(12, 1);
+}
+
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y)
 {
-    float px[TAB_PFN_SMALL * 512], py[TAB_PFN_SMALL * 1024];
-    while (n > 0) {
-        size_t rows = n >= TAB_PFN_TILE ? TAB_PFN_TILE : n >= TAB_PFN_MIDDLE ? TAB_PFN_MIDDLE : TAB_PFN_SMALL;
-        size_t use = rows < n ? rows : n;
-        const float *a = x;
-        float *c = y;
-        if (use < rows) {
-            memcpy(px, x, use * in * sizeof *px);
-            memset(px + use * in, 0, (rows - use) * in * sizeof *px);
-            a = px;
-            c = py;
-        }
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)out, (int)in, 1.0f, a, (int)in, w,
-                    (int)out, 0.0f, c, (int)out);
-        if (use < rows)
-            memcpy(y, py, use * out * sizeof *py);
-        x += use * in;
-        y += use * out;
-        n -= use;
-    }
+    enum { ROWS = 96 }; /* x's part stays in the nearest cache while the panels pass */
+    size_t p = tab_pfn_panel(out);
+    for (size_t i = 0; i < n; i += ROWS)
+        for (size_t at = 0; at < out; at += p)
+            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, w + at * in, p, y + i * out + at, out, false);
 }
 
 CLONES void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y)
@@ -126,66 +198,99 @@ CLONES void tab_pfn_add(size_t n, const float *x, float *y)
         STORE(y + i, LOAD(y + i) + LOAD(x + i));
 }
 
-/* One tile's rows of scores to weights, given the maximum and sum so far; returns what earlier sums are
- * multiplied by. */
-CLONES static void soften(float *s, size_t n, float *top, float *sum, float *fade)
+/* ---- attention ------------------------------------------------------------------------------------------ */
+size_t tab_pfn_keys_room(size_t n, size_t dim)
+{
+    return (n + 63) / 64 * 64 * dim;
+}
+
+void tab_pfn_pack_keys(size_t n, size_t dim, const float *k, size_t ldk, float *packed)
+{
+    for (size_t at = 0; at < n; at += 64, packed += 64 * dim) {
+        size_t use = n - at < 64 ? n - at : 64;
+        for (size_t d = 0; d < dim; d++)
+            for (size_t i = 0; i < 64; i++)
+                packed[d * 64 + i] = i < use ? k[(at + i) * ldk + d] : 0.0f;
+    }
+}
+
+/* Tile rows of scores (in units of log 2) to weights, given the maximum and sum so far; fade is what earlier sums
+ * are multiplied by. Scores beyond n, to a multiple of 16, become zero weights. */
+CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top, float *sum, float *fade)
 {
     size_t whole = (n + 15) / 16 * 16;
-    for (size_t j = n; j < whole; j++)
-        s[j] = -INFINITY;
-    vec m = FILL(*top), t = { 0 };
-    for (size_t j = 0; j < whole; j += 16)
-        m = VMAX(m, LOAD(s + j));
-    float high = TOP(m);
-    for (size_t j = 0; j < whole; j += 16) {
-        vec p = EXP(LOAD(s + j) - high);
-        STORE(s + j, p);
-        t += p;
-    }
-    for (size_t j = n; j < whole; j++) /* padding: at most 2e-38 each in the sum */
-        s[j] = 0.0f;
-    vec f = EXP(FILL(*top - high));
-    *fade = f[0];
-    *sum = *sum * f[0] + SUM(t);
-    *top = high;
-}
-
-/* The next tile's queries, padded; returns its rows. */
-static size_t next_tile(size_t left, size_t dim, const float *q, size_t ldq, float *tile, size_t *use)
-{
-    size_t rows = left >= TAB_PFN_QUERIES ? TAB_PFN_QUERIES : TAB_PFN_FEW;
-    *use = left < rows ? left : rows;
-    for (size_t i = 0; i < *use; i++)
-        memcpy(tile + i * dim, q + i * ldq, dim * sizeof *tile);
-    memset(tile + *use * dim, 0, (rows - *use) * dim * sizeof *tile);
-    return rows;
-}
-
-void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
-                    const float *v, size_t ldv, float *o, size_t ldo)
-{
-    enum { Q = TAB_PFN_QUERIES, K = TAB_PFN_KEYS };
-    float tile[Q * 128], s[Q * K], acc[Q * 128], top[Q], sum[Q], fade;
-    for (size_t from = 0, use; from < nq; from += use) {
-        size_t rows = next_tile(nq - from, dim, q + from * ldq, ldq, tile, &use);
-        memset(acc, 0, rows * dim * sizeof *acc);
-        for (size_t i = 0; i < rows; i++)
-            top[i] = -1e30f, sum[i] = 0.0f;
-        for (size_t at = 0; at < nk; at += K) {
-            size_t keys = nk - at < K ? nk - at : K;
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)dim, 1.0f, tile, (int)dim,
-                        k + at * ldk, (int)ldk, 0.0f, s, K);
-            for (size_t i = 0; i < rows; i++) {
-                soften(s + i * K, keys, &top[i], &sum[i], &fade);
-                for (size_t j = 0; at > 0 && j < dim; j += 16)
-                    STORE(acc + i * dim + j, LOAD(acc + i * dim + j) * fade);
-            }
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)dim, (int)keys, 1.0f, s, K,
-                        v + at * ldv, (int)ldv, 1.0f, acc, (int)dim);
+    for (size_t i = 0; i < rows; i++, s += ld) {
+        for (size_t j = n; j < whole; j++)
+            s[j] = -INFINITY;
+        vec m = FILL(top[i]), t = { 0 };
+        for (size_t j = 0; j < whole; j += 16)
+            m = VMAX(m, LOAD(s + j));
+        float high = TOP(m);
+        for (size_t j = 0; j < whole; j += 16) {
+            vec p = EXP2(LOAD(s + j) - high);
+            STORE(s + j, p);
+            t += p;
         }
-        for (size_t i = 0; i < use; i++)
-            for (size_t j = 0; j < dim; j += 16)
-                STORE(o + (from + i) * ldo + j, LOAD(acc + i * dim + j) / sum[i]);
+        for (size_t j = n; j < whole; j++) /* padding: at most 2e-38 each in the sum */
+            s[j] = 0.0f;
+        vec f = EXP2(FILL(top[i] - high));
+        fade[i] = f[0];
+        sum[i] = sum[i] * f[0] + SUM(t);
+        top[i] = high;
+    }
+}
+
+enum { Q = 24, K = 256 }; /* a tile's scores: 24 KB */
+
+typedef struct {
+    float q[Q * 128], s[Q * K], top[Q], sum[Q], fade[Q];
+} tile;
+
+static void tile_begin(tile *t, size_t rows, size_t dim, const float *q, size_t ldq)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t d = 0; d < dim; d++)
+            t->q[i * dim + d] = q[i * ldq + d] * LOG2E;
+        t->top[i] = -1e30f;
+        t->sum[i] = 0.0f;
+    }
+}
+
+/* The weights of keys at.., in t->s; returns how many there are. */
+static size_t tile_weights(tile *t, size_t rows, size_t dim, const float *k, size_t nk, size_t at)
+{
+    size_t keys = nk - at < K ? nk - at : K;
+    for (size_t j = 0; j < keys; j += 64)
+        panel(rows, dim, 64, t->q, dim, k + (at + j) * dim, 64, t->s + j, K, false);
+    soften(rows, t->s, K, keys, t->top, t->sum, t->fade);
+    return keys;
+}
+
+CLONES static void scale_rows(size_t rows, size_t dim, const float *by, float *o, size_t ldo)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < dim; j += 16)
+            STORE(o + i * ldo + j, LOAD(o + i * ldo + j) * by[i]);
+}
+
+void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, const float *v,
+                    size_t ldv, float *o, size_t ldo)
+{
+    tile t;
+    for (size_t from = 0; from < nq; from += Q) {
+        size_t rows = nq - from < Q ? nq - from : Q, width = tab_pfn_panel(dim);
+        float *to = o + from * ldo;
+        tile_begin(&t, rows, dim, q + from * ldq, ldq);
+        for (size_t at = 0; at < nk; at += K) {
+            size_t keys = tile_weights(&t, rows, dim, k, nk, at);
+            if (at > 0)
+                scale_rows(rows, dim, t.fade, to, ldo);
+            for (size_t d = 0; d < dim; d += width)
+                panel(rows, keys, width, t.s, K, v + at * ldv + d, ldv, to + d, ldo, at > 0);
+        }
+        for (size_t i = 0; i < rows; i++)
+            t.fade[i] = 1.0f / t.sum[i];
+        scale_rows(rows, dim, t.fade, to, ldo);
     }
 }
 
@@ -198,39 +303,34 @@ CLONES static float weighted(const float *p, const float *v, size_t n)
     return SUM(t);
 }
 
-void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, size_t ldk,
-                  const uint8_t *slot, const float *value, float *vote)
+void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, const uint8_t *slot,
+                  const float *value, float *vote)
 {
-    enum { Q = TAB_PFN_QUERIES, K = TAB_PFN_KEYS, SLOTS = 10 };
-    float tile[Q * 128], s[Q * K], acc[Q][SLOTS], top[Q], sum[Q], fade;
-    for (size_t from = 0, use; from < nq; from += use) {
-        size_t rows = next_tile(nq - from, dim, q + from * ldq, ldq, tile, &use);
-        memset(acc, 0, sizeof acc);
-        for (size_t i = 0; i < rows; i++)
-            top[i] = -1e30f, sum[i] = 0.0f;
+    enum { SLOTS = 10 };
+    tile t;
+    size_t wide = slot != NULL ? SLOTS : 1;
+    for (size_t from = 0; from < nq; from += Q) {
+        size_t rows = nq - from < Q ? nq - from : Q;
+        float acc[Q][SLOTS] = { 0 };
+        tile_begin(&t, rows, dim, q + from * ldq, ldq);
         for (size_t at = 0; at < nk; at += K) {
-            size_t keys = nk - at < K ? nk - at : K;
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)dim, 1.0f, tile, (int)dim,
-                        k + at * ldk, (int)ldk, 0.0f, s, K);
-            for (size_t i = 0; i < use; i++) {
-                soften(s + i * K, keys, &top[i], &sum[i], &fade);
-                if (slot == NULL) {
-                    acc[i][0] = acc[i][0] * fade + weighted(s + i * K, value + at, keys);
-                    continue;
-                }
-                for (size_t c = 0; c < SLOTS; c++)
-                    acc[i][c] *= fade;
-                for (size_t j = 0; j < keys; j++)
-                    acc[i][slot[at + j]] += s[i * K + j];
+            size_t keys = tile_weights(&t, rows, dim, k, nk, at);
+            for (size_t i = 0; i < rows; i++) {
+                for (size_t c = 0; c < wide; c++)
+                    acc[i][c] *= t.fade[i];
+                if (slot == NULL)
+                    acc[i][0] += weighted(t.s + i * K, value + at, keys);
+                for (size_t j = 0; slot != NULL && j < keys; j++)
+                    acc[i][slot[at + j]] += t.s[i * K + j];
             }
         }
-        size_t wide = slot != NULL ? SLOTS : 1;
-        for (size_t i = 0; i < use; i++)
+        for (size_t i = 0; i < rows; i++)
             for (size_t c = 0; c < wide; c++)
-                vote[(from + i) * wide + c] += acc[i][c] / sum[i];
+                vote[(from + i) * wide + c] += acc[i][c] / t.sum[i];
     }
 }
 
+/* ---- attention within a column's inducing rows and within rows ------------------------------------------- */
 CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv, float *o)
 {
     vec s[4], top = FILL(-1e30f), sum = { 0 }, out = { 0 };
@@ -243,7 +343,7 @@ CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, con
     }
     float high = TOP(top);
     for (size_t p = 0; p < parts; p++) {
-        s[p] = EXP(s[p] - high);
+        s[p] = EXP2((s[p] - high) * LOG2E);
         sum += s[p];
     }
     for (size_t p = 0; p < parts; p++)
@@ -265,7 +365,7 @@ CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, siz
         top = VMAX(top, LOAD(score + c));
     float high = TOP(top);
     for (size_t c = 0; c < whole; c += 16) {
-        vec p = EXP(LOAD(score + c) - high);
+        vec p = EXP2((LOAD(score + c) - high) * LOG2E);
         STORE(score + c, p);
     }
     for (size_t c = n; c < whole; c++)

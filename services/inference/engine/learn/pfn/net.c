@@ -25,8 +25,8 @@ struct tab_pfn_context {
     tab_pfn_stats *stats;    /* (m) */
     float *code;             /* (m, e) the columns' codes through in.col */
     column_cache *column[2]; /* (m) */
-    float *kvq[TAB_PFN_BLOCKS]; /* (registers + n, 64) */
-    float *key;              /* (n, d) the decoder's */
+    float *k[TAB_PFN_BLOCKS], *v[TAB_PFN_BLOCKS]; /* of registers + n rows, 32 wide; keys packed */
+    float *key[4];           /* the vote's, by head, (n, d / 4) packed */
     uint8_t *slot;           /* (n); NULL where the target is numeric: */
     float *value;            /* (n) standardised by mean and sd, zeros to a multiple of 16 */
     double mean, sd;
@@ -170,9 +170,10 @@ static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, 
     tab_pfn_rms(n, w->e, out, w->in_gain, out);
 }
 
-/* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) is scratch. */
+/* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) and keys (n rounded
+ * up to 64, 16) are scratch. */
 static void induce(const tab_pfn_context *c, const known_targets *targets, int stage, size_t j, const float *x, float *kv,
-                   scratch *s)
+                   float *keys, scratch *s)
 {
     const tab_pfn *w = c->w;
     const tab_pfn_column *g = &w->column[stage];
@@ -189,8 +190,10 @@ static void induce(const tab_pfn_context *c, const known_targets *targets, int s
     memcpy(h, g->inducing, k * e * sizeof *h);
     tab_pfn_rms(k, e, h, NULL, s->z);
     tab_pfn_product(k, e, e, s->z, g->up.q, s->q);
-    for (size_t d = 0; d < e; d += HEAD)
-        tab_pfn_attend(k, n, HEAD, s->q + d, e, kv + d, 2 * e, kv + e + d, 2 * e, s->o + d, e);
+    for (size_t d = 0; d < e; d += HEAD) {
+        tab_pfn_pack_keys(n, HEAD, kv + d, 2 * e, keys);
+        tab_pfn_attend(k, n, HEAD, s->q + d, e, keys, kv + e + d, 2 * e, s->o + d, e);
+    }
     settle(k, e, g->up.o, g->up.up, g->up.down, h, s);
     tab_pfn_rms(k, e, h, NULL, s->z);
     tab_pfn_product(k, e, 2 * e, s->z, g->down.kv, s->kv);
@@ -208,15 +211,15 @@ static bool cancelled(const atomic_bool *cancel)
 }
 
 /* A column stage over the whole context, x (m, n, e). */
-static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage, float *x, float *kv, scratch *s,
-                         const atomic_bool *cancel)
+static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage, float *x, float *kv, float *keys,
+                         scratch *s, const atomic_bool *cancel)
 {
     size_t e = c->w->e;
     for (size_t j = 0; j < c->m; j++) {
         if (cancelled(cancel))
             return false;
         float *own = x + j * c->n * e;
-        induce(c, targets, stage, j, own, kv, s);
+        induce(c, targets, stage, j, own, kv, keys, s);
         for (size_t at = 0; at < c->n; at += STRIP)
             read_columns(c->w, &c->w->column[stage].down, &c->column[stage][j], 1,
                          c->n - at < STRIP ? c->n - at : STRIP, own + at * e, s);
@@ -255,30 +258,49 @@ static void scale_heads(size_t n, size_t heads, size_t dim, const float *power, 
                 q[(i * heads + h) * dim + j] *= f[h];
 }
 
+/* One head's values (n, ROW_HEAD) side by side: rows 2^k apart would fall on the same cache lines. */
+static void gather_head(size_t n, const float *v, size_t ld, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(out + i * ROW_HEAD, v + i * ld, ROW_HEAD * sizeof *out);
+}
+
 /* Registers and context, r (known, d), through the blocks; keeps what queries read. */
 static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *cancel)
 {
     const tab_pfn *w = c->w;
     size_t d = w->d, known = w->registers + c->n;
     scratch s;
-    if (!scratch_new(&s, known, d, 0))
+    float *keys = malloc((tab_pfn_keys_room(known, ROW_HEAD) + known * ROW_HEAD) * sizeof *keys);
+    float *values = keys + tab_pfn_keys_room(known, ROW_HEAD);
+    if (keys == NULL || !scratch_new(&s, known, d, 0)) {
+        free(keys);
         return false;
+    }
     bool ok = true;
     for (size_t i = 0; i < w->blocks && ok; i++) {
         const tab_pfn_block *b = &w->block[i];
         tab_pfn_rms(known, d, r, NULL, s.z);
-        tab_pfn_product(known, d, 2 * ROW_HEAD, s.z, b->kvq, c->kvq[i]);
+        tab_pfn_product(known, d, 2 * ROW_HEAD, s.z, b->kvq, s.kv);
+        tab_pfn_pack_keys(known, ROW_HEAD, s.kv, 2 * ROW_HEAD, c->k[i]);
+        gather_head(known, s.kv + ROW_HEAD, 2 * ROW_HEAD, c->v[i]);
         tab_pfn_product(known, d, d, s.z, b->q, s.q);
         tab_pfn_product(known, d, 2 * d, s.z, b->kv, s.kv);
         scale_heads(known, w->heads, ROW_HEAD, b->scale, c->ln, s.q);
-        for (size_t h = 0; h < d; h += ROW_HEAD)
-            tab_pfn_attend(known, known, ROW_HEAD, s.q + h, d, s.kv + h, 2 * d, s.kv + d + h, 2 * d, s.o + h, d);
+        for (size_t h = 0; h < d; h += ROW_HEAD) {
+            tab_pfn_pack_keys(known, ROW_HEAD, s.kv + h, 2 * d, keys);
+            gather_head(known, s.kv + d + h, 2 * d, values);
+            tab_pfn_attend(known, known, ROW_HEAD, s.q + h, d, keys, values, ROW_HEAD, s.o + h, d);
+        }
         settle(known, d, b->o, b->up, b->down, r, &s);
         ok = !cancelled(cancel);
     }
     tap("icl", r, known * d);
     tab_pfn_rms(c->n, d, r + w->registers * d, NULL, s.z);
-    tab_pfn_product(c->n, d, d, s.z, c->slot != NULL ? w->dec_k : w->num_k, c->key);
+    tab_pfn_product(c->n, d, d, s.z, c->slot != NULL ? w->dec_k : w->num_k, s.q);
+    for (size_t h = 0; h < 4; h++)
+        tab_pfn_pack_keys(c->n, d / 4, s.q + h * (d / 4), d, c->key[h]);
+    free(keys);
     free(s.block);
     return ok;
 }
@@ -323,7 +345,8 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     *c = (tab_pfn_context){ .w = w, .n = t->n, .m = t->m, .ln = (float)log((double)t->n / 512.0) };
     c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
     c->code = tab_arena_new_of(a, float, t->m * e);
-    c->key = tab_arena_new_of(a, float, t->n * w->d);
+    for (size_t h = 0; h < 4; h++)
+        c->key[h] = tab_arena_new_of(a, float, tab_pfn_keys_room(t->n, w->d / 4));
     c->slot = slot != NULL ? tab_arena_new_of(a, uint8_t, t->n) : NULL;
     for (int s = 0; s < 2; s++) {
         c->column[s] = tab_arena_new_of(a, column_cache, t->m);
@@ -333,7 +356,9 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
         }
     }
     for (size_t i = 0; i < w->blocks; i++)
-        c->kvq[i] = tab_arena_new_of(a, float, (w->registers + t->n) * 2 * ROW_HEAD);
+        c->v[i] = tab_arena_new_of(a, float, (w->registers + t->n) * ROW_HEAD);
+    for (size_t i = 0; i < w->blocks; i++)
+        c->k[i] = tab_arena_new_of(a, float, tab_pfn_keys_room(w->registers + t->n, ROW_HEAD));
     if (tab_arena_full(a))
         return NULL;
     for (size_t i = 0; slot != NULL && i < t->n; i++) {
@@ -362,17 +387,18 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     size_t cells = max_of(max_of(m, w->tokens) * rows, max_of(STRIP, w->inducing));
     scratch s = { 0 };
     float *x = malloc(m * n * e * sizeof *x), *kv = malloc(n * 2 * e * sizeof *kv);
+    float *keys = malloc(tab_pfn_keys_room(n, HEAD) * sizeof *keys);
     float *r = malloc((w->registers + n) * d * sizeof *r);
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
     float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features);
-    bool ok = x != NULL && kv != NULL && r != NULL && piece != NULL && features != NULL &&
+    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL && features != NULL &&
               scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t j = 0; ok && j < m; j++)
         for (size_t at = 0; at < n; at += STRIP)
             embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
     if (ok)
         tap("cells", x, m * n * e);
-    ok = ok && column_stage(c, &targets, 0, x, kv, &s, cancel);
+    ok = ok && column_stage(c, &targets, 0, x, kv, keys, &s, cancel);
     if (ok)
         tap("column1", x, m * n * e);
     for (size_t at = 0; ok && at < n; at += rows) {
@@ -384,7 +410,7 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     }
     if (ok)
         tap("rows", x, m * n * e);
-    ok = ok && column_stage(c, &targets, 1, x, kv, &s, cancel);
+    ok = ok && column_stage(c, &targets, 1, x, kv, keys, &s, cancel);
     if (ok)
         tap("column2", x, m * n * e);
     for (size_t at = 0; ok && at < n; at += rows) {
@@ -401,6 +427,7 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
         ok = context_blocks(c, r, cancel);
     }
     free(kv);
+    free(keys);
     free(r);
     free(piece);
     free(features);
@@ -432,8 +459,7 @@ static void query_blocks(const tab_pfn_context *c, size_t n, float *r, scratch *
         tab_pfn_product(n, d, d, s->z, b->q, s->q);
         scale_heads(n, w->heads, ROW_HEAD, b->scale, c->ln, s->q);
         /* one key and value head for all: (row, head) pairs are its queries */
-        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->kvq[i], 2 * ROW_HEAD,
-                       c->kvq[i] + ROW_HEAD, 2 * ROW_HEAD, s->o, ROW_HEAD);
+        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->k[i], c->v[i], ROW_HEAD, s->o, ROW_HEAD);
         settle(n, d, b->o, b->up, b->down, r, s);
     }
     tab_pfn_rms(n, d, r, NULL, s->z);
@@ -446,8 +472,8 @@ static void vote(const tab_pfn_context *c, size_t n, float *out, const scratch *
 {
     size_t d = c->w->d, wide = c->slot != NULL ? TAB_PFN_SLOTS : 1;
     memset(out, 0, n * wide * sizeof *out);
-    for (size_t h = 0; h < d; h += d / 4)
-        tab_pfn_vote(n, c->n, d / 4, s->q + h, d, c->key + h, d, c->slot, c->value, out);
+    for (size_t h = 0; h < 4; h++)
+        tab_pfn_vote(n, c->n, d / 4, s->q + h * (d / 4), d, c->key[h], c->slot, c->value, out);
     if (c->slot == NULL) {
         for (size_t i = 0; i < n; i++)
             out[i] = (float)(c->mean + c->sd * 0.25 * (double)out[i]);

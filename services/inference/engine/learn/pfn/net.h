@@ -5,8 +5,8 @@
  *
  * A column stage: a few learned inducing rows read the context's cells (with their labels), then every cell
  * reads them, so its cost is linear in the rows (Lee et al., Set Transformer, ICML 2019). Query rows influence
- * nothing: what they read is computed once (tab_pfn_encode) and kept, and a query's answer does not depend on
- * the others in its call. tools/pretrain/net.py is the same network in PyTorch; a test holds the two together.
+ * nothing: what they read is computed once (tab_pfn_encode) and kept, and a query's answer is, bit for bit, the
+ * same whatever others are in its call. tools/pretrain/net.py is the same network in PyTorch; a test holds the two together.
  * After Hollmann et al. (Nature 2025), Qu et al. (TabICL, ICML 2025). One thread; no state. */
 #ifndef TAB_PFN_NET_H
 #define TAB_PFN_NET_H

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "services/inference/engine/learn/pfn/kernels.h"
+
 enum { HEAD = 64, ENTRY = 64, DIGEST = 32, NAME = 40, MOST_TENSORS = 512 };
 static const size_t MOST_BYTES = (size_t)64 << 20;
 
@@ -93,7 +95,28 @@ static bool holds(const reader *r, const char *name)
     return false;
 }
 
+/* A matrix that tab_pfn_product multiplies by. */
+static const float *matrix(reader *r, const char *name, size_t rows, size_t cols)
+{
+    float *v = (float *)(uintptr_t)take(r, name, rows, cols), *copy = malloc(rows * cols * sizeof *copy);
+    if (copy == NULL)
+        refuse(r, "out of memory at tensor", name);
+    if (v != NULL && copy != NULL) {
+        memcpy(copy, v, rows * cols * sizeof *copy);
+        tab_pfn_pack(rows, cols, copy, v);
+    }
+    free(copy);
+    return v;
+}
+
 static const float *part(reader *r, const char *of, const char *name, size_t rows, size_t cols)
+{
+    char full[NAME + 1];
+    snprintf(full, sizeof full, "%s.%s", of, name);
+    return matrix(r, full, rows, cols);
+}
+
+static const float *tensor(reader *r, const char *of, const char *name, size_t rows, size_t cols)
 {
     char full[NAME + 1];
     snprintf(full, sizeof full, "%s.%s", of, name);
@@ -118,14 +141,14 @@ static void take_all(reader *r)
     tab_pfn *w = r->w;
     size_t e = w->e, d = w->d;
     w->freq = take(r, "freq", 1, 12);
-    w->in_w = take(r, "in.w", w->features, e);
-    w->in_col = take(r, "in.col", w->code, e);
+    w->in_w = matrix(r, "in.w", w->features, e);
+    w->in_col = matrix(r, "in.col", w->code, e);
     w->in_gain = take(r, "in.n", 1, e);
     for (int i = 0; i < 2; i++) {
         char name[32];
         snprintf(name, sizeof name, "c%d", i + 1);
-        w->column[i].inducing = part(r, name, "ind", w->inducing, e);
-        w->column[i].label = part(r, name, "lab", w->slots, e);
+        w->column[i].inducing = tensor(r, name, "ind", w->inducing, e);
+        w->column[i].label = tensor(r, name, "lab", w->slots, e);
         snprintf(name, sizeof name, "c%d.up", i + 1);
         take_cross(r, &w->column[i].up, name);
         snprintf(name, sizeof name, "c%d.down", i + 1);
@@ -149,20 +172,20 @@ static void take_all(reader *r)
         b->kv = part(r, name, "kv", d, 2 * d);
         b->kvq = part(r, name, "kvq", d, 2 * (d / w->heads));
         b->o = part(r, name, "o", d, d);
-        b->scale = part(r, name, "s", 1, w->heads);
+        b->scale = tensor(r, name, "s", 1, w->heads);
         b->up = part(r, name, "a", d, 2 * d);
         b->down = part(r, name, "b", 2 * d, d);
     }
-    w->dec_q = take(r, "dec.q", d, d);
-    w->dec_k = take(r, "dec.k", d, d);
+    w->dec_q = matrix(r, "dec.q", d, d);
+    w->dec_k = matrix(r, "dec.k", d, d);
     w->dec_scale = take(r, "dec.s", 1, 4);
     w->numeric = holds(r, "num.c1");
     if (w->numeric) {
-        w->num_c[0] = take(r, "num.c1", TAB_PFN_TARGET, e);
-        w->num_c[1] = take(r, "num.c2", TAB_PFN_TARGET, e);
-        w->num_icl = take(r, "num.icl", TAB_PFN_TARGET, d);
-        w->num_q = take(r, "num.q", d, d);
-        w->num_k = take(r, "num.k", d, d);
+        w->num_c[0] = matrix(r, "num.c1", TAB_PFN_TARGET, e);
+        w->num_c[1] = matrix(r, "num.c2", TAB_PFN_TARGET, e);
+        w->num_icl = matrix(r, "num.icl", TAB_PFN_TARGET, d);
+        w->num_q = matrix(r, "num.q", d, d);
+        w->num_k = matrix(r, "num.k", d, d);
         w->num_scale = take(r, "num.s", 1, 4);
     }
     if (r->status == TAB_OK && r->taken != r->tensors)

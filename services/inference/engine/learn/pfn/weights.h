@@ -49,6 +49,7 @@ typedef struct {
     bool numeric;                            /* was trained on numeric targets too: */
     const float *num_c[2], *num_icl;         /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
     const float *num_q, *num_k, *num_scale;  /* their vote */
+    /* Matrices are in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales are plain. */
     char note[1024]; /* the file's JSON, cut to fit */
     float *numbers;  /* what all of the above point into */
 } tab_pfn;
