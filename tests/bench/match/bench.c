@@ -157,6 +157,7 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
     o.column_ece = calibration_error(cols, (size_t)said);
     free(cols);
     rank_columns(m, link, links, &o);
+    o.reported = cl->matches;
     if (!m->has_rows)
         return o;
 
@@ -351,6 +352,8 @@ int main(int argc, char **argv)
         if (o.has_rows)
             printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o.row.precision, o.row.recall, o.row.f1, o.oracle,
                    o.complete, o.ece, o.sure_precision, o.reported);
+        else
+            printf("   no row is shared; reported %23zu", o.reported);
         printf("  %.2f\n", o.seconds);
         fflush(stdout);
         count[g]++;

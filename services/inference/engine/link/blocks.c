@@ -185,9 +185,8 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
         space *= 2;
     blocking ba = { v, &v->table[ta], attr, attrs, false, letters, na + nb, space };
     blocking bb = { v, &v->table[tb], attr, attrs, true, letters, na + nb, space };
-    /* Each row asks the other table. Where whole rows have not asked before and tables are large, the
-     * larger table's rows ask alone: the smaller one's are then asked often enough. */
-    bool from_a = !large || na >= nb, from_b = !large || nb > na;
+    /* The larger table's rows ask: the smaller one's are then asked about often enough. */
+    bool from_a = na >= nb, from_b = !from_a;
     tab_sparse s[2] = { { 0 }, { 0 } };
     tab_near *ab = from_a ? malloc((na * TAB_NEAR + 1) * sizeof *ab) : NULL;
     tab_near *ba_near = from_b ? malloc((nb * TAB_NEAR + 1) * sizeof *ba_near) : NULL;

@@ -9,6 +9,7 @@
  * targets' own probabilities as weights, and held near equal weights. Its probability is the local false
  * discovery rate (Efron 2004): the ratio of the densities of decoys and targets by isotonic regression,
  * times the share of false targets. Nothing here is fitted to any other table. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -144,19 +145,18 @@ static void features(const tab_candidates *c, const float *self, size_t na, size
     }
 }
 
-static void standardise(chosen *t, size_t n, chosen *d, size_t m)
+/* By the mean and spread of targets and decoys together; x[0] targets, x[1] decoys, x[2] third choices. */
+static void standardise(chosen *const x[3], const size_t n[3])
 {
     for (size_t f = 0; f < FEATURES; f++) {
         moment z = { 0 };
-        for (size_t k = 0; k < n; k++)
-            take(&z, (double)t[k].x[f]);
-        for (size_t k = 0; k < m; k++)
-            take(&z, (double)d[k].x[f]);
-        double all = (double)(n + m), mean = z.sum / all, wide = spread(&z, all);
-        for (size_t k = 0; k < n; k++)
-            t[k].x[f] = (float)(((double)t[k].x[f] - mean) / wide);
-        for (size_t k = 0; k < m; k++)
-            d[k].x[f] = (float)(((double)d[k].x[f] - mean) / wide);
+        for (int g = 0; g < 2; g++)
+            for (size_t k = 0; k < n[g]; k++)
+                take(&z, (double)x[g][k].x[f]);
+        double all = (double)(n[0] + n[1]), mean = z.sum / all, wide = spread(&z, all);
+        for (int g = 0; g < 3; g++)
+            for (size_t k = 0; k < n[g]; k++)
+                x[g][k].x[f] = (float)(((double)x[g][k].x[f] - mean) / wide);
     }
 }
 
@@ -341,7 +341,7 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *poo
 
 static double log_odds(double p)
 {
-    p = fmin(fmax(p, 0.003), 0.997);
+    p = fmin(fmax(p, 1e-6), 1 - 1e-6);
     return log(p / (1 - p));
 }
 
@@ -364,18 +364,19 @@ static float low_evidence(const tab_candidates *c, float *scratch)
 tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double text, tab_error *err)
 {
     tab_candidates *c = &l->c;
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb, least = na < nb ? na : nb, n = 0, m = 0;
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb, least = na < nb ? na : nb, count[3];
     if (c->n == 0)
         return TAB_OK;
     ranked *order = malloc(c->n * sizeof *order);
     bool *open = malloc(c->n), *used = malloc(rows);
     best_two *s = malloc(rows * sizeof *s), *q = malloc(rows * sizeof *q);
-    chosen *t = calloc(least, sizeof *t), *d = calloc(least, sizeof *d);
-    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of), *low = malloc(20001 * sizeof *low);
+    chosen *set[3] = { calloc(least, sizeof **set), calloc(least, sizeof **set), calloc(least, sizeof **set) };
+    chosen *t = set[0], *d = set[1], *third = set[2];
+    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of), *next = calloc(rows, sizeof *next), *low = malloc(20001 * sizeof *low);
     pooled *pool = malloc(2 * least * sizeof *pool);
     block *stack = malloc(2 * least * sizeof *stack);
     tab_status st = TAB_OK;
-    if (!order || !open || !used || !s || !q || !t || !d || !of || !low || !pool || !stack || !real ||
+    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low || !pool || !stack || !real ||
         !tab_link_real(&v->table[l->ta], real) || !tab_link_real(&v->table[l->tb], real + na)) {
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
         goto done;
@@ -383,13 +384,14 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
     float floor = low_evidence(c, low);
     rank(c, self, na, order);
     memset(open, true, c->n);
-    n = assign(c, order, na, rows, open, used, t);
-    features(c, self, na, rows, l->log_none, floor, open, s, q, t, n);
-    for (size_t k = 0; k < n; k++)
-        open[t[k].i] = false;
-    m = assign(c, order, na, rows, open, used, d);
-    features(c, self, na, rows, l->log_none, floor, open, s, q, d, m);
-    standardise(t, n, d, m);
+    for (int g = 0; g < 3; g++) {
+        count[g] = assign(c, order, na, rows, open, used, set[g]);
+        features(c, self, na, rows, l->log_none, floor, open, s, q, set[g], count[g]);
+        for (size_t k = 0; k < count[g]; k++)
+            open[set[g][k].i] = false;
+    }
+    standardise(set, count);
+    size_t n = count[0], m = count[1];
 
     double w[WIDE];
     for (size_t f = 0; f < FEATURES; f++)
@@ -399,12 +401,27 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
         d[k].w = 1;
     sample pick = { t, d, n, m, n / FITTED + 1, m / FITTED + 1 };
     for (int round = 0; round < ROUNDS; round++) {
+        bool last = round + 1 == ROUNDS;
         for (size_t k = 0; k < n; k++)
             t[k].score = (float)margin(w, t[k].x);
-        for (size_t k = 0; k < m; k++)
+        /* Where a row's target is false, its decoy is second among what is not a match, and the target first.
+         * Of an exponential tail the gap between first and second is twice that between second and third
+         * (Renyi 1953), which is known: with it a decoy becomes a first. The values of texts' rivals,
+         * variants of one another, lie closer. */
+        for (size_t i = 0; i < rows; i++)
+            next[i] = -FLT_MAX;
+        for (size_t k = 0; k < count[2]; k++)
+            next[c->a[third[k].i]] = next[na + c->b[third[k].i]] = (float)margin(w, third[k].x);
+        for (size_t k = 0; k < m; k++) {
+            float after = fmaxf(next[c->a[d[k].i]], next[na + c->b[d[k].i]]);
             d[k].score = (float)margin(w, d[k].x);
+            if (last && after > -FLT_MAX)
+                d[k].score += (1 - d[k].w) * (2 - (float)text) * fmaxf(d[k].score - after, 0);
+            if (last)
+                d[k].w = 1;
+        }
         discover(t, n, d, m, pool, stack);
-        if (round + 1 == ROUNDS)
+        if (last)
             break;
         for (size_t k = 0; k < n; k++)
             of[c->a[t[k].i]] = of[na + c->b[t[k].i]] = t[k].p;
@@ -413,13 +430,16 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
             d[k].w = 0.02f + 0.98f * fmaxf(of[c->a[d[k].i]], of[na + c->b[d[k].i]]);
         learn(&pick, w);
     }
-    /* The model of score.c is a second opinion: worth as much where fields are short and independent, little
-     * where they are texts, whose words are not; and all there is where rows are too few for densities. */
-    double trust = (double)n / (double)(n + FEW) * (0.5 + 0.5 * text);
+    /* where rows are too few for densities, the model of score.c says more */
+    double trust = (double)n / (double)(n + FEW);
+    /* a row meets `rows - least` others: evidence under the log of that comes by chance, where values are
+     * independent; the evidence of words is inflated, or damped, by what is not known */
+    double chance = (1 - text) * log((double)(rows - least));
     for (size_t k = 0; k < n; k++) {
         size_t i = t[k].i;
         double z = trust * log_odds((double)t[k].p) + (1 - trust) * log_odds((double)c->p[i]);
-        t[k].p = real[c->a[i]] * real[na + c->b[i]] * (float)(1 / (1 + exp(-z)));
+        double likelier = 1 / (1 + exp(chance - (double)c->evidence[i]));
+        t[k].p = real[c->a[i]] * real[na + c->b[i]] * (float)(likelier / (1 + exp(-z)));
     }
     for (size_t i = 0; i < c->n; i++)
         c->p[i] = 0;
@@ -433,8 +453,9 @@ done:
     free(used);
     free(s);
     free(q);
-    free(t);
-    free(d);
+    for (int g = 0; g < 3; g++)
+        free(set[g]);
+    free(next);
     free(real);
     free(of);
     free(low);

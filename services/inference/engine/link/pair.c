@@ -6,7 +6,7 @@
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/link.h"
 
-enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 1000 };
+enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 400 };
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
                                tab_link_table **ret, tab_error *err)
@@ -106,7 +106,7 @@ static int surest_first(const void *a, const void *b)
 static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B, const queried *qa,
                                const queried *qb, tab_arena *a, tab_row_pairs *ret, tab_error *err)
 {
-    enum { TRIED = SEEDS_MAX * 3 / 2 };
+    enum { TRIED = SEEDS_MAX * 5 / 4 };
     seed *s = tab_arena_new_of(a, seed, qa->n);
     uint32_t *ra = tab_arena_new_of(a, uint32_t, TRIED), *rb = tab_arena_new_of(a, uint32_t, TRIED);
     tab_near *own_a = tab_arena_new_of(a, tab_near, TRIED * TAB_NEAR);

@@ -8,7 +8,7 @@
 enum {
     CHUNKS = 64,        /* units of parallel work: fixed, so that results never depend on threads */
     ROW_MAX = 4096,     /* features of one row */
-    BUDGET = 1500       /* postings that one query reads: what keeps the search linear */
+    BUDGET = 1000       /* postings that one query reads: what keeps the search linear */
 };
 
 struct tab_row_sink {
@@ -22,15 +22,18 @@ void tab_row_add(tab_row_sink *s, uint32_t id)
         s->id[s->n++] = id;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
+/* Shell's method with Ciura's gaps: rows have some hundred features, and the comparison is inline. */
 static size_t sort_unique(uint32_t *id, size_t n)
 {
-    qsort(id, n, sizeof *id, ascending);
+    static const size_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t gap = gaps[g], i = gap; i < n; i++) {
+            uint32_t x = id[i];
+            size_t k = i;
+            for (; k >= gap && id[k - gap] > x; k -= gap)
+                id[k] = id[k - gap];
+            id[k] = x;
+        }
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         if (i == 0 || id[i] != id[i - 1])

@@ -166,18 +166,25 @@ static void learn(tab_linkage *l, size_t k, const tally *t, const double *u)
     l->log_kept[3 * k + 2] = log(miss_b / (hit + miss_b));
 }
 
-/* 0 for tables of short fields, 1 for tables of texts: by the words of a row. */
-static double text_share(const tab_sparse *a, const tab_sparse *b, size_t words)
+/* 0 for tables of short fields, 1 for tables of texts: by the words of a row's longest value. */
+static double text_share(const tab_table_view *a, const tab_table_view *b)
 {
     double least = 1e9;
-    const tab_sparse *side[] = { a, b };
+    const tab_table_view *side[] = { a, b };
     for (int k = 0; k < 2; k++) {
-        size_t n = 0, total = side[k]->at[side[k]->rows];
-        for (size_t i = 0; i < total; i++)
-            n += side[k]->id[i] < words;
-        least = fmin(least, (double)n / (double)side[k]->rows);
+        size_t sum = 0;
+        for (size_t r = 0; r < side[k]->rows; r++) {
+            size_t most = 0;
+            for (size_t c = 0; c < side[k]->cols; c++) {
+                const tab_view *w = &side[k]->col[c];
+                if (w->code[r] != TAB_NULL && w->value[w->code[r]].tok_n > most)
+                    most = w->value[w->code[r]].tok_n;
+            }
+            sum += most;
+        }
+        least = fmin(least, (double)sum / (double)side[k]->rows);
     }
-    return fmin(fmax((least - 10) / 6, 0), 1);
+    return fmin(fmax((least - 5) / 3, 0), 1);
 }
 
 tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
@@ -265,7 +272,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         for (size_t i = 0; i < c->n; i++)
             c->kept[i] = true;
     } else if (st == TAB_OK) {
-        st = tab_calibrate(v, l, self, text_share(&tables[l->ta].whole, &tables[l->tb].whole, v->terms), err);
+        st = tab_calibrate(v, l, self, text_share(A, B), err);
     }
     free(self);
     return st;

@@ -31,7 +31,8 @@ static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows
     for (size_t c = 0; c < COLS; c++)
         b[c] = tab_builder_new(a, tab_str_of(names == NULL ? "" : names[c]));
     for (uint32_t r = from; r < from + rows; r++) {
-        uint64_t s = r * 7919u + 3;
+        uint64_t s = (r + 1) * 0x9e3779b97f4a7c15u; /* neighbouring people have nothing in common */
+        s = (s ^ s >> 29) * 0xbf58476d1ce4e5b9u;
         char text[64];
         draw(&s, 2);
         const char *f = first[draw(&s, 8)], *l = last[draw(&s, 9)];
@@ -123,6 +124,51 @@ Test(cross_tables, tables_with_nothing_in_common_have_no_matches)
     cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
     cr_expect_eq(w.map->entity_matches->n_a_row, 0);
     cr_expect_eq(w.unified->records->rows, 350);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, disjoint_rows_of_one_kind_have_hardly_a_match)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 300, 0, NULL);
+    w.table[1] = people(w.arena, "b", 1000, 300, 0, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    /* eight by nine names in six towns: some agree in both by chance, but no match is certain */
+    size_t sure = 0;
+    for (size_t i = 0; i < w.map->entity_matches->n_a_row; i++)
+        sure += w.map->entity_matches->confidence[i] >= 0.9;
+    cr_expect_leq(sure, 3, "%zu sure", sure);
+    cr_expect_leq(w.map->entity_matches->n_a_row, 45, "%zu of 300", w.map->entity_matches->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, values_that_stand_alone_and_repeat_are_no_entities)
+{
+    /* half of the rows are people, half hold the name of a town and nothing else, each town often */
+    static const char *const town[] = { "lisbon", "turin", "graz", "bergen", "leeds", "lyon" };
+    world w = { .arena = arena() };
+    for (uint32_t t = 0; t < 2; t++) {
+        tab_table p = people(w.arena, "p", 100 * t, 200, 0, NULL);
+        tab_column *col = tab_arena_new_of(w.arena, tab_column, COLS);
+        for (size_t c = 0; c < COLS; c++) {
+            tab_builder *b = tab_builder_new(w.arena, TAB_S(""));
+            for (size_t r = 0; r < 200; r++) {
+                tab_cell x = tab_cell_at(&p.col[c], r);
+                x.kind == TAB_CELL_NUMBER ? tab_builder_number(b, x.num) : tab_builder_text(b, x.text);
+            }
+            for (size_t r = 0; r < 200; r++)
+                c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6])) : tab_builder_null(b);
+            cr_assert(tab_builder_finish(b, &col[c]));
+        }
+        w.table[t] = (tab_table){ t ? TAB_S("b") : TAB_S("a"), 400, COLS, col };
+    }
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->a_row[i] < 200 && m->a_row[i] == m->b_row[i] + 100;
+    cr_expect_geq(right, 95, "%zu of 100", right);
+    cr_expect_leq(m->n_a_row - right, 2, "%zu wrong", m->n_a_row - right);
     tab_arena_free(w.arena);
 }
 
