@@ -14,8 +14,11 @@ bench: build bench-programs
 # Fuzz targets, tests/fuzz/NAME_fuzz.c, are built whole by clang under MODE=fuzz.
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_SECONDS ?= 600
+.SECONDEXPANSION: # what else a target links
+FUZZ_OF_api    = $(call body,services/api)
+FUZZ_OF_source = $(B)/services/data-connector/source.o
 fuzz-programs: $(FUZZERS)
-$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libengine.a $(B)/libcommon.a
+$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && clang++ $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 fuzz:
 	@tests/fuzz/run $(FUZZ_SECONDS)

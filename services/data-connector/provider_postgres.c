@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/json.h"
 #include "common/log.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
@@ -188,7 +189,7 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
 
 static void add_number(tab_builder *b, const char *text, size_t n)
 {
-    size_t digits = 0;
+    size_t digits = 0, used;
     bool leading = true;
     char again[32];
     if (!isdigit((unsigned char)text[n - 1])) { /* NaN, Infinity */
@@ -207,8 +208,10 @@ static void add_number(tab_builder *b, const char *text, size_t n)
     else if (digits <= MOST_DIGITS ||
              tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
         tab_builder_number(b, x);
-    else
+    else if (tab_number_read(text, text + n, &used, &x) != TAB_NUMBER_NONE && used == n)
         tab_builder_number_text(b, (tab_str){ text, n });
+    else /* no number of PostgreSQL's */
+        tab_builder_null(b);
 }
 
 /* "2026-01-31 12:30:00+00" to "2026-01-31T12:30:00Z"; what has no year of four digits is null. */
@@ -229,9 +232,15 @@ static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
     tab_builder_text(b, (tab_str){ out, n });
 }
 
+/* The server at the other end may be anything that speaks the protocol: a text is UTF-8 without a zero, as the rest of
+ * the service holds it, or it is told by its size alone. */
 static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
 {
     char size[40];
+    if (!tab_utf8_valid((tab_str){ text, n }) || memchr(text, 0, n) != NULL) {
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
+        return;
+    }
     if (vector) {
         size_t parts = 1;
         for (size_t i = 0; i < n; i++)
@@ -300,7 +309,12 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
     t->type = tab_arena_new_of(a, Oid, t->cols);
     t->vector = tab_arena_new_of(a, bool, t->cols);
     for (size_t i = 0; i < t->cols && !tab_arena_full(a); i++) {
-        t->b[i] = tab_builder_new(a, tab_arena_copy(a, tab_str_of(PQfname(r, (int)i))));
+        tab_str name = tab_str_of(PQfname(r, (int)i));
+        if (!tab_utf8_valid(name)) {
+            PQclear(v);
+            return tab_fail(err, TAB_VALIDATION, "source", "A column's name is not UTF-8.");
+        }
+        t->b[i] = tab_builder_new(a, tab_arena_copy(a, name));
         t->type[i] = PQftype(r, (int)i);
         for (int k = 0; k < PQntuples(v); k++)
             t->vector[i] |= strtoul(PQgetvalue(v, k, 0), NULL, 10) == t->type[i];

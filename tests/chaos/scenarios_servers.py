@@ -50,6 +50,7 @@ def backends_terminated(x):
 @fault("F24", "PostgreSQL frozen", within=10)
 def postgres_frozen(x):
     threads = {d: n for d, n in x.world.resources().items() if d.endswith("threads")}
+    began = time.monotonic()
     pids = x.world.freeze("postgres")
     time.sleep(2)
     slow = []
@@ -63,6 +64,7 @@ def postgres_frozen(x):
         slow.append(time.monotonic() - at)
     now = {d: len(os.listdir(f"/proc/{x.world.pid(d.split()[0])}/task")) for d in threads}
     x.world.thaw(pids)
+    print(f"#    F24 the load's longest call took {x.slowest(x.load.orgs, began):.1f} s", flush=True)
     x.check("a read is answered within 10 s", max(slow) < 10, [round(s, 1) for s in slow])
     x.check("no threads pile up", all(now[d] <= threads[d] + 12 for d in threads), (threads, now))
 
