@@ -115,7 +115,7 @@ tab_status idempotency_complete(request *r, tab_tx *tx,
                                 tab_error *err) TAB_CHECKED; /* in the work's transaction */
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
 void idempotency_done(request *r); /* after the commit of the transaction that completed it */
-void idempotency_release(request *r);
+void idempotency_release(request *r, tab_status why);
 struct api_house *house_open(api *a);
 void house_free(struct api_house *h);
 

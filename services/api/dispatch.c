@@ -231,7 +231,7 @@ void api_dispatch(request *r, tab_str identity_header)
         else if (s == TAB_OK)
             s = idempotency_finish(r, &err);
         if (s != TAB_OK)
-            idempotency_release(r);
+            idempotency_release(r, s);
     }
     if (s != TAB_OK) {
         if (err.status != s) /* a callee that forgot to say why */

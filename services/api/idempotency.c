@@ -2,8 +2,12 @@
  * digest.
  *
  *   no row --claim--> open (owner, attempt, lease 5 s, renewed by house.c) --complete--> answered,
- * kept 7 days |  \--refused or failed: released--> no row
+ * kept 7 days |  \--refused: released--> no row
  *                      \--lease past: claimed again, attempt + 1, same seed
+ *                      \--failed, who knows how far: given up (owner ''), claimed again at once by the same seed
+ *
+ * The seed outlives a failure: what an attempt has made before its answer was lost is found by the next, which makes
+ * the same ids. Another body may take a key that was given up, with a seed of its own.
  *
  * Completing asks for owner and attempt: who was frozen past its lease finds nothing to complete,
  * and its transaction, with the billing event in it, rolls back. */
@@ -49,11 +53,13 @@ static tab_status claim(request *r, tab_error *err)
             "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " LEASE ") "
             "ON CONFLICT (org, method, path, key) DO UPDATE SET owner = excluded.owner, "
             "attempt = i.attempt + 1, lease_until = excluded.lease_until, "
-            "seed = CASE WHEN i.expires_at < now() THEN excluded.seed ELSE i.seed END, "
+            "seed = CASE WHEN i.expires_at < now() OR i.body_sha256 <> excluded.body_sha256 "
+            "THEN excluded.seed ELSE i.seed END, "
             "body_sha256 = excluded.body_sha256, status = NULL, answer = NULL, "
             "expires_at = now() + interval '7 days' "
             "WHERE i.expires_at < now() OR "
-            "(i.status IS NULL AND i.lease_until < now() AND i.body_sha256 = excluded.body_sha256) "
+            "(i.status IS NULL AND i.lease_until < now() AND "
+            "(i.owner = '' OR i.body_sha256 = excluded.body_sha256)) "
             "RETURNING seed, attempt",
             TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed),
                   tab_p_text(r->api->owner)));
@@ -163,17 +169,22 @@ tab_status idempotency_finish(request *r, tab_error *err)
     return s;
 }
 
-void idempotency_release(request *r)
+#define OPEN                                                                                   \
+    " WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL "           \
+    "AND owner = $5 AND attempt = $6"
+
+void idempotency_release(request *r, tab_status why)
 {
     if (!r->claimed)
         return;
+    bool refused = why != TAB_INTERNAL && why != TAB_UNAVAILABLE && why != TAB_CANCELLED;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_error err;
     if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(5000), &tx, &err) == TAB_OK &&
         tab_tx_query(
             tx, NULL, &err,
-            "DELETE FROM api.idempotency WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 "
-            "AND status IS NULL AND owner = $5 AND attempt = $6",
+            refused ? "DELETE FROM api.idempotency" OPEN
+                    : "UPDATE api.idempotency SET owner = '', lease_until = now() - interval '1 second'" OPEN,
             TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
         (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
     idempotency_done(r);

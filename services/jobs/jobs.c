@@ -282,9 +282,15 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     tab_status s;
     if (!tab_id_valid(tab_str_of(given->job_id), "job_"))
         return tab_fail(err, TAB_VALIDATION, "job_id", "the caller chooses the job's id");
+    Tabella__Job *have = NULL;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, id, true, &e, err)) != TAB_OK)
         return s;
+    s = jobs_get(tx, call->arena, call->org, given->job_id, &have, NULL);
+    if (s == TAB_OK && strcmp(have->endpoint_id, e->id) == 0) /* this very call, again: its first answer was lost */
+        return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK ? tab_tx_commit(&tx, err) : s;
+    if (s != TAB_OK && s != TAB_NOT_FOUND)
+        return tab_fail(err, s, "", "a server is away, try again");
     tab_id_hex(report, "r_");
     jobs_new j = *given;
     j.report_id = report;

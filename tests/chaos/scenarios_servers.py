@@ -226,3 +226,21 @@ def commit_unknown(x):
     stop.set()
     t.join(70)
     x.check("runs went on", len(org.runs) > 3, len(org.runs))
+
+
+@fault("F69C", "answers of jobs lost on their way to api", within=10)
+def answer_lost(x):
+    """The job is there, the api does not know: a retry under the same key finds it, whatever it has become meanwhile."""
+    w, org = x.world, x.organization("f69c")
+    e = org.create(x.rng, x.bases[0])
+    x.load.stop.set()
+    x.end()
+    for method, call in (("CreateEndpoint", lambda: org.create(x.rng, x.bases[0]) is not None),
+                         ("Refresh", lambda: org.move(e, "refresh") == "done"),
+                         ("Upgrade", lambda: org.move(e, "upgrade", x.bases[1]) == "done"),
+                         ("Submit", lambda: org.batch(x.rng) is None)):
+        w.trap("api.nats", [f"tabella.v1.jobs.{method}"], None, deliver=True)
+        good = call()
+        x.check(f"{method}: the retry is answered", good and w.sprung("api.nats", 0.2), org.finals)
+    kinds = {k: int(n) for k, n in w.sql("SELECT kind, count(*) FROM jobs.job WHERE org = %s GROUP BY 1", org.org)}
+    x.check("one job each", kinds == {"create": 2, "refresh": 1, "upgrade": 1, "batch": 1}, kinds)

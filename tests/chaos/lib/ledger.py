@@ -187,6 +187,7 @@ class Org:
         body = {"name": name, "tables": [self.table(rng, "items", PINNED)], "base": base, "target": {"column": "items.kind"}}
         a = self.patient("POST", "/v2/endpoints", body, f"c-{name}")
         if a is None or a.status != 202:
+            self.refused("create", a)
             return None
         e = Endpoint(a.json["id"], base)
         e.request = {"tables": [self.table(random.Random(7), "items", REQUEST)]}
@@ -194,6 +195,12 @@ class Org:
         status = self.wait(a.json["job_id"])
         e.moves.append(("create", time.monotonic(), time.monotonic(), status, base, a.json["job_id"]))
         return e if status == "done" else None
+
+    def refused(self, what, a):
+        """Nobody else works on these names and endpoints: a retry that is refused was not known again."""
+        if a is not None:
+            with self.lock:
+                self.finals.append((what, a))
 
     def wait(self, job, seconds=90):
         end = time.monotonic() + seconds
@@ -229,6 +236,7 @@ class Org:
         body = {"base": base} if kind == "upgrade" else None
         a = self.patient("POST", f"/v2/endpoints/{e.id}/{kind}", body, f"m-{uuid.uuid4()}")
         if a is None or a.status != 202:
+            self.refused(kind, a)
             return None
         if cancel_after is not None:
             time.sleep(cancel_after)

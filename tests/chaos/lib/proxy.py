@@ -12,7 +12,7 @@ JSON on standard input, and each is answered by a line:
   {"link": L, "trap": [BYTES, ...], "side": "up" | "down", "kill": PID, "deliver": bool, "times": N}
         when a connection of L has carried the texts one after the other - the last one towards the server ("up") or
         back ("down") - PID is killed with kill -9, before ("deliver": false) or after the chunk went on. `fired`
-        in later answers counts.
+        in later answers counts. "kill": 0 cuts the link's connections instead.
 """
 import asyncio, json, os, signal, sys
 
@@ -87,12 +87,20 @@ class Link:
     def kill(self):
         self.fired += 1
         try:
-            os.kill(self.trap["pid"], signal.SIGKILL)
+            if self.trap["pid"] != 0:
+                os.kill(self.trap["pid"], signal.SIGKILL)
+            else:
+                self.close_all()
         except ProcessLookupError:
             pass
         self.trap["times"] -= 1
         if self.trap["times"] <= 0:
             self.trap = None
+
+    def close_all(self):
+        for pair in list(self.open):
+            for w in pair:
+                w.transport.abort()
 
     def command(self, c):
         if "trap" in c:
@@ -102,9 +110,7 @@ class Link:
         if "mode" in c:
             self.mode, self.ms = c["mode"], c.get("ms", 0)
             if self.mode == "cut":
-                for pair in list(self.open):
-                    for w in pair:
-                        w.transport.abort()
+                self.close_all()
         return {"fired": self.fired, "open": len(self.open)}
 
 

@@ -55,8 +55,8 @@ class World(Stack):
         return json.loads(self.proxy.stdout.readline())
 
     def trap(self, name, texts, who, side="up", deliver=False, times=1):
-        """kill -9 of `who` at the moment when its link carries the texts; see proxy.py."""
-        self.link(name, trap=texts, side=side, kill=self.pid(who), deliver=deliver, times=times)
+        """kill -9 of `who` (None: the link is cut) at the moment when its link carries the texts; see proxy.py."""
+        self.link(name, trap=texts, side=side, kill=self.pid(who) if who else 0, deliver=deliver, times=times)
 
     def sprung(self, name, seconds=20):
         end = time.monotonic() + seconds
