@@ -200,6 +200,59 @@ static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__Serv
     return TAB_OK;
 }
 
+/* ---- calls at once -------------------------------------------------------------------------- */
+
+/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        char id[48];
+        uint32_t n;
+    } of[SLOTS];
+} busy = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The entry of the endpoint, else a free one, else -1. Entries are never moved, so a search passes freed ones. */
+static ptrdiff_t busy_at(const char *id)
+{
+    uint64_t h = 1469598103934665603u;
+    ptrdiff_t free_one = -1;
+    for (const char *p = id; *p != 0; p++)
+        h = (h ^ (uint8_t)*p) * 1099511628211u;
+    for (size_t i = 0; i < 64; i++) {
+        size_t at = (h + i) % SLOTS;
+        if (busy.of[at].n > 0 && strcmp(busy.of[at].id, id) == 0)
+            return (ptrdiff_t)at;
+        if (busy.of[at].n == 0 && free_one < 0)
+            free_one = (ptrdiff_t)at;
+    }
+    return free_one;
+}
+
+/* False: the plan's number of calls is under way already. */
+static bool enter(const char *id, uint32_t most)
+{
+    pthread_mutex_lock(&busy.lock);
+    ptrdiff_t at = busy_at(id);
+    bool ok = at < 0 || most == 0 || busy.of[at].n < most;
+    if (ok && at >= 0) {
+        snprintf(busy.of[at].id, sizeof busy.of[at].id, "%s", id);
+        busy.of[at].n++;
+    }
+    pthread_mutex_unlock(&busy.lock);
+    return ok;
+}
+
+static void leave(const char *id)
+{
+    pthread_mutex_lock(&busy.lock);
+    ptrdiff_t at = busy_at(id);
+    if (at >= 0 && busy.of[at].n > 0)
+        busy.of[at].n--;
+    pthread_mutex_unlock(&busy.lock);
+}
+
+static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b, tab_error *err);
+
 tab_status post_serve(request *r, tab_error *err)
 {
     tab_body b;
@@ -223,7 +276,20 @@ tab_status post_serve(request *r, tab_error *err)
         }
         keep(r, e);
     }
-    if ((s = reserve(r, e, b.cells, err)) != TAB_OK)
+    if (!enter(e->id, r->who.endpoint_concurrency)) {
+        r->retry_after = 1;
+        return tab_fail(err, TAB_RATE_LIMIT, "", "%u calls of this endpoint are under way, as many as the plan has at once",
+                        r->who.endpoint_concurrency);
+    }
+    s = serve(r, e, &b, err);
+    leave(e->id);
+    return s;
+}
+
+static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b, tab_error *err)
+{
+    tab_status s = reserve(r, e, b->cells, err);
+    if (s != TAB_OK)
         return s;
     Tabella__ServeState state;
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
@@ -234,8 +300,8 @@ tab_status post_serve(request *r, tab_error *err)
     tab_ask ask = { .service = "inference",
                     .method = "Serve",
                     .in = &q.base,
-                    .tables = b.tables,
-                    .n_tables = b.n_tables,
+                    .tables = b->tables,
+                    .n_tables = b->n_tables,
                     .gone = &r->gone,
                     .reply = &tabella__serve_reply__descriptor };
     if ((s = call_with(r, &ask, &answer, err)) != TAB_OK)
@@ -261,5 +327,5 @@ tab_status post_serve(request *r, tab_error *err)
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
         s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return s == TAB_OK ? bill(r, e, y, b.n_tables, err) : s;
+    return s == TAB_OK ? bill(r, e, y, b->n_tables, err) : s;
 }

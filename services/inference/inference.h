@@ -35,6 +35,7 @@ typedef struct {
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
+    int64_t cores;
     int64_t slots, waiting; /* free; callers that wait for one */
     pass *running;
     pthread_t ticker;

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static inference self;
-    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .states = states, .slots = slots };
+    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = slots };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */

@@ -25,6 +25,10 @@ void serve_request_param(const serve_request *r, size_t i, tab_error *err);
 tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
                         const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 
+/* tab_score of the state's fitted model, together with other calls that come at once; the same bytes. */
+tab_status serve_score(inference *self, const tab_engine *e, serve_state *st, const tab_table *rows,
+                       Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+
 /* An endpoint of several tables: the cross-table map and unified rows of what the request's rows take part in, and the
  * tables that were not sent appended to b->tables (room for all of the state's). */
 tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,

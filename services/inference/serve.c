@@ -81,7 +81,7 @@ static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabel
         if (b->tables[i] == NULL)
             s = out_of_memory(err);
         if (s == TAB_OK && st->fitted != NULL && r.pinned[i] == st->sel.table) {
-            s = tab_score(&e, st->fitted, r.table[i], st->explain, &b->prediction, err);
+            s = serve_score(self, &e, st, r.table[i], &b->prediction, err);
             if (s == TAB_OK)
                 b->prediction->table = (uint32_t)i;
             else

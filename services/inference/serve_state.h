@@ -28,6 +28,12 @@ typedef struct {
     double threshold;
     tab_selection sel;
     tab_fitted *fitted; /* NULL without a prediction */
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        struct serve_waiting *first;
+        int64_t leaders; /* threads that score a group */
+    } batch;             /* serve_batch.c */
     pthread_mutex_t lock; /* of the imputers' making */
     serve_imputer **imputer; /* (n)(cols) */
 } serve_state;

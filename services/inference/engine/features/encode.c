@@ -347,7 +347,7 @@ static int by_hash(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
-static tab_data *data_new(tab_arena *a, const tab_encoder *enc, size_t rows)
+tab_data *tab_data_new(tab_arena *a, const tab_encoder *enc, size_t rows)
 {
     tab_data *d = tab_arena_new_of(a, tab_data, 1);
     if (d == NULL)
@@ -452,7 +452,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     enc->f = f;
     enc->n = kept;
 
-    tab_data *d = data_new(a, enc, rows);
+    tab_data *d = tab_data_new(a, enc, rows);
     keyed *order = malloc((rows + 1) * sizeof *order);
     if (d == NULL || order == NULL) {
         free(order);
@@ -477,7 +477,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
 tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
                           size_t rows)
 {
-    tab_data *d = data_new(a, enc, rows);
+    tab_data *d = tab_data_new(a, enc, rows);
     if (d == NULL)
         return NULL;
     for (size_t i = 0; i < rows; i++)

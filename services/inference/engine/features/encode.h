@@ -105,6 +105,9 @@ static inline bool tab_explains(const tab_column_profile *c)
 tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                             tab_data **ret);
 
+/* Room for rows in the encoder's features; NULL when the arena is full. */
+tab_data *tab_data_new(tab_arena *a, const tab_encoder *enc, size_t rows);
+
 /* Encodes other rows of the same columns, in their order. values (cols). */
 tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
                           size_t rows);

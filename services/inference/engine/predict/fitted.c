@@ -284,17 +284,27 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 typedef struct {
     const tab_fitted *f;
     const tab_data *d;
-    Tabella__Results *r;
+    const tab_scoring *const *part; /* the rows of d, part after part */
+    size_t parts;
     atomic_bool failed;
 } score_job;
 
 enum { SCORE_ROWS = 240 }; /* five tiles */
+
+/* The results that row i of the job belongs to, and its place there; parts are few and asked in order. */
+static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, size_t *before)
+{
+    while (i - *before >= j->part[*part]->d->rows)
+        *before += j->part[(*part)++]->d->rows;
+    return j->part[*part]->m->results;
+}
 
 static void score_block(void *ctx, size_t b)
 {
     score_job *j = ctx;
     const tab_fitted *f = j->f;
     size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    size_t part = 0, before = 0;
     uint32_t row[SCORE_ROWS];
     float scale[SCORE_ROWS];
     for (size_t i = 0; i < n; i++)
@@ -302,8 +312,10 @@ static void score_block(void *ctx, size_t b)
     if (f->task == TAB_TASK_ANOMALY) {
         if (!tab_anomaly_scores(f->anomaly, f->enc, j->d, row, n, scale))
             atomic_store(&j->failed, true);
-        for (size_t i = 0; i < n; i++)
-            j->r->anomaly_score[from + i] = (double)scale[i];
+        for (size_t i = 0; i < n; i++) {
+            Tabella__Results *r = results_of(j, from + i, &part, &before);
+            r->anomaly_score[from + i - before] = (double)scale[i];
+        }
         return;
     }
     size_t k = f->stack->outputs;
@@ -313,38 +325,93 @@ static void score_block(void *ctx, size_t b)
         ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
     for (size_t i = 0; ok && i < n; i++)
         tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i], out + i * k, &scale[i]);
-    for (size_t i = 0; ok && i < n; i++)
-        write_result(f, j->r, from + i, out + i * k, f->interval != NULL ? scale[i] : 0);
+    for (size_t i = 0; ok && i < n; i++) {
+        Tabella__Results *r = results_of(j, from + i, &part, &before);
+        write_result(f, r, from + i - before, out + i * k, f->interval != NULL ? scale[i] : 0);
+    }
     if (!ok)
         atomic_store(&j->failed, true);
     free(out);
 }
 
-static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain, bool strict,
-                        Tabella__Prediction **ret, tab_error *err)
+static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool strict,
+                            tab_scoring *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
-    openblas_set_num_threads(1);
     tab_values *values = NULL;
     tab_status st = tab_serve_values(a, f, t, strict, &values, err);
     if (st != TAB_OK)
         return st;
-    tab_data *d = tab_encode_rows(e, a, f->enc, values, t->rows);
-    Tabella__Prediction *m = prediction_of(a, f);
-    if (d == NULL || m == NULL)
+    ret->d = tab_encode_rows(e, a, f->enc, values, t->rows);
+    ret->m = prediction_of(a, f);
+    if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
-    m->results = results_new(a, f, t->rows);
+    ret->m->results = results_new(a, f, t->rows);
     if (tab_arena_full(a))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
-        m->results->row[i] = (uint32_t)i;
-    score_job j = { .f = f, .d = d, .r = m->results };
+        ret->m->results->row[i] = (uint32_t)i;
+    return TAB_OK;
+}
+
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
+                          tab_error *err)
+{
+    return read_rows(e, f, t, true, ret, err);
+}
+
+/* The encoded rows of the parts, end to end. */
+static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scoring *const *part, size_t n)
+{
+    size_t rows = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        rows += part[i]->d->rows;
+    tab_data *d = tab_data_new(a, f->enc, rows);
+    for (size_t i = 0; d != NULL && i < n; at += part[i++]->d->rows) {
+        const tab_data *p = part[i]->d;
+        memcpy(d->hash + at, p->hash, p->rows * sizeof *p->hash);
+        for (size_t k = 0; k < d->n; k++) {
+            if (p->x[k] != NULL)
+                memcpy(d->x[k] + at, p->x[k], p->rows * sizeof **p->x);
+            if (p->code[k] != NULL)
+                memcpy(d->code[k] + at, p->code[k], p->rows * sizeof **p->code);
+            memcpy(d->bin[k] + at, p->bin[k], p->rows);
+        }
+    }
+    return d;
+}
+
+bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n)
+{
+    openblas_set_num_threads(1);
+    score_job j = { .f = f, .d = n == 1 ? part[0]->d : joined(e->arena, f, part, n), .part = part, .parts = n };
+    if (j.d == NULL)
+        return false;
     atomic_init(&j.failed, false);
-    tab_engine_for(e, (t->rows + SCORE_ROWS - 1) / SCORE_ROWS, score_block, &j);
-    if (atomic_load(&j.failed) || (explain && !tab_reasons_rows(e, f, d, m->results)))
+    tab_engine_for(e, (j.d->rows + SCORE_ROWS - 1) / SCORE_ROWS, score_block, &j);
+    return !atomic_load(&j.failed);
+}
+
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
+                         Tabella__Prediction **ret, tab_error *err)
+{
+    if (explain && !tab_reasons_rows(e, f, s->d, s->m->results))
         return out_of_memory(e, err);
-    *ret = m;
-    return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
+    *ret = s->m;
+    return tab_arena_full(e->arena) ? out_of_memory(e, err) : TAB_OK;
+}
+
+static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain, bool strict,
+                        Tabella__Prediction **ret, tab_error *err)
+{
+    tab_scoring s = { 0 };
+    const tab_scoring *only = &s;
+    tab_status st = read_rows(e, f, t, strict, &s, err);
+    if (st != TAB_OK)
+        return st;
+    if (!tab_score_together(e, f, &only, 1))
+        return out_of_memory(e, err);
+    return tab_score_end(e, f, &s, explain, ret, err);
 }
 
 tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,

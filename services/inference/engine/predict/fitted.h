@@ -40,6 +40,19 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                      Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
+/* tab_score in three steps, so that rows of several calls share one pass over the model: read (on the call's own
+ * engine), answer together, end. A row's answer does not depend on the rows beside it, so each part's results are
+ * the bytes that tab_score gives. together: on e's threads, e->arena is scratch; false: memory is out. */
+typedef struct {
+    const tab_data *d;
+    Tabella__Prediction *m;
+} tab_scoring;
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
+                          tab_error *err) TAB_CHECKED;
+bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n) TAB_CHECKED;
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
+                         Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+
 /* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of its
  * column's type reads as missing, as it does when fitting. */
 tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
