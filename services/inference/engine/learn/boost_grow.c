@@ -190,6 +190,22 @@ static int by_key(const void *a, const void *b)
     return (x->bin > y->bin) - (x->bin < y->bin);
 }
 
+static void sort(ordered *o, uint32_t n)
+{
+    enum { FEW = 40 };
+    if (n > FEW) {
+        qsort(o, n, sizeof *o, by_key);
+        return;
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        ordered x = o[i];
+        uint32_t k = i;
+        for (; k > 0 && by_key(&x, &o[k - 1]) < 0; k--)
+            o[k] = o[k - 1];
+        o[k] = x;
+    }
+}
+
 static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s, double *best)
 {
     ordered o[256];
@@ -203,7 +219,7 @@ static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const i
             o[n++] = (ordered){ g_of(h[b]) / (h_of(h[b]) + smooth), b };
     if (n < 2)
         return;
-    qsort(o, n, sizeof *o, by_key);
+    sort(o, n);
     /* The gain under the stricter lambda must beat the best so far, both measured above their parents. */
     double own = *best - plain + parent;
     if (own < parent)
@@ -220,16 +236,12 @@ static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const i
     *best = c.score - parent + plain;
     l->feature = (int32_t)f;
     l->by_set = true;
-    bool in[256] = { false };
-    for (uint32_t i = 0; i <= c.cut; i++)
-        in[o[i].bin] = true;
-    memset(l->set, 0, sizeof l->set);
     bool rest_left = 2 * h_of(prefix[c.cut]) > s->h; /* levels too rare to be ordered go with the larger side */
-    for (uint32_t b = 0; b < 256; b++) {
-        uint32_t at = b == TAB_BIN_MISSING ? bins - 1 : b;
-        bool known = at < bins && (b < bins - 1 || b == TAB_BIN_MISSING) && h_of(h[at]) > least;
-        if (known ? in[at] : rest_left)
-            l->set[b / 64] |= (uint64_t)1 << (b % 64);
+    memset(l->set, rest_left ? 0xff : 0, sizeof l->set);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t b = o[i].bin == bins - 1 ? TAB_BIN_MISSING : o[i].bin;
+        uint64_t bit = (uint64_t)1 << (b % 64);
+        l->set[b / 64] = i <= c.cut ? l->set[b / 64] | bit : l->set[b / 64] & ~bit;
     }
 }
 
@@ -303,7 +315,7 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
     const uint8_t *bin = w->bin[l->feature];
     uint32_t missing = w->bins[l->feature] - 1;
     uint8_t to[256]; /* 1: left */
-    for (uint32_t b = 0; b < 256; b++) {
+    for (uint32_t b = 0; b <= missing; b++) {
         uint32_t own = b == missing ? TAB_BIN_MISSING : b;
         to[b] = l->by_set ? l->set[own / 64] >> (own % 64) & 1 : b == missing ? l->missing_left : b <= l->cut;
     }

@@ -40,6 +40,9 @@ typedef struct {
     uint8_t *const *bin;
     const uint32_t *label;
     const float *y;
+    float *value;     /* (rows) of the node at hand, in its rows' order: the target, or 1 for label 1 */
+    uint32_t *class;  /* (rows) likewise, beyond two classes */
+    uint8_t *own_bin; /* (rows) likewise, of the feature that is tried */
     forest *m;
     size_t nodes, values, node_room, value_room;
     bool failed;
@@ -47,9 +50,9 @@ typedef struct {
 
 static bool goes_left(const node *n, uint8_t bin)
 {
-    if (bin == TAB_BIN_MISSING)
-        return n->missing_left;
-    return n->code ? tab_mix2(bin, n->salt) >> 63 : bin <= n->cut;
+    if (n->code)
+        return bin == TAB_BIN_MISSING ? n->missing_left : tab_mix2(bin, n->salt) >> 63;
+    return (bin <= n->cut) | (bin == TAB_BIN_MISSING && n->missing_left);
 }
 
 static void reserve(grower *g, size_t nodes, size_t values)
@@ -95,40 +98,66 @@ static void make_leaf(grower *g, uint32_t at, const uint32_t *row, size_t n)
     g->values += g->k;
 }
 
-/* How far the split of `row` by `t` brings down the sum of squares, up to a constant of the node. */
-static double gain(const grower *g, const node *t, const uint32_t *row, size_t n)
+/* What the tried splits of a node share. */
+typedef struct {
+    double sum;
+    uint32_t all[MOST_OUTPUTS];
+} whole;
+
+/* How far the split of the node's n rows by `t` brings down the sum of squares, up to a constant of the node.
+ * Which way a row goes is a coin's throw: sums are masked, a branch would be guessed wrong every other time. */
+static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const whole *w)
 {
-    const uint8_t *bin = g->bin[t->feature];
+    enum { WORTH_A_TABLE = 64 };
+    const uint8_t *bin = g->own_bin;
+    uint8_t way[256];
     size_t nl = 0;
-    if (g->label == NULL || g->k == 1) {
-        double sum = 0, left = 0;
-        for (size_t i = 0; i < n; i++) {
-            double v = g->label == NULL ? (double)g->y[row[i]] : (double)(g->label[row[i]] == 1);
-            bool l = goes_left(t, bin[row[i]]);
-            sum += v;
-            left += l ? v : 0;
-            nl += l;
-        }
-        if (nl < g->least || n - nl < g->least)
-            return -1;
-        double right = sum - left;
-        return left * left / (double)nl + right * right / (double)(n - nl) - sum * sum / (double)n;
+    if (t->code && n > WORTH_A_TABLE) {
+        for (uint32_t b = 0; b <= hi; b++)
+            way[b] = goes_left(t, (uint8_t)b);
+        way[TAB_BIN_MISSING] = t->missing_left;
+        for (size_t i = 0; i < n; i++)
+            nl += g->own_bin[i] = way[bin[i]];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            nl += g->own_bin[i] = goes_left(t, bin[i]);
     }
-    uint32_t left[MOST_OUTPUTS] = { 0 }, all[MOST_OUTPUTS] = { 0 };
-    for (size_t i = 0; i < n; i++) {
-        bool l = goes_left(t, bin[row[i]]);
-        all[g->label[row[i]]]++;
-        left[g->label[row[i]]] += l;
-        nl += l;
-    }
+    const uint8_t *left_side = g->own_bin;
     if (nl < g->least || n - nl < g->least)
         return -1;
+    if (g->label == NULL || g->k == 1) {
+        double left = 0;
+        for (size_t i = 0; i < n; i++)
+            left += (double)(g->value[i] * (float)left_side[i]);
+        double right = w->sum - left;
+        return left * left / (double)nl + right * right / (double)(n - nl) - w->sum * w->sum / (double)n;
+    }
+    uint32_t left[MOST_OUTPUTS];
+    memset(left, 0, g->k * sizeof *left);
+    for (size_t i = 0; i < n; i++)
+        left[g->class[i]] += left_side[i];
     double sl = 0, sr = 0, sa = 0;
     for (size_t k = 0; k < g->k; k++) {
-        double l = left[k], a = all[k];
+        double l = left[k], a = w->all[k];
         sl += l * l, sr += (a - l) * (a - l), sa += a * a;
     }
     return sl / (double)nl + sr / (double)(n - nl) - sa / (double)n;
+}
+
+/* Copies the node's targets to where the splits read them in a row. */
+static void open_node(grower *g, const uint32_t *row, size_t n, whole *w)
+{
+    w->sum = 0;
+    if (g->label != NULL && g->k > 1) {
+        memset(w->all, 0, g->k * sizeof *w->all);
+        for (size_t i = 0; i < n; i++)
+            w->all[g->class[i] = g->label[row[i]]]++;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        g->value[i] = g->label == NULL ? g->y[row[i]] : (float)(g->label[row[i]] == 1);
+        w->sum += (double)g->value[i];
+    }
 }
 
 static bool pure(const grower *g, const uint32_t *row, size_t n)
@@ -145,22 +174,22 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     double most = 1e-9;
     if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n)) {
         size_t features = g->p->enc->n, tried = 0;
+        whole w;
+        open_node(g, row, n, &w);
         for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
             uint64_t h = tab_mix2(salt, draw);
             uint32_t f = (uint32_t)(h % features);
             const uint8_t *bin = g->bin[f];
             node t = { .feature = (int32_t)f, .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
                        .missing_left = h >> 40 & 1, .salt = (uint32_t)(h >> 32) };
-            uint8_t lo = 255, hi = 0;
+            uint8_t lo = TAB_BIN_MISSING, hi = 0;
             bool missing = false;
             for (size_t i = 0; i < n; i++) {
-                uint8_t b = bin[row[i]];
-                if (b == TAB_BIN_MISSING) {
-                    missing = true;
-                    continue;
-                }
+                uint8_t b = bin[row[i]], known = b == TAB_BIN_MISSING ? 0 : b;
+                g->own_bin[i] = b;
+                missing |= b == TAB_BIN_MISSING;
                 lo = b < lo ? b : lo;
-                hi = b > hi ? b : hi;
+                hi = known > hi ? known : hi;
             }
             if (hi <= lo && !(missing && hi == lo))
                 continue;
@@ -168,7 +197,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
             if (hi == lo)
                 t.missing_left = false, t.code = false;
             tried++;
-            double v = gain(g, &t, row, n);
+            double v = gain(g, &t, n, hi, &w);
             if (v > most)
                 most = v, best = t;
         }
@@ -206,9 +235,12 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
     size_t k = p->classification && p->outputs > 2 ? p->outputs : 1, features = p->enc->n, n = t->n;
     float *prior = tab_arena_new_of(t->arena, float, k);
     uint32_t *row = malloc(n * sizeof *row), *label = malloc(n * sizeof *label);
-    float *y = malloc(n * sizeof *y);
+    float *y = malloc(n * sizeof *y), *value = malloc(n * sizeof *value);
+    uint32_t *class = malloc(n * sizeof *class);
+    uint8_t *own_bin = malloc(n);
     uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
-    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL && bins != NULL;
+    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL && bins != NULL &&
+              value != NULL && class != NULL && own_bin != NULL;
     if (ok) {
         *m = (forest){ .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior,
                        .trees = trees };
@@ -230,7 +262,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
         double share = p->classification ? sqrt((double)features) + 2 : (double)features / 3 + 2;
         grower g = { .p = p, .k = k, .mtry = (size_t)(share < 60 ? share : 60), .bin = bin,
                      .least = LEAST[p->classification][t->config], .label = p->classification ? label : NULL, .y = y,
-                     .m = m };
+                     .value = value, .class = class, .own_bin = own_bin, .m = m };
         for (size_t tree = 0; ok && tree < trees; tree++) {
             if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
                 ok = false;
@@ -254,7 +286,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
         m->node = nodes;
         m->value = values;
     }
-    free(row), free(label), free(y), free(bin), free(bins);
+    free(row), free(label), free(y), free(bin), free(bins), free(value), free(class), free(own_bin);
     return ok ? m : NULL;
 }
 
