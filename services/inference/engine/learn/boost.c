@@ -28,6 +28,9 @@ typedef struct {
     tab_grower grow;
     size_t n, rows, margins; /* context rows; with the held ones; trees a round */
     uint32_t *row;           /* (rows) where they stand in the data */
+    uint64_t *hash;          /* (n) of the row's content */
+    uint32_t *label;         /* (n) */
+    float *y;                /* (n) */
     float *margin;           /* (margins, rows) */
     uint32_t *pick, *rest;   /* (rows) the round's sample; all others */
     float *slope, *bend;     /* (n) g and h of the sample */
@@ -42,11 +45,10 @@ static void sample(work *w, size_t round)
 {
     const recipe *r = w->r;
     tab_grower *g = &w->grow;
-    const tab_data *d = w->p->data;
     uint64_t seed = tab_mix2(w->p->seed ^ r->salt, round);
     size_t in = 0, out = 0;
     for (size_t i = 0; i < w->n; i++) { /* both are written, one end moves on: no branch to guess */
-        bool take = r->rows >= 1 || tab_unit(tab_mix2(d->hash[w->row[i]], seed)) < r->rows;
+        bool take = r->rows >= 1 || tab_unit(tab_mix2(w->hash[i], seed)) < r->rows;
         w->pick[in] = (uint32_t)i;
         w->rest[out] = (uint32_t)i;
         in += take;
@@ -80,24 +82,24 @@ static void gradients(work *w, size_t k)
 {
     const tab_problem *p = w->p;
     tab_grower *grow = &w->grow;
-    const uint32_t *ctx = w->row, *pick = w->pick;
+    const uint32_t *pick = w->pick;
     const float *margin = w->margin + k * w->rows;
     size_t n = grow->sampled;
     float *g = w->slope, *h = w->bend;
     if (!p->classification) {
         for (size_t i = 0; i < n; i++)
-            g[i] = margin[pick[i]] - p->y[ctx[pick[i]]], h[i] = 1;
+            g[i] = margin[pick[i]] - w->y[pick[i]], h[i] = 1;
     } else if (w->margins == 1) {
         for (size_t i = 0; i < n; i++) {
             float q = 1 / (1 + expf(-margin[pick[i]]));
-            g[i] = q - (p->label[ctx[pick[i]]] == 1), h[i] = q * (1 - q);
+            g[i] = q - (w->label[pick[i]] == 1), h[i] = q * (1 - q);
         }
     } else {
         float scale = (float)w->margins / (float)(w->margins - 1);
         const float *prob = w->prob + k * w->n;
         for (size_t i = 0; i < n; i++) {
             float q = prob[pick[i]];
-            g[i] = q - (p->label[ctx[pick[i]]] == k), h[i] = q * (1 - q) * scale;
+            g[i] = q - (w->label[pick[i]] == k), h[i] = q * (1 - q) * scale;
         }
     }
     double sum_g = 0, sum_h = 0;
@@ -178,18 +180,27 @@ static bool prepare(work *w, float *base)
     w->margin = malloc((rows * margins + 1) * sizeof *w->margin);
     w->prob = margins > 1 ? malloc(n * margins * sizeof *w->prob) : NULL;
     w->row = malloc((rows + 1) * sizeof *w->row);
+    w->hash = malloc((n + 1) * sizeof *w->hash);
+    w->label = malloc((n + 1) * sizeof *w->label);
+    w->y = malloc((n + 1) * sizeof *w->y);
     w->pick = malloc((rows + 1) * sizeof *w->pick);
     w->rest = malloc((rows + 1) * sizeof *w->rest);
     w->slope = malloc((n + 1) * sizeof *w->slope);
     w->bend = malloc((n + 1) * sizeof *w->bend);
     if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL || g->importance == NULL ||
         g->order == NULL || g->other == NULL || g->spare == NULL || g->gh == NULL || g->gh_spare == NULL ||
-        g->leaf == NULL || w->margin == NULL || w->row == NULL || w->pick == NULL || w->rest == NULL ||
+        g->leaf == NULL || w->margin == NULL || w->row == NULL || w->hash == NULL || w->label == NULL ||
+        w->y == NULL || w->pick == NULL || w->rest == NULL ||
         w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
     memcpy(w->row, t->context, n * sizeof *w->row);
     if (t->held_n > 0)
         memcpy(w->row + n, t->held, t->held_n * sizeof *w->row);
+    for (size_t i = 0; i < n; i++) {
+        w->hash[i] = p->data->hash[w->row[i]];
+        w->label[i] = p->classification ? p->label[w->row[i]] : 0;
+        w->y[i] = p->classification ? 0 : p->y[w->row[i]];
+    }
     g->bin[0] = malloc(features * rows + 1);
     if (g->bin[0] == NULL)
         return false;
@@ -244,7 +255,7 @@ static void release(work *w)
     free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance), free(g->order);
     free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
-    free(w->margin), free(w->prob), free(w->row), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
+    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
     free(w->root);
 }
 

@@ -6,9 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The vector code says what runs at once; the compiler makes it for the processor it meets. Sums keep one
- * order in every version. */
-#define CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#include "services/inference/engine/learn/clones.h"
 
 typedef double four __attribute__((vector_size(32)));
 typedef int64_t four_long __attribute__((vector_size(32)));
@@ -119,7 +117,7 @@ typedef struct {
 } cut;
 
 /* The best cut of a run of n (a multiple of four) prefix sums, each with `more` added; ties take the first. */
-CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s, double score)
+TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s, double score)
 {
     four best = { score, score, score, score }, at = { 0, 0, 0, 0 }, index = { 0, 1, 2, 3 };
     four g = { s->g, s->g, s->g, s->g }, h = { s->h, s->h, s->h, s->h };
@@ -350,7 +348,7 @@ static tab_tree_node leaf_node(const tab_grower *w, uint32_t at, const tab_grow_
     return (tab_tree_node){ .feature = -1, .left = at, .split = 255, .value = (float)v };
 }
 
-CLONES static void subtract(int64_t *restrict from, const int64_t *restrict what, size_t n)
+TAB_CLONES static void subtract(int64_t *restrict from, const int64_t *restrict what, size_t n)
 {
     for (size_t i = 0; i + 4 <= n; i += 4) {
         four_long a, b;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/clones.h"
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
@@ -40,40 +41,30 @@ typedef struct {
     float *bias;    /* (PATH + 1, k); at 0 the intercept alone */
 } kernel;
 
-#ifdef __SANITIZE_ADDRESS__ /* resolvers run before its shadow memory is there */
-#define CLONES
-#else
-#define CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
-#endif
-
-/* e^-x for x >= 0, relative error below 3e-7: 2^n times a polynomial on [-ln2/2, ln2/2]. Plain enough for the
- * compiler to do four or more at once. */
-static inline float exp_minus(float x)
-{
-    float t = (x < 80 ? x : 80) * -1.44269504f;
-    int32_t n = (int32_t)(t - 0.5f);
-    float r = (t - (float)n) * 0.693147181f;
-    float p = 1 + r * (1 + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
-    union {
-        int32_t i;
-        float f;
-    } two = { .i = (n + 127) << 23 };
-    return p * two.f;
-}
-
-/* The same of eight at once, operation by operation, so that the numbers are the same. */
 typedef float eight __attribute__((vector_size(32)));
 typedef int32_t eight_int __attribute__((vector_size(32)));
-#define EXP_MINUS_8(x)                                                                             \
-    do {                                                                                           \
-        eight_int low_ = (x) < 80;                                                                 \
-        eight most_ = { 80, 80, 80, 80, 80, 80, 80, 80 };                                          \
-        eight t_ = (eight)(((eight_int)(x) & low_) | ((eight_int)most_ & ~low_)) * -1.44269504f;   \
-        eight_int n_ = __builtin_convertvector(t_ - 0.5f, eight_int);                              \
-        eight r_ = (t_ - __builtin_convertvector(n_, eight)) * 0.693147181f;                       \
-        (x) = (1 + r_ * (1 + r_ * (0.5f + r_ * (0.166666667f + r_ * (0.0416666667f + r_ *          \
-              (0.00833333333f + r_ * 0.00138888889f)))))) * (eight)((n_ + 127) << 23);             \
-    } while (0)
+
+/* o <- e^-(gamma max(0, own + norm - 2 o)), relative error below 3e-7: 2^n times a polynomial on [-ln2/2, ln2/2].
+ * Eight at once; n is a multiple of eight. The same bits on every processor. */
+TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma, float own)
+{
+    for (size_t k = 0; k < n; k += 8) {
+        eight z, d;
+        memcpy(&z, o + k, sizeof z);
+        memcpy(&d, norm + k, sizeof d);
+        d = own + d - 2 * z;
+        d = (eight)((eight_int)d & (d > 0));
+        eight x = gamma * d;
+        eight_int far = x >= 80;
+        x = (eight)(((eight_int)x & ~far) | ((eight_int)(x * 0 + 80) & far));
+        eight t = x * -1.44269504f;
+        eight_int e = __builtin_convertvector(t - 0.5f, eight_int);
+        eight r = (t - __builtin_convertvector(e, eight)) * 0.693147181f;
+        eight p = 1 + r * (1 + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
+        p *= (eight)((e + 127) << 23);
+        memcpy(o + k, &p, sizeof p);
+    }
+}
 
 static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
                       float *x)
@@ -84,9 +75,8 @@ static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d
             x[i * m->width + j] *= m->scale[j];
 }
 
-/* out (n, landmarks): kernel values of x (n, width), n of any size. Half of what a serve call of many rows cost the
- * exponentials one by one. */
-CLONES static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
+/* out (n, landmarks): kernel values of x (n, width), n of any size. */
+static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
 {
     size_t c = m->landmarks;
     tab_apply(x, n, m->width, m->centre, c, out);
@@ -94,19 +84,14 @@ CLONES static void kernel_rows(const kernel *m, const float *x, size_t n, float 
         float own = 0, *o = out + i * c;
         for (size_t j = 0; j < m->width; j++)
             own += x[i * m->width + j] * x[i * m->width + j];
-        size_t k = 0;
-        for (; k + 8 <= c; k += 8) {
-            eight norm, d;
-            memcpy(&norm, m->norm + k, sizeof norm);
-            memcpy(&d, o + k, sizeof d);
-            d = own + norm - 2 * d;
-            d = m->gamma * (eight)((eight_int)d & (eight_int)(d > 0));
-            EXP_MINUS_8(d);
-            memcpy(o + k, &d, sizeof d);
-        }
-        for (; k < c; k++) {
-            float d = own + m->norm[k] - 2 * o[k];
-            o[k] = exp_minus(m->gamma * (d > 0 ? d : 0));
+        size_t whole = c / 8 * 8, rest = c - whole;
+        gauss(o, m->norm, whole, m->gamma, own);
+        if (rest > 0) {
+            float last[8] = { 0 }, norm[8] = { 0 };
+            memcpy(last, o + whole, rest * sizeof *last);
+            memcpy(norm, m->norm + whole, rest * sizeof *norm);
+            gauss(last, norm, 8, m->gamma, own);
+            memcpy(o + whole, last, rest * sizeof *last);
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "services/inference/engine/learn/pool.h"
 
 enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255 };
+enum { HELD_CAP = 10000 }; /* held rows that tell when to stop and which alternative is best */
 enum { PRUNE_ROWS = 1500, PROBE_LEAST = 1000, PROBE_ROWS = 4000, PROBE_BLOCK = 500 /* held rows of a fold */ };
 static const double FAR_BEHIND = 1.35;
 static const size_t MODEL_LIMIT = (size_t)8 << 30;
@@ -101,7 +102,7 @@ static void run_fit(void *ctx, size_t i)
     tab_fit_task task = { .context = context, .held = held, .config = t->config, .importance = t->importance,
                           .cancel = c->e->cancel, .e = c->e, .arena = t->arena };
     task.n = rows_of(c, t->fold, false, t->learner->cap, context);
-    task.held_n = rows_of(c, t->fold, true, 0, held);
+    task.held_n = rows_of(c, t->fold, true, HELD_CAP, held);
     tab_problem view = *c->p;
     if (c->s->levels[t->fold] != NULL) {
         view.enc = &c->s->levels[t->fold]->enc;
