@@ -408,12 +408,57 @@ typedef struct {
     atomic_bool failed;
 } scoring;
 
-static double logistic(const float *w, const float *f)
+static const float NEVER = -20; /* log-odds of a column without values */
+
+static double log_odds(const float *w, const float *f)
 {
     double z = (double)w[TAB_ALIGN_FEATURES];
     for (size_t i = 0; i < TAB_ALIGN_FEATURES; i++)
         z += (double)w[i] * (double)f[i];
-    return 1 / (1 + exp(-z));
+    return z;
+}
+
+typedef struct {
+    float first, second;
+} best_two;
+
+static void note(best_two *b, float x)
+{
+    if (x > b->first) {
+        b->second = b->first;
+        b->first = x;
+    } else if (x > b->second) {
+        b->second = x;
+    }
+}
+
+/* Columns compete: log-odds, in p, become probabilities, higher by the lead over the best rival of either
+ * column. A rival below WEAK says no more than one there; without a rival there is no lead. */
+static bool compete(size_t na, size_t nb, float *p)
+{
+    static const float SHARE = 0.75f, MOST = 2, WEAK = -3;
+    best_two *b = malloc((na + nb + 1) * sizeof *b);
+    if (b == NULL)
+        return false;
+    for (size_t i = 0; i < na + nb; i++)
+        b[i] = (best_two){ NEVER, NEVER };
+    for (size_t i = 0; i < na; i++)
+        for (size_t j = 0; j < nb; j++) {
+            note(&b[i], p[i * nb + j]);
+            note(&b[na + j], p[i * nb + j]);
+        }
+    for (size_t i = 0; i < na; i++)
+        for (size_t j = 0; j < nb; j++) {
+            float z = p[i * nb + j], rival = WEAK;
+            if (na > 1)
+                rival = fmaxf(rival, b[na + j].first == z ? b[na + j].second : b[na + j].first);
+            if (nb > 1)
+                rival = fmaxf(rival, b[i].first == z ? b[i].second : b[i].first);
+            float lead = na > 1 || nb > 1 ? fminf(fmaxf(SHARE * (z - rival), -MOST), MOST) : 0;
+            p[i * nb + j] = z == NEVER ? 0 : 1 / (1 + expf(-(z + lead)));
+        }
+    free(b);
+    return true;
 }
 
 static void score_chunk(void *ctx, size_t chunk)
@@ -432,13 +477,13 @@ static void score_chunk(void *ctx, size_t chunk)
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
             size_t at = i * s->b->cols + j;
             if (wa->present == 0 || wb->present == 0) {
-                s->p[at] = 0;
+                s->p[at] = NEVER;
             } else {
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
                     row_features(s->v, wa, wb, s->rows, pt, xs, ys, f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                s->p[at] = (float)logistic(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
+                s->p[at] = (float)log_odds(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
             }
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
@@ -454,7 +499,7 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
 {
     scoring s = { e, v, &v->table[ta], &v->table[tb], sa, sb, rows, p, features, false };
     tab_engine_for(e, CHUNKS, score_chunk, &s);
-    if (s.failed)
+    if (s.failed || !compete(s.a->cols, s.b->cols, p))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

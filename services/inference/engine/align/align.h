@@ -25,8 +25,8 @@ enum {
     TAB_ALIGN_FEATURES = TAB_ALIGN_VALUE_FEATURES + TAB_ALIGN_ROW_FEATURES
 };
 
-/* Probability that column i of table ta and column j of table tb are one attribute, before the columns
- * compete: p[i * cols_b + j]. rows may be NULL. features, when not NULL, receives
+/* Probability that column i of table ta and column j of table tb are one attribute, in view of the
+ * other columns of both: p[i * cols_b + j]. rows may be NULL. features, when not NULL, receives
  * (cols_a * cols_b, TAB_ALIGN_FEATURES), which training reads. */
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                             const tab_signature *sa, const tab_signature *sb,

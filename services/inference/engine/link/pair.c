@@ -6,7 +6,7 @@
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/link.h"
 
-enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 400 };
+enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 400, SURE_MAX = 1000, FEW = 20 };
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
                                tab_link_table **ret, tab_error *err)
@@ -215,6 +215,38 @@ static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table 
     return st;
 }
 
+static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                             const tab_row_pairs *known, const queried *qa, const queried *qb, tab_arena *a,
+                             tab_error *err)
+{
+    tab_status st = take_attributes(v, l, 0.5f, known, a, err);
+    if (st == TAB_OK)
+        st = tab_block_pairs(e, v, l->ta, l->tb, l->attr, l->attrs, qa == NULL ? NULL : qa->cross,
+                             qb == NULL ? NULL : qb->cross, a, &l->c, err);
+    if (st == TAB_OK)
+        st = tab_score_pairs(e, v, tables, l, known, a, err);
+    return st;
+}
+
+/* Matches that are nearly certain, from all over the tables. */
+static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *ret, tab_error *err)
+{
+    size_t n = 0, m = 0;
+    uint32_t *ra = tab_arena_new_of(a, uint32_t, SURE_MAX), *rb = tab_arena_new_of(a, uint32_t, SURE_MAX);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t i = 0; i < l->c.n; i++)
+        n += l->c.kept[i] && l->c.p[i] >= 0.9f;
+    size_t step = n / SURE_MAX + 1, k = 0;
+    for (size_t i = 0; i < l->c.n; i++)
+        if (l->c.kept[i] && l->c.p[i] >= 0.9f && k++ % step == 0) {
+            ra[m] = l->c.a[i];
+            rb[m++] = l->c.b[i];
+        }
+    *ret = (tab_row_pairs){ m, ra, rb };
+    return TAB_OK;
+}
+
 tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables, size_t ta,
                          size_t tb, tab_arena *a, tab_linkage *l, tab_error *err)
 {
@@ -264,11 +296,19 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     if (st == TAB_OK)
         st = align(e, v, tables, l, &seeds, l->features, err);
     if (st == TAB_OK)
-        st = take_attributes(v, l, 0.5f, &seeds, a, err);
+        st = match_rows(e, v, tables, l, &seeds, large ? NULL : &qa, large ? NULL : &qb, a, err);
+    /* The matches know the columns better than the seeds do; where they say otherwise, once more. */
+    tab_row_pairs sure;
+    uint32_t *before = tab_arena_new_of(a, uint32_t, A->cols);
     if (st == TAB_OK)
-        st = tab_block_pairs(e, v, ta, tb, l->attr, l->attrs, large ? NULL : qa.cross,
-                             large ? NULL : qb.cross, a, &l->c, err);
-    if (st == TAB_OK)
-        st = tab_score_pairs(e, v, tables, l, &seeds, a, err);
+        st = sure_pairs(l, a, &sure, err);
+    if (st != TAB_OK || sure.n < FEW)
+        return st;
+    if (before != NULL)
+        memcpy(before, l->match, A->cols * sizeof *before);
+    st = before == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+                        : align(e, v, tables, l, &sure, l->features, err);
+    if (st == TAB_OK && !large && memcmp(before, l->match, A->cols * sizeof *before) != 0)
+        st = match_rows(e, v, tables, l, &sure, &qa, &qb, a, err);
     return st;
 }
