@@ -10,10 +10,10 @@ $(B)/services/inference/engine/lexicon/lexicon.o: $(GEN)/lexicon.bin
 $(B)/services/inference/engine/profile/models.o: services/inference/engine/profile/stage1.model \
     services/inference/engine/profile/stage2.model services/inference/engine/sector/sector.model
 # The trainer of those models (tools/train), and what measures them.
+CFLAGS_tools_train_softmax = -O3 -fno-math-errno -fno-trapping-math
 TRAIN_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/*.c))
 $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
-CFLAGS_tools_train_softmax = -O3
 CFLAGS_services_inference_engine_profile_linear = -O3
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a

@@ -8,7 +8,7 @@
 typedef struct {
     char name[96];
     char source[96];   /* the repository it came from; "" when not told */
-    tab_table *table;
+    const tab_table *table;
     int *role;         /* (cols) tab_role, -1 where there is no label */
     int *type;         /* (cols) tab_type, -1 */
     int sector;        /* index into tab_sectors, -1 */
@@ -18,7 +18,4 @@ typedef struct {
  * folder cannot be read. */
 bool tab_labelled_read(tab_arena *a, const char *folder, tab_labelled **ret, size_t *n);
 
-/* CSV text (RFC 4180) with a header row into a table. A cell that is empty is null; a column whose other cells
- * are all JSON numbers without leading zeros is one of numbers. */
-bool tab_csv_table(tab_arena *a, tab_str text, const char *id, tab_table **ret);
 #endif

@@ -25,6 +25,9 @@ typedef struct {
     uint64_t seed;
 } softmax_options;
 
+/* Zeroed memory that a forked child writes for its parent: models are fitted side by side. */
+void *softmax_shared(size_t bytes);
+
 softmax *softmax_new(uint32_t classes, uint32_t inputs, uint32_t tied);
 softmax *softmax_copy(const softmax *m);
 void softmax_free(softmax *m);

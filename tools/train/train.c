@@ -1,17 +1,20 @@
-/* Trains the models of profile/ and sector/.
+/* Trains the models of profile/ and sector/ from what is in this repository: generated tables (generate.c) and the
+ * labelled tables of tools/train/tables.
  *
- *   train OUT            fits on the generated tables (and --real FOLDER) and writes OUT/profile/stage1.model,
- *                        OUT/profile/stage2.model, OUT/sector/sector.model
- *   train --cv FOLDER    measures on the folder's labelled tables: 5 folds by source (a collection's packages
- *                        are sources of their own), no table scored by a model that saw its source
+ *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2.model and ENGINE/sector/sector.model
+ *   train --cv [FOLDER]    (alone, or before ENGINE) measures on FOLDER's labelled tables (default: ours) in 5 folds by source: a table is
+ *                          scored by models that saw no table of its source (a collection's packages are
+ *                          sources of their own).
  *
- * options: --real FOLDER  labelled tables to train on as well     --generated N  tables a sector (default 40)
- *          --dump FILE    with --cv: each column's and table's answer, for score.py
+ * options: --generated N  tables a sector (default 150)   --no-tables  generated tables alone
+ *          --dump FILE    with --cv: each column's and table's answer
  *
- * Stage 2 and the sector model are trained on answers of stage 1 for tables it did not see (4 inner folds). */
+ * Stage 2 and the sector model are trained on answers of stage 1 for tables it did not see (inner folds). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "services/inference/engine/profile/stages.h"
 #include "tools/train/generate.h"
@@ -22,11 +25,9 @@ typedef struct {
     const tab_labelled *label;
     tab_staged *col;
     tab_staged **ptr; /* (cols) */
-    float sector[TAB_SECTORS];
+    float *sector; /* (TAB_SECTORS) */
     int group; /* source */
     bool real;
-    tab_staged *kept; /* (cols) answers of the fold that did not see it */
-    float kept_sector[TAB_SECTORS];
 } sample;
 
 typedef struct {
@@ -47,7 +48,8 @@ static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
 {
     size_t n = t->table->cols;
     *s = (sample){ .label = t };
-    s->col = tab_arena_new_of(a, tab_staged, n);
+    s->col = softmax_shared(n * sizeof *s->col); /* children write answers there */
+    s->sector = softmax_shared(TAB_SECTORS * sizeof *s->sector);
     s->ptr = tab_arena_new_of(a, tab_staged *, n);
     if (s->col == NULL || s->ptr == NULL)
         return false;
@@ -62,6 +64,35 @@ static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
     }
     tab_relate(s->ptr, n, t->table->rows);
     return true;
+}
+
+/* job(0) .. job(n-1) in children, as many at a time as there are processors. What they find they leave in
+ * memory that is shared (softmax_shared). */
+static void side_by_side(size_t n, void (*job)(void *, size_t), void *ctx)
+{
+    long room = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t running = 0;
+    fflush(stdout);
+    for (size_t i = 0; i < n || running > 0;) {
+        if (i < n && running < (size_t)(room < 1 ? 1 : room)) {
+            pid_t child = fork();
+            if (child == 0) {
+                job(ctx, i);
+                _exit(0);
+            }
+            if (child < 0)
+                exit(1);
+            i++;
+            running++;
+            continue;
+        }
+        int status;
+        if (wait(&status) < 0 || status != 0) {
+            fputs("a fit failed\n", stderr);
+            exit(1);
+        }
+        running--;
+    }
 }
 
 /* ---- fitting -------------------------------------------------------------------------------------------- */
@@ -98,21 +129,50 @@ static void drop(rowset *r)
     *r = (rowset){ 0 };
 }
 
-static softmax *fit_stage1(const softmax *start, const samples *all, const bool *in, float weight)
+/* What a fit is made of. Fitted to labelled tables alone a model forgets what the generated ones taught (log loss of
+ * stage 1 over sources 1.05, with a part of them again 0.99), so both are given: a labelled column counts for
+ * three, and of the generated columns one in eight returns. */
+typedef struct {
+    const samples *all;
+    const bool *in;
+    const samples *again; /* generated tables, or NULL while they are the ones being fitted */
+} diet;
+
+static const float WEIGHT = 3;
+
+static bool returns(size_t table, size_t column)
+{
+    uint64_t at[2] = { table, column };
+    return tab_hash_bytes(at, sizeof at, 5) % 100 < 12;
+}
+
+static void add_stage1(rowset *r, const sample *s, size_t table, bool again)
+{
+    for (size_t k = 0; k < s->label->table->cols; k++) {
+        if (s->label->role[k] < 0 || (again && !returns(table, k)))
+            continue;
+        float *x = grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
+        tab_stage1_inputs(&s->col[k], x);
+        add(r, (softmax_row){ x, NULL, s->label->role[k], s->real ? WEIGHT : 1 });
+    }
+}
+
+static void fill(rowset *r, const diet *d, void (*put)(rowset *, const sample *, size_t, bool))
+{
+    for (size_t i = 0; i < d->all->n; i++)
+        if (d->in[i])
+            put(r, &d->all->s[i], i, false);
+    for (size_t i = 0; d->again != NULL && i < d->again->n; i++)
+        put(r, &d->again->s[i], i, true);
+}
+
+static void fit_stage1(softmax *m, const diet *d)
 {
     rowset r = { 0 };
-    for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; in[i] && k < all->s[i].label->table->cols; k++) {
-            if (all->s[i].label->role[k] < 0)
-                continue;
-            float *x = grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
-            tab_stage1_inputs(&all->s[i].col[k], x);
-            add(&r, (softmax_row){ x, NULL, all->s[i].label->role[k], weight });
-        }
-    softmax *m = start == NULL ? softmax_new(TAB_ROLES, TAB_STAGE1_INPUTS, 0) : softmax_copy(start);
-    softmax_fit(m, r.row, r.n, (softmax_options){ .epochs = start == NULL && !all->s[0].real ? 6 : 14, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 });
+    fill(&r, d, add_stage1);
+    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
+                                                : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
     drop(&r);
-    return m;
 }
 
 static void apply_stage1(const softmax *m, sample *s)
@@ -126,20 +186,24 @@ static void apply_stage1(const softmax *m, sample *s)
     free(x);
 }
 
-static softmax *fit_sector(const samples *all, const bool *in)
+static void add_sector(rowset *r, const sample *s, size_t table, bool again)
+{
+    (void)table;
+    (void)again;
+    if (s->label->sector < 0)
+        return;
+    float *x = grown(NULL, TAB_SECTOR_INPUTS, sizeof *x), *z = grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
+    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
+    add(r, (softmax_row){ x, z, s->label->sector, 1 });
+}
+
+static void fit_sector(softmax *m, const diet *d)
 {
     rowset r = { 0 };
-    for (size_t i = 0; i < all->n; i++) {
-        if (!in[i] || all->s[i].label->sector < 0)
-            continue;
-        float *x = grown(NULL, TAB_SECTOR_INPUTS, sizeof *x), *z = grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
-        tab_sector_inputs((const tab_staged *const *)all->s[i].ptr, all->s[i].label->table->cols, all->s[i].label->table->rows, x, z);
-        add(&r, (softmax_row){ x, z, all->s[i].label->sector, 1 });
-    }
-    softmax *m = softmax_new(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED);
-    softmax_fit(m, r.row, r.n, (softmax_options){ .epochs = 20, .rate = 0.01f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
+    fill(&r, d, add_sector);
+    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 20, .rate = 0.01f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 }
+                                                : (softmax_options){ .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
     drop(&r);
-    return m;
 }
 
 static void apply_sector(const softmax *m, sample *s)
@@ -149,26 +213,29 @@ static void apply_sector(const softmax *m, sample *s)
     softmax_apply(m, x, z, s->sector);
 }
 
-static softmax *fit_stage2(const softmax *start, const samples *all, const bool *in)
+static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
+{
+    for (size_t k = 0; k < s->label->table->cols; k++) {
+        if (s->label->role[k] < 0 || (again && !returns(table, k)))
+            continue;
+        float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), *z = grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
+        add(r, (softmax_row){ x, z, s->label->role[k], s->real ? WEIGHT : 1 });
+    }
+}
+
+static void fit_stage2(softmax *m, const diet *d)
 {
     rowset r = { 0 };
-    for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; in[i] && k < all->s[i].label->table->cols; k++) {
-            if (all->s[i].label->role[k] < 0)
-                continue;
-            float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), *z = grown(NULL, TAB_ROLES, sizeof *z);
-            tab_stage2_inputs((const tab_staged *const *)all->s[i].ptr, all->s[i].label->table->cols, k, all->s[i].sector, x, z);
-            add(&r, (softmax_row){ x, z, all->s[i].label->role[k], 1 });
-        }
-    softmax *m = start == NULL ? softmax_new(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED) : softmax_copy(start);
-    softmax_fit(m, r.row, r.n, (softmax_options){ .epochs = 10, .rate = 0.015f, .l2 = 1e-3f, .tied_start = 1, .seed = 3 });
+    fill(&r, d, add_stage2);
+    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.015f, .l2 = 1e-3f, .tied_start = 1, .seed = 3 }
+                                                : (softmax_options){ .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
     drop(&r);
-    return m;
 }
 
 static void apply_stage2(const softmax *m, sample *s)
 {
-    float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES];
+    float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
     for (size_t k = 0; k < s->label->table->cols; k++) {
         tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
         softmax_apply(m, x, z, s->col[k].p2);
@@ -177,83 +244,91 @@ static void apply_stage2(const softmax *m, sample *s)
     free(x);
 }
 
-/* All three on the samples `in`. The inner folds also give the answers by which the temperatures are set. */
-static models fit(const models *start, samples *all, const bool *in)
+/* One model: fitted without inner fold f (so that it answers for that fold), and for f = folds on all. */
+typedef struct {
+    const softmax *start; /* or NULL */
+    softmax *full;
+    samples *all;
+    const bool *in;
+    size_t folds;
+    const samples *again;
+    void (*fit)(softmax *m, const diet *d);
+    void (*apply)(const softmax *m, sample *s);
+} inner;
+
+static void fit_one(void *ctx, size_t f)
 {
-    enum { INNER = 4 };
-    models m = { 0 };
-    bool *part = grown(NULL, all->n, sizeof *part);
-    softmax *const s1 = start == NULL ? NULL : start->stage1, *const se = start == NULL ? NULL : start->sector,
-                   *const s2 = start == NULL ? NULL : start->stage2;
-    for (int f = 0; f < INNER; f++) {
-        for (size_t i = 0; i < all->n; i++)
-            part[i] = in[i] && (all->s[i].group / 5) % INNER != f;
-        softmax *t = fit_stage1(s1, all, part, 1);
-        for (size_t i = 0; i < all->n; i++)
-            if (in[i] && !part[i])
-                apply_stage1(t, &all->s[i]);
-        softmax_free(t);
-    }
-    /* A few hundred labelled tables are too few for 25 sectors: after generated tables only the temperature
-     * is fitted (measured: top 1 0.57 by generated tables alone, 0.49 when trained further on real ones). */
-    for (int f = 0; f < INNER && se == NULL; f++) {
-        for (size_t i = 0; i < all->n; i++)
-            part[i] = in[i] && (all->s[i].group / 5) % INNER != f;
-        softmax *t = fit_sector(all, part);
-        for (size_t i = 0; i < all->n; i++)
-            if (in[i] && !part[i])
-                apply_sector(t, &all->s[i]);
-        softmax_free(t);
-    }
-    if (se == NULL) {
-        m.sector = fit_sector(all, in);
-    } else {
-        m.sector = softmax_copy(se);
-        m.sector->temperature = 1;
-        for (size_t i = 0; i < all->n; i++)
-            if (in[i])
-                apply_sector(m.sector, &all->s[i]);
-    }
-    size_t n = 0;
-    float *p = NULL;
-    int *y = NULL;
-    for (size_t i = 0; i < all->n; i++)
-        if (in[i] && all->s[i].label->sector >= 0) {
-            p = grown(p, (n + 1) * TAB_SECTORS, sizeof *p);
-            y = grown(y, n + 1, sizeof *y);
-            memcpy(p + n * TAB_SECTORS, all->s[i].sector, sizeof all->s[i].sector);
-            y[n++] = all->s[i].label->sector;
-        }
-    m.sector->temperature = (float)softmax_temperature(p, y, n, TAB_SECTORS);
-    for (size_t i = 0; i < all->n && se != NULL; i++)
-        if (in[i])
-            apply_sector(m.sector, &all->s[i]);
-    m.stage1 = fit_stage1(s1, all, in, 1);
-    m.stage2 = fit_stage2(s2, all, in);
-    /* stage 2's own temperature, by two inner halves */
-    n = 0;
-    for (int f = 0; f < 2; f++) {
-        for (size_t i = 0; i < all->n; i++)
-            part[i] = in[i] && (all->s[i].group / 5) % 2 != f;
-        softmax *t = fit_stage2(s2, all, part);
-        for (size_t i = 0; i < all->n; i++) {
-            if (!in[i] || part[i])
-                continue;
-            apply_stage2(t, &all->s[i]);
-            for (size_t k = 0; k < all->s[i].label->table->cols; k++)
-                if (all->s[i].label->role[k] >= 0) {
-                    p = grown(p, (n + 1) * TAB_ROLES, sizeof *p);
-                    y = grown(y, n + 1, sizeof *y);
-                    memcpy(p + n * TAB_ROLES, all->s[i].col[k].p2, sizeof all->s[i].col[k].p2);
-                    y[n++] = all->s[i].label->role[k];
-                }
-        }
-        softmax_free(t);
-    }
-    m.stage2->temperature = (float)softmax_temperature(p, y, n, TAB_ROLES);
-    free(p);
-    free(y);
+    inner *c = ctx;
+    bool *part = grown(NULL, c->all->n, sizeof *part);
+    softmax *m = f == c->folds ? c->full : c->start != NULL ? softmax_copy(c->start) : softmax_new(c->full->classes, c->full->inputs, c->full->tied);
+    for (size_t i = 0; i < c->all->n; i++)
+        part[i] = c->in[i] && (f == c->folds || (size_t)(c->all->s[i].group / 5) % c->folds != f);
+    m->temperature = 1;
+    c->fit(m, &(diet){ c->all, part, c->again });
+    for (size_t i = 0; i < c->all->n && f < c->folds; i++)
+        if (c->in[i] && !part[i])
+            c->apply(m, &c->all->s[i]);
     free(part);
+}
+
+static softmax *fit_inner(const softmax *start, softmax *fresh, samples *all, const bool *in, const samples *again, size_t folds,
+                          void (*fit)(softmax *, const diet *), void (*apply)(const softmax *, sample *))
+{
+    softmax *full = start != NULL ? softmax_copy(start) : fresh;
+    inner c = { start, full, all, in, folds, again, fit, apply };
+    side_by_side(folds + 1, fit_one, &c);
+    return full;
+}
+
+typedef struct {
+    float *p;
+    int *y;
+    size_t n;
+} answers;
+
+static void answer(answers *a, const float *p, size_t classes, int y)
+{
+    a->p = grown(a->p, (a->n + 1) * classes, sizeof *a->p);
+    a->y = grown(a->y, a->n + 1, sizeof *a->y);
+    memcpy(a->p + a->n * classes, p, classes * sizeof *p);
+    a->y[a->n++] = y;
+}
+
+static float temperature_of(answers *a, size_t classes)
+{
+    float t = (float)softmax_temperature(a->p, a->y, a->n, classes);
+    free(a->p);
+    free(a->y);
+    *a = (answers){ 0 };
+    return t;
+}
+
+/* All three on the samples `in`. The inner folds also give the answers by which the temperatures are set. */
+static models fit(const models *start, samples *all, const bool *in, const samples *again)
+{
+    models m = { 0 };
+    answers a = { 0 };
+    bool fresh = start == NULL;
+    m.stage1 = fit_inner(fresh ? NULL : start->stage1, fresh ? softmax_new(TAB_ROLES, TAB_STAGE1_INPUTS, 0) : NULL, all, in, again, fresh ? 2 : 4, fit_stage1, apply_stage1);
+    m.sector = fit_inner(fresh ? NULL : start->sector, fresh ? softmax_new(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED) : NULL, all, in, again, 4, fit_sector, apply_sector);
+    for (size_t i = 0; i < all->n; i++)
+        if (in[i] && all->s[i].label->sector >= 0)
+            answer(&a, all->s[i].sector, TAB_SECTORS, all->s[i].label->sector);
+    float t = temperature_of(&a, TAB_SECTORS);
+    m.sector->temperature = t;
+    for (size_t i = 0; i < all->n; i++) { /* stage 2 sees the posterior as it will be served */
+        float sum = 0;
+        for (int s = 0; in[i] && s < TAB_SECTORS; s++)
+            sum += all->s[i].sector[s] = powf(fmaxf(1e-9f, all->s[i].sector[s]), 1 / t);
+        for (int s = 0; in[i] && s < TAB_SECTORS; s++)
+            all->s[i].sector[s] /= sum;
+    }
+    m.stage2 = fit_inner(fresh ? NULL : start->stage2, fresh ? softmax_new(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED) : NULL, all, in, again, 3, fit_stage2, apply_stage2);
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; in[i] && k < all->s[i].label->table->cols; k++)
+            if (all->s[i].label->role[k] >= 0)
+                answer(&a, all->s[i].col[k].p2, TAB_ROLES, all->s[i].label->role[k]);
+    m.stage2->temperature = temperature_of(&a, TAB_ROLES);
     return m;
 }
 
@@ -262,26 +337,6 @@ static void free_models(models *m)
     softmax_free(m->stage1);
     softmax_free(m->stage2);
     softmax_free(m->sector);
-}
-
-/* Later folds train with a sample's inner answers, so those of its own fold are put aside. */
-static void keep(sample *s)
-{
-    size_t n = s->label->table->cols;
-    s->kept = grown(NULL, n, sizeof *s->kept);
-    memcpy(s->kept, s->col, n * sizeof *s->kept);
-    memcpy(s->kept_sector, s->sector, sizeof s->sector);
-}
-
-static void put_back(sample *s)
-{
-    for (size_t k = 0; s->kept != NULL && k < s->label->table->cols; k++) {
-        memcpy(s->col[k].p1, s->kept[k].p1, sizeof s->col[k].p1);
-        memcpy(s->col[k].p2, s->kept[k].p2, sizeof s->col[k].p2);
-    }
-    memcpy(s->sector, s->kept_sector, sizeof s->sector);
-    free(s->kept);
-    s->kept = NULL;
 }
 
 /* ---- measuring --------------------------------------------------------------------------------------------- */
@@ -391,99 +446,109 @@ static void load(tab_arena *a, const tab_labelled *t, size_t n, bool real, sampl
     }
 }
 
+static void measure(const char *title, samples *test, const models *m, const bool *in)
+{
+    for (size_t i = 0; i < test->n; i++)
+        if (in == NULL || !in[i]) {
+            apply_stage1(m->stage1, &test->s[i]);
+            apply_sector(m->sector, &test->s[i]);
+            apply_stage2(m->stage2, &test->s[i]);
+        }
+    if (title != NULL) {
+        printf("== %s\n", title);
+        score(test, NULL);
+    }
+}
+
+static bool *all_of(const samples *s)
+{
+    bool *in = grown(NULL, s->n, sizeof *in);
+    memset(in, 1, s->n * sizeof *in);
+    return in;
+}
+
+static bool write_models(const models *m, const char *out)
+{
+    char path[3][512];
+    snprintf(path[0], sizeof path[0], "%s/profile/stage1.model", out);
+    snprintf(path[1], sizeof path[1], "%s/profile/stage2.model", out);
+    snprintf(path[2], sizeof path[2], "%s/sector/sector.model", out);
+    return softmax_write(m->stage1, path[0]) && softmax_write(m->stage2, path[1]) && softmax_write(m->sector, path[2]);
+}
+
+static const char TABLES[] = "tools/train/tables";
+
 int main(int argc, char **argv)
 {
-    const char *cv = NULL, *real = NULL, *out = NULL, *dump = NULL;
-    size_t generated = 40;
+    const char *cv = NULL, *out = NULL, *dump = NULL;
+    size_t generated = 150, n;
+    bool tables = true;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--cv") == 0 && i + 1 < argc)
-            cv = argv[++i];
-        else if (strcmp(argv[i], "--real") == 0 && i + 1 < argc)
-            real = argv[++i];
+        if (strcmp(argv[i], "--cv") == 0)
+            cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
         else if (strcmp(argv[i], "--generated") == 0 && i + 1 < argc)
             generated = strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--no-tables") == 0)
+            tables = false;
         else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc)
             dump = argv[++i];
         else
             out = argv[i];
     }
-    if (cv == NULL && out == NULL) {
-        fputs("usage: train [--real FOLDER] [--generated N] ENGINE_FOLDER | train --cv FOLDER [--generated N] [--dump FILE]\n", stderr);
+    if ((cv == NULL && out == NULL) || generated == 0) {
+        fputs("usage: train [--generated N] [--no-tables] [--cv [FOLDER]] [--dump FILE] [ENGINE_FOLDER]\n", stderr);
         return 2;
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
-    samples made = { 0 }, all = { 0 };
-    models base = { 0 }, *start = NULL;
-    if (generated > 0) {
-        tab_labelled *g;
-        size_t n;
-        if (!tab_generate_tables(a, generated, 1, &g, &n))
+    samples made = { 0 }, ours = { 0 }, test = { 0 };
+    tab_labelled *t;
+    if (!tab_generate_tables(a, generated, 1, &t, &n))
+        return 1;
+    load(a, t, n, false, &made);
+    bool *in = all_of(&made);
+    models base = fit(NULL, &made, in, NULL);
+    free(in);
+    printf("generated tables %zu\n", n);
+    if (tables) {
+        if (!tab_labelled_read(a, TABLES, &t, &n))
             return 1;
-        load(a, g, n, false, &made);
-        bool *in = grown(NULL, made.n, sizeof *in);
-        memset(in, 1, made.n * sizeof *in);
-        base = fit(NULL, &made, in);
-        free(in);
-        start = &base;
-        printf("generated tables %zu\n", n);
-    }
-    const char *folder = cv != NULL ? cv : real;
-    if (folder != NULL) {
-        tab_labelled *t;
-        size_t n;
-        if (!tab_labelled_read(a, folder, &t, &n))
-            return 1;
-        load(a, t, n, true, &all);
-    }
-    if (cv != NULL) {
-        bool *in = grown(NULL, all.n, sizeof *in);
-        if (start != NULL) { /* knowledge and generated tables only: nothing of the folder was seen */
-            for (size_t i = 0; i < all.n; i++) {
-                apply_stage1(base.stage1, &all.s[i]);
-                apply_sector(base.sector, &all.s[i]);
-                apply_stage2(base.stage2, &all.s[i]);
-            }
-            printf("== trained on generated tables only\n");
-            score(&all, NULL);
-        }
-        for (int f = 0; f < 5; f++) {
-            for (size_t i = 0; i < all.n; i++)
-                in[i] = all.s[i].group % 5 != f;
-            models m = fit(start, &all, in);
-            for (size_t i = 0; i < all.n; i++)
-                if (!in[i]) {
-                    apply_stage1(m.stage1, &all.s[i]);
-                    apply_sector(m.sector, &all.s[i]);
-                    apply_stage2(m.stage2, &all.s[i]);
-                    keep(&all.s[i]);
-                }
-            free_models(&m);
-        }
-        for (size_t i = 0; i < all.n; i++)
-            put_back(&all.s[i]);
-        printf("== cross-validated by source%s\n", start != NULL ? ", generated tables first" : "");
-        FILE *f = dump == NULL ? NULL : fopen(dump, "w");
-        score(&all, f);
-        if (f != NULL)
-            fclose(f);
-        free(in);
+        load(a, t, n, true, &ours);
+        printf("labelled tables %zu\n", n);
     }
     if (out != NULL) {
-        models m = base;
-        if (all.n > 0) {
-            bool *in = grown(NULL, all.n, sizeof *in);
-            memset(in, 1, all.n * sizeof *in);
-            m = fit(start, &all, in);
-            free(in);
-        }
-        char path[3][512];
-        snprintf(path[0], sizeof path[0], "%s/profile/stage1.model", out);
-        snprintf(path[1], sizeof path[1], "%s/profile/stage2.model", out);
-        snprintf(path[2], sizeof path[2], "%s/sector/sector.model", out);
-        if (m.stage1 == NULL || !softmax_write(m.stage1, path[0]) || !softmax_write(m.stage2, path[1]) || !softmax_write(m.sector, path[2])) {
+        in = all_of(&ours);
+        models m = tables ? fit(&base, &ours, in, &made) : base;
+        free(in);
+        if (!write_models(&m, out)) {
             fprintf(stderr, "cannot write the models below %s\n", out);
             return 1;
         }
+        printf("models written\n");
+        fflush(stdout);
     }
+    if (cv == NULL)
+        return 0;
+    if (!tab_labelled_read(a, cv, &t, &n))
+        return 1;
+    load(a, t, n, true, &test);
+    measure("trained on generated tables only", &test, &base, NULL);
+    bool *hold = grown(NULL, test.n, sizeof *hold);
+    for (int f = 0; tables && f < 5; f++) {
+        in = all_of(&ours);
+        for (size_t i = 0; i < ours.n; i++)
+            in[i] = ours.s[i].group % 5 != f;
+        for (size_t i = 0; i < test.n; i++)
+            hold[i] = test.s[i].group % 5 != f;
+        models m = fit(&base, &ours, in, &made);
+        measure(NULL, &test, &m, hold);
+        free_models(&m);
+        free(in);
+    }
+    free(hold);
+    printf("== generated tables, then ours, cross-validated by source\n");
+    FILE *f = dump == NULL ? NULL : fopen(dump, "w");
+    score(&test, f);
+    if (f != NULL)
+        fclose(f);
     return 0;
 }

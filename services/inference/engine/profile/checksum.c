@@ -90,8 +90,9 @@ static bool card(const squeezed *q)
     return issuer && luhn(q->c, q->n);
 }
 
-/* Lengths of the IBAN registry (ISO 13616), by country. */
-static bool iban(const squeezed *q)
+/* Lengths of the IBAN registry (ISO 13616), by country. `slack`: a column whose check digits are wrong (typed,
+ * masked or made up) is one of account numbers all the same. */
+static bool iban(const squeezed *q, bool slack)
 {
     static const char lengths[] = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18"
                                   "FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20"
@@ -101,7 +102,10 @@ static bool iban(const squeezed *q)
         return false;
     for (size_t i = 0; i + 4 < sizeof lengths; i += 4)
         if (lengths[i] == q->c[0] && lengths[i + 1] == q->c[1])
-            return (size_t)((lengths[i + 2] - '0') * 10 + lengths[i + 3] - '0') == q->n && mod97(q->c, q->n, 4) == 1;
+        {
+            size_t n = (size_t)((lengths[i + 2] - '0') * 10 + lengths[i + 3] - '0');
+            return slack ? digit(q->c[3]) && q->n <= n + 1 && q->n + 1 >= n : q->n == n && mod97(q->c, q->n, 4) == 1;
+        }
     return false;
 }
 
@@ -170,6 +174,18 @@ static bool isin(const squeezed *q)
     return luhn(d, n);
 }
 
+/* Italy's codice fiscale by its shape. */
+static bool fiscal(const squeezed *q)
+{
+    static const char kind[] = "LLLLLLDDLDDLDDDL";
+    if (q->n != 16 || q->digits || !q->alnum)
+        return false;
+    for (size_t i = 0; i < 16; i++)
+        if (kind[i] == 'L' ? !upper(q->c[i]) : !digit(q->c[i]))
+            return false;
+    return true;
+}
+
 /* National numbers with a check: Spain DNI/NIE, Brazil CPF, Poland PESEL, Italy codice fiscale (shape and
  * month letter), Sweden/Finland personnummer, Netherlands BSN, France NIR, India Aadhaar (Verhoeff), China. */
 static bool national(const squeezed *q)
@@ -183,13 +199,8 @@ static bool national(const squeezed *q)
         }
         return "TRWAGMYFPDXBNJZSQVHLCKE"[v % 23] == q->c[8];
     }
-    if (q->n == 16 && !q->digits && q->alnum) {
-        static const char kind[] = "LLLLLLDDLDDLDDDL";
-        for (size_t i = 0; i < 16; i++)
-            if (kind[i] == 'L' ? !upper(q->c[i]) : !digit(q->c[i]))
-                return false;
+    if (fiscal(q))
         return strchr("ABCDEHLMPRST", q->c[8]) != NULL;
-    }
     if (q->n == 18 && (digit(q->c[17]) || q->c[17] == 'X')) {
         static const int w[] = { 7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2 };
         for (size_t i = 0; i < 17; i++)
@@ -425,7 +436,7 @@ static bool range(tab_str s)
     }
     if (digits == 0 || s.n > 40 || digits > 14)
         return false;
-    if (dash == 1 && digits >= 2)
+    if (dash == 1 && digits >= 2 && !(s.p[0] == '(' && memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
         return digit(s.p[0]) || s.p[0] == '$' || s.p[0] == '[' || s.p[0] == '(';
     return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 && (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
 }
@@ -573,6 +584,69 @@ static bool plate(tab_str s)
     return digits >= 1 && letters >= 2 && letters <= 5 && digits <= 5 && marks <= 2;
 }
 
+/* Plates in the forms that countries issue, blanks and dashes where they stand. */
+static bool plate_form(tab_str s)
+{
+    static const char *const forms[] = { "AA99 AAA", "AA99AAA", "AA-999-AA", "AA 999 AA", "AA999AA", "9999 AAA", "AA99AA9999", "AA-99-AA", "AAA-9999", "AAA9A99", "A999AA99", "A999AA999", "99 AAA 999", "AA-AA 999" };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        size_t n = strlen(forms[i]), k = 0;
+        if (n != s.n)
+            continue;
+        while (k < n && (forms[i][k] == 'A' ? upper(s.p[k]) : forms[i][k] == '9' ? digit(s.p[k]) : s.p[k] == forms[i][k]))
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+static bool ends_with(tab_str w, const char *end)
+{
+    size_t n = strlen(end);
+    return w.n >= n && memcmp(w.p + w.n - n, end, n) == 0;
+}
+
+/* A house number and a word for street, in the languages that put one there: "12 Hill Rd", "Am Ring 4", "Via Roma, 3". */
+static bool street(tab_str s)
+{
+    static const char *const words[] = {
+        "street", "st", "road", "rd", "avenue", "ave", "av", "avda", "drive", "dr", "lane", "ln", "court", "ct", "blvd", "boulevard", "way",
+        "terrace", "square", "sq", "close", "crescent", "parkway", "pkwy", "hwy", "highway", "place", "pl", "circle", "cir", "trail", "row", "gardens",
+        "grove", "mews", "rue", "chemin", "impasse", "quai", "all\xc3\xa9" "e", "via", "viale", "piazza", "corso", "strada", "vicolo", "contrada",
+        "rotonda", "borgo", "calle", "c/", "avenida", "plaza", "paseo", "camino", "ronda", "rua", "r", "travessa", "largo", "ul", "ulica", "al", "os",
+        "jl", "jalan", "gg", "nagar", "marg", "cad", "sok", "sk", "mah", "cd", "utca", "ulice", "\xd1\x83\xd0\xbb", "\xd0\xbf\xd1\x80",
+        "\xd0\xbf\xd0\xb5\xd1\x80", "\xd0\xb1\xd1\x83\xd0\xbb", "\xd0\xbd\xd0\xb0\xd0\xb1" };
+    static const char *const ends[] = { "stra\xc3\x9f" "e", "strasse", "str", "weg", "platz", "allee", "gasse", "ring", "damm", "ufer", "straat", "laan",
+                                        "plein", "gatan", "v\xc3\xa4gen", "gade", "vej", "gata", "veien", "katu", "tie" };
+    /* Chinese and Japanese write no blanks: block, street and number marks */
+    static const char *const marks[] = { "\xe4\xb8\x81\xe7\x9b\xae", "\xe7\x95\xaa\xe5\x8f\xb7", "\xe8\xb7\xaf", "\xe8\xa1\x97", "\xe7\x94\xba", "\xe5\x8f\xb7", "\xeb\xa1\x9c ", "\xea\xb8\xb8 " };
+    bool number = false, word = false, letters = false;
+    if (s.n < 6 || s.n > 120)
+        return false;
+    for (size_t i = 0; i < s.n;) {
+        char buf[40];
+        size_t n = 0, digits = 0;
+        while (i < s.n && memchr(" ,.;#\n()", s.p[i], 9) != NULL)
+            i++;
+        for (; i < s.n && memchr(" ,.;#\n()", s.p[i], 9) == NULL; i++)
+            if (n < sizeof buf) {
+                char c = s.p[i];
+                digits += digit(c);
+                buf[n++] = upper(c) ? (char)(c | 32) : c;
+            }
+        tab_str w = { buf, n };
+        number |= digits > 0 && digits <= 5 && n <= 9;
+        letters |= digits == 0 && n > 2;
+        for (size_t k = 0; !word && digits == 0 && k < sizeof words / sizeof *words; k++)
+            word = tab_str_eq(w, tab_str_of(words[k]));
+        for (size_t k = 0; !word && digits == 0 && n > 5 && k < sizeof ends / sizeof *ends; k++)
+            word = ends_with(w, ends[k]);
+    }
+    for (size_t k = 0; number && !word && k < sizeof marks / sizeof *marks; k++)
+        word = letters = memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL;
+    return number && word && letters;
+}
+
 uint64_t tab_checks_of(tab_str s)
 {
     uint64_t r = 0;
@@ -612,6 +686,8 @@ uint64_t tab_checks_of(tab_str s)
     SET(GEO_PAIR, geo_pair(s));
     SET(ICD10, icd10(s));
     SET(PLATE, plate(s));
+    SET(PLATE_FORM, plate_form(s));
+    SET(STREET, street(s));
     SET(DOI, starts(s, "10.") && slash);
     SET(CRYPTO, crypto(s));
     SET(HEX_DIGEST, hex_run(s));
@@ -624,7 +700,9 @@ uint64_t tab_checks_of(tab_str s)
         return r;
     SET(CARD, card(&q));
     SET(IMEI, q.digits && q.n == 15 && !all_same(&q) && luhn(q.c, 15));
-    SET(IBAN, iban(&q));
+    SET(IBAN, iban(&q, false));
+    SET(IBAN_SHAPE, iban(&q, true));
+    SET(FISCAL, fiscal(&q));
     SET(ISBN, isbn(&q));
     SET(GTIN, gtin(&q) && !all_same(&q));
     SET(VIN_SHAPE, vin_shape(&q));

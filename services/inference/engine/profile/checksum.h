@@ -13,12 +13,14 @@
     X(IMEI, IMEI, 1e-1)          X(IBAN, IBAN, 1e-2)           X(BIC, BIC, 1e-1)                   \
     X(ISBN, ISBN, 1e-1)          X(GTIN, GTIN, 1e-1)           X(VIN, VIN, 9e-2)                   \
     X(VIN_SHAPE, VIN, 3e-1)      X(LEI, LEI, 1e-2)             X(ISIN, ISIN, 3e-2)                 \
-    X(DOI, DOI, 1e-4)            X(CRYPTO, CRYPTO_ADDRESS, 1e-6) X(SSN, NATIONAL_ID, 3e-1)         \
+    X(DOI, DOI, 1e-4)            X(CRYPTO, CRYPTO_ADDRESS, 1e-6) X(SSN, NATIONAL_ID, 1e-1)         \
     X(NATIONAL, NATIONAL_ID, 6e-2) X(TAX, TAX_ID, 6e-2)        X(NPI, MEDICAL_CODE, 1e-1)          \
     X(LOINC, MEDICAL_CODE, 5e-2) X(ICD10, MEDICAL_CODE, 2e-1)  X(JSON, JSON, 1e-3)                 \
     X(GEO_PAIR, COORDINATES, 1e-2) X(PATH, FILE_PATH, 1e-2)    X(AGENT, USER_AGENT, 1e-4)          \
     X(PHONE, PHONE, 3e-1)        X(VERSION, VERSION, 2e-1)     X(HEX_COLOR, COLOR, 1e-2)           \
-    X(NINO, NATIONAL_ID, 1e-1)   X(RANGE, RANGE, 2e-1)         X(PLATE, LICENSE_PLATE, 3e-1)
+    X(NINO, NATIONAL_ID, 1e-1)   X(RANGE, RANGE, 2e-1)         X(PLATE, LICENSE_PLATE, 3e-1)       \
+    X(IBAN_SHAPE, IBAN, 3e-2)    X(FISCAL, NATIONAL_ID, 1e-2)  X(STREET, ADDRESS, 3e-1)            \
+    X(PLATE_FORM, LICENSE_PLATE, 2e-1)
 /* clang-format on */
 
 typedef enum {

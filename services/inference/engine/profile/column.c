@@ -181,6 +181,41 @@ static bool read_numbers(tab_reading *r)
     return true;
 }
 
+/* A long column whose sample shows dates, none of them in doubt about day and month, is read once and for nothing
+ * else: clocks, durations and the order of day and month need no look at every value then. */
+static bool plainly_dates(const tab_reading *r)
+{
+    size_t step = r->levels / (4 * PROBE) + 1, tried = 0;
+    tab_date d;
+    if (r->levels < 16 * PROBE)
+        return false;
+    for (size_t k = 0; k < r->levels; k += step)
+        if (r->foreign[k] != TAB_FOREIGN_STRICT) {
+            tried++;
+            if (!tab_parse_date(r->level[k], TAB_ORDER_MDY, &d) || d.numeric)
+                return false;
+        }
+    return tried > 0;
+}
+
+static bool read_dates_once(tab_reading *r)
+{
+    tab_date d;
+    for (size_t k = 0; k < r->levels; k++) {
+        r->time[k] = (double)NAN;
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            continue;
+        if (tab_parse_date(r->level[k], TAB_ORDER_MDY, &d)) {
+            if (d.numeric)
+                return false; /* in doubt after all */
+            r->time[k] = d.seconds;
+            r->dates += r->count[k];
+        }
+    }
+    r->can_date = enough(r, r->dates);
+    return r->can_date;
+}
+
 static bool read_times(tab_reading *r)
 {
     if (hopeless(r, reads_date))
@@ -188,6 +223,11 @@ static bool read_times(tab_reading *r)
     r->time = tab_arena_new_of(r->arena, double, r->levels);
     if (r->time == NULL)
         return false;
+    if (plainly_dates(r)) {
+        if (read_dates_once(r))
+            return true;
+        r->dates = 0;
+    }
     size_t dmy = 0, mdy = 0, dots = 0;
     tab_date d;
     double x;
@@ -199,11 +239,6 @@ static bool read_times(tab_reading *r)
             dmy += d.only_dmy ? r->count[k] : 0;
             mdy += d.only_mdy ? r->count[k] : 0;
             dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
-            r->date_only += d.form == TAB_FORM_DATE ? r->count[k] : 0;
-            r->datetime += d.form == TAB_FORM_DATETIME ? r->count[k] : 0;
-            r->midnight += d.midnight ? r->count[k] : 0;
-            r->period += d.form == TAB_FORM_PERIOD ? r->count[k] : 0;
-            r->compact += d.compact ? r->count[k] : 0;
         }
         r->clocks += tab_parse_clock(r->level[k], &x) ? r->count[k] : 0;
         r->durations += tab_parse_duration(r->level[k], &x) ? r->count[k] : 0;
@@ -313,10 +348,11 @@ static uint64_t bits_of(double x)
     return b;
 }
 
-/* Distinct numbers by open addressing; with `code` also each row's. The table doubles as they come. */
+/* Distinct numbers by open addressing, and each row's code. The table doubles as they come. */
 static bool number_levels(tab_reading *r, uint32_t *code, double **values)
 {
     size_t slots = 256, n = 0, cap = 128;
+    r->nulls = 0;
     uint32_t *table = tab_arena_new_of(r->arena, uint32_t, slots);
     double *value = tab_arena_new_of(r->arena, double, cap);
     if (table == NULL || value == NULL)
@@ -324,8 +360,8 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
     for (size_t i = 0; i < r->rows; i++) {
         double x = r->column->num[i];
         if (isnan(x)) {
-            if (code != NULL)
-                code[i] = TAB_NULL;
+            code[i] = TAB_NULL;
+            r->nulls++;
             continue;
         }
         uint64_t b = bits_of(x);
@@ -358,8 +394,7 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
             value[n++] = x;
             table[h] = (uint32_t)n;
         }
-        if (code != NULL)
-            code[i] = table[h] - 1;
+        code[i] = table[h] - 1;
     }
     r->levels = n;
     *values = value;
@@ -370,10 +405,11 @@ static bool read_plain_numbers(tab_reading *r)
 {
     const double *num = r->column->num;
     double *values;
-    for (size_t i = 0; i < r->rows; i++)
-        r->nulls += isnan(num[i]);
-    if (!number_levels(r, NULL, &values))
+    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
+    if (code == NULL || !number_levels(r, code, &values))
         return false;
+    r->code = code;
+    r->value = values;
     r->numbers = r->rows - r->nulls;
     r->affix[TAB_AFFIX_NONE] = r->numbers;
     for (size_t k = 0; k < r->levels; k++) {
@@ -392,27 +428,22 @@ static bool read_plain_numbers(tab_reading *r)
 
 bool tab_read_levels(tab_reading *r)
 {
-    if (r->column->layout != TAB_NUMBERS || r->code != NULL)
+    if (r->column->layout != TAB_NUMBERS || r->level != NULL)
         return true;
-    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
-    double *values;
-    if (code == NULL || !number_levels(r, code, &values))
-        return false;
-    r->code = code;
     r->level = tab_arena_new_of(r->arena, tab_str, r->levels);
     r->count = tab_arena_new_of(r->arena, uint32_t, r->levels);
     if (r->level == NULL || r->count == NULL)
         return false;
     for (size_t k = 0; k < r->levels; k++) {
         char buf[40];
-        size_t n = tab_number_text(values[k], buf);
+        size_t n = tab_number_text(r->value[k], buf);
         r->level[k] = tab_arena_copy(r->arena, (tab_str){ buf, n });
         if (r->level[k].p == NULL)
             return false;
     }
     for (size_t i = 0; i < r->rows; i++)
-        if (code[i] != TAB_NULL)
-            r->count[code[i]]++;
+        if (r->code[i] != TAB_NULL)
+            r->count[r->code[i]]++;
     return true;
 }
 

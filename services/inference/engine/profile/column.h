@@ -17,10 +17,11 @@ typedef struct {
     size_t strict, words; /* cells that are marks ("?", "N/A"); that are words like "unknown" */
 
     /* Coded columns: distinct trimmed values. For TAB_NUMBERS columns distinct numbers, and their text
-     * and code are made by tab_read_levels when somebody needs them. */
+     * is made by tab_read_levels when somebody needs it. */
     size_t levels;
-    const uint32_t *code; /* (rows) or NULL */
-    tab_str *level;       /* (levels) or NULL */
+    const uint32_t *code; /* (rows) */
+    const double *value;  /* (levels) the distinct numbers; TAB_NUMBERS only */
+    tab_str *level;       /* (levels); NULL for TAB_NUMBERS until tab_read_levels */
     uint32_t *count;      /* (levels) cells of each; NULL for TAB_NUMBERS until tab_read_levels */
     uint8_t *foreign;     /* (levels) tab_foreign; coded only */
 
@@ -32,7 +33,6 @@ typedef struct {
     size_t sentinels;      /* cells of it */
     size_t numbers, dates, clocks, durations;               /* cells that read so */
     size_t affix[TAB_AFFIXES], grouped, leading_zero, exponent, bounded; /* cells */
-    size_t date_only, datetime, midnight, period, compact;  /* cells */
     int decimals;
     char decimal;
     tab_date_order order;

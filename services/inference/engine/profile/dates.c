@@ -422,11 +422,50 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
     return 0;
 }
 
+/* n digits at p, or -1. */
+static int digits_at(const char *p, int n)
+{
+    int v = 0;
+    for (int i = 0; i < n; i++) {
+        if (!digit(p[i]))
+            return -1;
+        v = v * 10 + (p[i] - '0');
+    }
+    return v;
+}
+
+/* ISO 8601 as programs write it, 2019-05-31 and 2019-05-31 10:20:30 (or T), without tokens: nearly all long columns
+ * of dates are written so. What does not fit exactly is left to the tokens. */
+static bool iso(tab_str s, tab_date *ret)
+{
+    const char *p = s.p;
+    if ((s.n != 10 && s.n != 16 && s.n != 19) || p[4] != '-' || p[7] != '-')
+        return false;
+    int y = digits_at(p, 4), m = digits_at(p + 5, 2), d = digits_at(p + 8, 2), h = 0, mi = 0, se = 0;
+    if (m < 0 || d < 0 || !valid(y, m, d))
+        return false;
+    if (s.n > 10) {
+        if ((p[10] != ' ' && p[10] != 'T') || p[13] != ':' || (s.n == 19 && p[16] != ':'))
+            return false;
+        h = digits_at(p + 11, 2);
+        mi = digits_at(p + 14, 2);
+        se = s.n == 19 ? digits_at(p + 17, 2) : 0;
+        if (h < 0 || h > 23 || mi < 0 || mi > 59 || se < 0 || se > 59)
+            return false;
+    }
+    int clock = h * 3600 + mi * 60 + se;
+    *ret = (tab_date){ .form = s.n == 10 ? TAB_FORM_DATE : TAB_FORM_DATETIME, .year = y, .midnight = s.n > 10 && clock == 0,
+                       .seconds = (double)tab_days_from_civil(y, m, d) * 86400 + clock };
+    return true;
+}
+
 bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
 {
     token t[MAX_TOKENS];
     if (s.n < 5 || s.n > 64)
         return false;
+    if (iso(s, ret))
+        return true;
     bool any = false;
     for (size_t i = 0; i < s.n && !any; i++)
         any = digit(s.p[i]);

@@ -6,7 +6,8 @@
 /* ---- gathering over the sampled distinct values ---------------------------------------------------- */
 
 typedef struct {
-    double values, cells; /* distinct values and cells that are no marks */
+    double distinct, cells; /* values and cells that are no marks */
+    double values, looked; /* of them, those that all looks are spent on */
     double marks, words_unknown;
     /* characters, over values */
     double len, len2, tokens, min_len, max_len;
@@ -399,6 +400,43 @@ static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weight
     put(c, whole && hi > 0 ? log10(hi + 1) / 4 : 0);
 }
 
+/* Soft bins: x in 0..n-1 shares its weight between the two bins beside it. */
+static void put_hat(cursor *c, double x, int n, double weight)
+{
+    x = fmax(0, fmin(n - 1, x));
+    for (int i = 0; i < n; i++)
+        put(c, weight * fmax(0, 1 - fabs(x - i)));
+}
+
+/* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a price, with
+ * none a count, with five a measure. `v` is sorted. */
+static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f)
+{
+    double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;
+    if (n > 0) {
+        q05 = quantile(v, n, total, 0.05);
+        q50 = fabs(quantile(v, n, total, 0.5));
+        q95 = quantile(v, n, total, 0.95);
+        few = v[0].x;
+    }
+    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2, wide = q05 > 0 ? log10(fmax(1, q95 / q05)) * 2 : few < 0 ? 5 : 4;
+    double two = share(g->decimal[2], total), more = share(total - g->decimal[0] - g->decimal[1] - g->decimal[2], total), one = share(g->decimal[1], total);
+    bool any = n > 0;
+    double kind[4] = { any * (whole >= 0.999), any * (whole < 0.999) * (one > 0.3 && two + more < 0.05), any * (whole < 0.999) * (two >= 0.05) * (more < 0.05), any * (more >= 0.05) };
+    for (int k = 0; k < 4; k++)
+        put_hat(c, size, 9, kind[k]);
+    for (int k = 0; k < 4; k++)
+        put_hat(c, wide, 6, kind[k]);
+    /* whole numbers: how often they repeat, by size */
+    double repeat = f->present > 0 ? 3 * f->distinct / f->present : 0;
+    for (int k = 0; k < 4; k++)
+        put_hat(c, log10(fmax(1, fabs(q95))), 7, kind[0] * fmax(0, 1 - fabs(repeat - k)));
+    /* texts: distinct share by tokens */
+    double words = share(g->tokens, g->values);
+    for (int k = 0; k < 2; k++)
+        put_hat(c, fmin(4, words) - 1 + (words > 4), 5, (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
+}
+
 void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
 {
     gather g = { .min_len = 1e9, .bool_pairs = UINT64_MAX, .year_lo = 1e9, .year_hi = -1e9 };
@@ -431,17 +469,12 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
             continue;
         }
         g.words_unknown += foreign == TAB_FOREIGN_WORD ? w : 0;
-        char buf[512];
-        tab_str folded = tab_fold(t, buf, sizeof buf);
-        if (folded.n == 0)
+        if (t.n == 0)
             continue;
-        g.values++;
         g.cells += w;
         g.top = fmax(g.top, w);
-        g.entropy -= w * log(w);
-        shapes[n] = shape_of(t);
-        exact[n++] = exact_shape_of(t);
-        characters(t, &g);
+        g.entropy -= w > 1 ? w * log(w) : 0;
+        g.distinct++;
         tab_number x;
         bool number = t.n <= 64 && tab_parse_number(t, decimal, &x);
         if (number) {
@@ -449,6 +482,18 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
             numbers[n_numbers++] = (weighted){ x.value, w };
         }
         bool plain = number && x.affix == TAB_AFFIX_NONE && !x.grouped && !x.leading_zero;
+        /* The looks that cost most are spent on the values of the smallest hashes: a sample of the sample. */
+        if (g.values >= TAB_LOOKED_AT)
+            continue;
+        char buf[512];
+        tab_str folded = tab_fold(t, buf, sizeof buf);
+        if (folded.n == 0)
+            continue;
+        g.values++;
+        g.looked += w;
+        shapes[n] = shape_of(t);
+        exact[n++] = exact_shape_of(t);
+        characters(t, &g);
         tab_date d;
         if (t.n <= 64 && !(plain && x.digits != 8 && x.digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d)) {
             g.dates += w;
@@ -512,7 +557,7 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
     put(&c, share(g.marks, sample_cells));
     put(&c, share(g.words_unknown, sample_cells));
     put(&c, share(g.top, cells));
-    put(&c, cells > 0 && v > 1 ? (g.entropy / cells + log(cells)) / log(v) : 0);
+    put(&c, cells > 0 && g.distinct > 1 ? (g.entropy / cells + log(cells)) / log(g.distinct) : 0);
     double mean_len = share(g.len, v);
     put(&c, log1p(mean_len) / 2);
     put(&c, log1p(sqrt(fmax(0, share(g.len2, v) - mean_len * mean_len))) / 2);
@@ -550,7 +595,7 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
     put(&c, log1p(ekinds) / 3);
     put(&c, share(g.month, v));
     put(&c, share(g.weekday, v));
-    put(&c, share(bools, cells) * (g.bool_pairs != 0));
+    put(&c, share(bools, g.looked) * (g.bool_pairs != 0));
     put(&c, share(g.first_given, v));
     put(&c, share(g.last_family, v));
     put(&c, share(g.sep_comma, v));
@@ -559,9 +604,9 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
     put(&c, share(g.bracket, v));
     put(&c, share(g.quote, v));
     f->number_share = share(g.num, cells);
-    f->date_share = share(g.dates, cells);
-    f->clock_share = share(g.clock, cells);
-    f->duration_share = share(g.duration, cells);
+    f->date_share = share(g.dates, g.looked);
+    f->clock_share = share(g.clock, g.looked);
+    f->duration_share = share(g.duration, g.looked);
     put(&c, f->number_share);
     for (int i = 1; i < TAB_AFFIXES; i++)
         put(&c, share(g.affix[i], cells));
@@ -569,11 +614,11 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
     put(&c, share(g.exponent, cells));
     put(&c, share(g.bounded, cells));
     put(&c, f->date_share);
-    put(&c, share(g.date_only, cells));
-    put(&c, share(g.datetime, cells));
-    put(&c, share(g.midnight, cells));
-    put(&c, share(g.period, cells));
-    put(&c, share(g.compact, cells));
+    put(&c, share(g.date_only, g.looked));
+    put(&c, share(g.datetime, g.looked));
+    put(&c, share(g.midnight, g.looked));
+    put(&c, share(g.period, g.looked));
+    put(&c, share(g.compact, g.looked));
     put(&c, share(g.weekend, g.dates));
     put(&c, share(g.first_of_month, g.dates));
     qsort(dates, n_dates, sizeof *dates, by_x);
@@ -585,6 +630,10 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
     put(&c, f->clock_share);
     put(&c, f->duration_share);
     put_numbers(&c, s, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
+    while (c.at < f->dense + TAB_DENSE_PLAIN)
+        put(&c, 0);
+    c.at = f->dense + TAB_DENSE_PLAIN;
+    put_crossed(&c, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
     while (c.at < c.end)
         put(&c, 0);
 

@@ -14,7 +14,8 @@
 #include "services/inference/engine/profile/summary.h"
 #include "services/inference/engine/sector/sectors.h"
 
-enum { TAB_DENSE_OTHER = 168, TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT, TAB_GRAMS = 2048 };
+enum { TAB_DENSE_PLAIN = 168, TAB_CROSSED = 98, TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED, TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT, TAB_GRAMS = 2048,
+       TAB_LOOKED_AT = 160 /* values of the summary whose words, characters and readings are looked at */ };
 
 typedef struct {
     float dense[TAB_DENSE];

@@ -70,6 +70,31 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     }
 }
 
+/* What columns like this one are: their answers of stage 1, weighted by how alike the columns are in their plain
+ * statistics. Four quarters, five assays, nine scores stand side by side and are one role. */
+static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer /* (TAB_ROLES) */)
+{
+    enum { REACH = 24 }; /* a very wide table is looked at around the column only */
+    size_t from = k > REACH ? k - REACH : 0, to = k + REACH + 1 < n ? k + REACH + 1 : n;
+    const float *a = c[k]->features.dense;
+    memset(peer, 0, TAB_ROLES * sizeof *peer);
+    float total = 0.25f;
+    for (size_t j = from; j < to; j++) {
+        if (j == k)
+            continue;
+        const float *b = c[j]->features.dense;
+        float far = 0;
+        for (int i = 0; i < TAB_DENSE_PLAIN; i++)
+            far += (a[i] - b[i]) * (a[i] - b[i]);
+        float w = expf(-0.6f * far);
+        total += w;
+        for (int r = 0; r < TAB_ROLES; r++)
+            peer[r] += w * c[j]->p1[r];
+    }
+    for (int r = 0; r < TAB_ROLES; r++)
+        peer[r] /= total;
+}
+
 void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x, float *z)
 {
     const tab_staged *self = c[k];
@@ -81,7 +106,10 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const flo
     for (size_t i = 0; i < n; i++)
         for (int r = 0; i != k && r < TAB_ROLES; r++)
             others[r] += c[i]->p1[r];
+    float peer[TAB_ROLES];
+    peers_of(c, n, k, peer);
     for (int r = 0; r < TAB_ROLES; r++) {
+        *x++ = peer[r];
         *x++ = self->p1[r];
         *x++ = log1pf(others[r]);
         *x++ = k > 0 ? c[k - 1]->p1[r] : 0;

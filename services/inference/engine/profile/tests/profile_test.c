@@ -70,6 +70,38 @@ Test(profile, reads_no_names)
     }
 }
 
+/* A number is the same number whether it was sent as one or as text. */
+Test(profile, is_the_same_for_numbers_sent_as_text)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    enum { ROWS = 700 };
+    tab_profile *p[2];
+    for (int v = 0; v < 2; v++) {
+        tab_builder *b[2] = { tab_builder_new(a, TAB_S("x")), tab_builder_new(a, TAB_S("y")) };
+        uint64_t s = 5;
+        for (int i = 0; i < ROWS; i++) {
+            s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+            double x[2] = { (double)(s >> 40) / 100, (double)(i % 7) };
+            for (int k = 0; k < 2; k++) {
+                char t[40];
+                size_t n = tab_number_text(x[k], t);
+                if (v == 0)
+                    tab_builder_number(b[k], x[k]);
+                else
+                    tab_builder_text(b[k], (tab_str){ t, n });
+            }
+        }
+        tab_column *c = tab_arena_new_of(a, tab_column, 2);
+        cr_assert(tab_builder_finish(b[0], &c[0]) && tab_builder_finish(b[1], &c[1]));
+        p[v] = profile_of(a, c, 2, ROWS);
+    }
+    for (int k = 0; k < 2; k++) {
+        cr_expect_eq(p[0]->col[k].role, p[1]->col[k].role);
+        cr_expect_float_eq(p[0]->col[k].role_confidence, p[1]->col[k].role_confidence, 1e-6);
+        cr_expect_eq(p[0]->col[k].type, p[1]->col[k].type);
+    }
+}
+
 Test(profile, sector_confidences_sum_to_one)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
@@ -184,6 +216,23 @@ Test(checks, know_their_own_and_no_others)
         { "(555) 123-4567", TAB_CHECK_PHONE, true },
         { "2019-05-31", TAB_CHECK_PHONE, false },
         { "1559304000", TAB_CHECK_PHONE, false },
+        { "GB18XLWE2330252288588", TAB_CHECK_IBAN_SHAPE, true }, /* a digit short, check digits wrong */
+        { "GB18XLWE2330252288588", TAB_CHECK_IBAN, false },
+        { "US18XLWE2330252288588", TAB_CHECK_IBAN_SHAPE, false },
+        { "RSSMRA85T10A562S", TAB_CHECK_FISCAL, true },
+        { "RSSMRA85T10A5621", TAB_CHECK_FISCAL, false },
+        { "123-45-6789", TAB_CHECK_SSN, true },
+        { "000-45-6789", TAB_CHECK_SSN, false },
+        { "AB12 CDE", TAB_CHECK_PLATE_FORM, true },
+        { "AB1 2CDE", TAB_CHECK_PLATE_FORM, false },
+        { "12 Hill Rd", TAB_CHECK_STREET, true },
+        { "Lindenstra\xc3\x9f" "e 4", TAB_CHECK_STREET, true },
+        { "Via Roma, 3", TAB_CHECK_STREET, true },
+        { "\xd1\x83\xd0\xbb. \xd0\x9b\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xbd\xd0\xb0, \xd0\xb4. 5", TAB_CHECK_STREET, true },
+        { "Ring of Kerry", TAB_CHECK_STREET, false },
+        { "2019-05-31", TAB_CHECK_STREET, false },
+        { "(030) 123-4567", TAB_CHECK_RANGE, false },
+        { "18-24", TAB_CHECK_RANGE, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want, "%s", cases[i].text);

@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 
+#include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/roles.h"
 
 /* A table of one column from texts; NULL is a null. */
@@ -89,4 +91,40 @@ Test(view, of_nothing_is_empty)
     tab_profile *p = PROFILE(a, NULL, NULL, NULL);
     cr_expect_eq(p->col[0].role, TAB_ROLE_EMPTY);
     cr_expect_eq(p->col[0].missing, 1.0);
+}
+
+/* A long column is read by a sample first; what the sample did not show still counts. */
+static tab_profile *long_dates(tab_arena *a, size_t n, bool slashes, const char *odd, const char **cells)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *t = tab_arena_alloc(a, 32, 1);
+        int y, m, d;
+        tab_civil_from_days(10000 + (int64_t)i, &y, &m, &d);
+        snprintf(t, 32, slashes ? "%d/%d/%d" : "%04d-%02d-%02d 10:00:00", slashes ? 1 + (int)(i % 12) : y, slashes ? 1 + (int)(i / 12 % 12) : m, slashes ? 1900 + (int)(i / 144) : d);
+        cells[i] = t;
+    }
+    cells[n / 2 + 1] = odd;
+    return profile_of(a, cells, n);
+}
+
+Test(view, of_a_long_column_of_dates_leaves_out_what_is_none)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    enum { N = 6000 };
+    static const char *cells[N];
+    tab_profile *p = long_dates(a, N, false, "n/a", cells);
+    cr_assert_eq(p->col[0].type, TAB_DATETIME);
+    cr_expect_eq(p->col[0].number[0], 10000.0 * 86400 + 36000);
+    cr_expect_eq(p->col[0].number[N - 1], (10000.0 + N - 1) * 86400 + 36000);
+    cr_expect(isnan(p->col[0].number[N / 2 + 1]));
+}
+
+Test(view, of_a_long_column_takes_the_order_of_one_impossible_day)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    enum { N = 6000 };
+    static const char *cells[N];
+    tab_profile *p = long_dates(a, N, true, "25/12/1999", cells);
+    cr_assert_eq(p->col[0].type, TAB_DATETIME);
+    cr_expect_eq(p->col[0].number[1], (double)tab_days_from_civil(1900, 1, 2) * 86400, "2/1/1900 is the second of January");
 }
