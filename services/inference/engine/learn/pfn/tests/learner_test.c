@@ -6,12 +6,15 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/engine/predict/fitted.h"
 
 /* rows x (numbers + one category + target "y"); the class follows the first number and the category. */
 typedef struct {
     size_t rows, numbers, classes;
     bool reversed; /* columns in reverse order */
+    bool numeric;  /* the target: a number, in the thousands */
+    bool flat;     /* every column but the target is constant */
 } recipe;
 
 static tab_table table_of(tab_arena *a, recipe r)
@@ -24,7 +27,9 @@ static tab_table table_of(tab_arena *a, recipe r)
         for (size_t i = 0; i < r.rows; i++) {
             double x = tab_unit(tab_mix2(i, 1)), noise = tab_unit(tab_mix2(i, 2));
             uint64_t level = tab_mix2(i, 3) % 5;
-            if (k < r.numbers) {
+            if (k < cols - 1 && r.flat) {
+                tab_builder_number(b, 7);
+            } else if (k < r.numbers) {
                 if (tab_mix2(i, 50 + k) % 20 == 0)
                     tab_builder_null(b);
                 else
@@ -33,6 +38,10 @@ static tab_table table_of(tab_arena *a, recipe r)
                 tab_builder_text(b, tab_str_of(tab_arena_printf(a, "level %d", (int)level)));
             } else {
                 double at = 0.7 * x + 0.1 * (double)level * 0.5 + 0.1 * noise;
+                if (r.numeric) {
+                    tab_builder_number(b, 5000 + 1000 * at);
+                    continue;
+                }
                 int class = (int)fmin(at * (double)r.classes, (double)r.classes - 1);
                 tab_builder_text(b, tab_str_of(tab_arena_printf(a, "class %d", class)));
             }
@@ -42,19 +51,24 @@ static tab_table table_of(tab_arena *a, recipe r)
     return (tab_table){ .id = TAB_S("t"), .rows = r.rows, .cols = cols, .col = col };
 }
 
-static tab_fitted *fit(const tab_engine *e, const tab_table *t)
+static tab_fitted *fit_as(const tab_engine *e, const tab_table *t, tab_task task)
 {
     tab_profile *p = NULL;
     tab_fitted *f = NULL;
     tab_error err = { 0 };
     openblas_set_num_threads(1);
     cr_assert_eq(tab_profile_table(e, t, &p, &err), TAB_OK, "%s", err.message);
-    tab_fit_options o = { .base = "base-3", .task = TAB_TASK_CLASSIFICATION };
+    tab_fit_options o = { .base = "base-3", .task = task };
     for (size_t j = 0; j < t->cols; j++)
         if (tab_str_eq(t->col[j].name, TAB_S("y")))
             o.target = j;
     cr_assert_eq(tab_fit(e, p, &o, &f, &err), TAB_OK, "%s", err.message);
     return f;
+}
+
+static tab_fitted *fit(const tab_engine *e, const tab_table *t)
+{
+    return fit_as(e, t, TAB_TASK_CLASSIFICATION);
 }
 
 static const tab_member *pfn_of(const tab_stack *s)
@@ -94,6 +108,32 @@ Test(pfn_learner, more_than_ten_classes)
 Test(pfn_learner, more_than_a_hundred_columns)
 {
     learns((recipe){ .rows = 120, .numbers = 130, .classes = 2 });
+}
+
+Test(pfn_learner, a_numeric_target_beats_the_mean)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_table t = table_of(a, (recipe){ .rows = 200, .numbers = 3, .numeric = true });
+    TAB_AUTO(tab_fitted) *f = fit_as(&e, &t, TAB_TASK_REGRESSION);
+    const tab_stack *s = tab_fitted_stack(f);
+    const tab_member *m = pfn_of(s);
+    if (!tab_pfn_default(NULL)->numeric)
+        cr_skip_test("the weights are of classes alone");
+    cr_assert_not_null(m, "%s", s->skips > 0 ? s->skipped[0] : "");
+    cr_assert_lt(m->loss, 0.7 * s->prior_loss, "%g, the mean has %g", m->loss, s->prior_loss);
+}
+
+Test(pfn_learner, constant_columns_are_left_to_the_others)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_table t = table_of(a, (recipe){ .rows = 150, .numbers = 2, .classes = 3, .flat = true });
+    TAB_AUTO(tab_fitted) *f = fit(&e, &t);
+    const tab_stack *s = tab_fitted_stack(f);
+    cr_assert_null(pfn_of(s));
+    for (size_t i = 0; i < s->outputs * t.rows; i++)
+        cr_assert(isfinite(s->oof[i]));
 }
 
 Test(pfn_learner, the_order_of_columns_is_no_matter)

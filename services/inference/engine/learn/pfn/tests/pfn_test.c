@@ -386,6 +386,16 @@ Test(weights, damaged_truncated_and_foreign_files_are_refused)
     BROKEN(b[entry + 48] ^= 1, "shape of tensor freq");
     BROKEN(b[entry + 56] ^= 1, "offset of tensor freq");
     BROKEN(memset(b + entry + 59, 0x7f, 4), "offset of tensor freq");
+    uint32_t tensors;
+    memcpy(&tensors, own + 56, 4);
+    for (uint32_t i = 0; i < tensors; i++) { /* of the numeric targets' tensors, all or none */
+        size_t e = entry + 64 * (size_t)i;
+        if (strcmp(own + e, "num.q") == 0) {
+            BROKEN(b[e + 4] = 'x', "no tensor num.q");
+        } else if (strcmp(own + e, "num.c1") == 0) {
+            BROKEN(b[e] = 'x', "tensors that the network does not have");
+        }
+    }
     uint64_t at;
     memcpy(&at, own + entry + 56, 8);
     BROKEN(memset(b + at, 0xff, 4), "finite number in tensor freq");
