@@ -46,6 +46,19 @@ def gradients(lib):
     report((got[0][0] - got[1][0]).abs().max() < 1e-5 and worst < 1e-4, "fused kernels: gradients as PyTorch's (%.1e)" % worst)
 
 
+def half_precision(lib):
+    """The types of a GPU's pass: bf16 but for rows, statistics and the vote."""
+    c, P = net.SIZES["T"], net.init(net.SIZES["T"], 1)
+    off = 0.0
+    with torch.no_grad():
+        for numeric in (0, 1):
+            x, y, cat, code, nc = batch(lib, numeric=numeric)
+            a, b = (net.forward({k: p.to(t) for k, p in P.items()}, c, x, y[:, :nc].contiguous(), cat, code)
+                    for t in (torch.float32, torch.bfloat16))
+            off = max(off, ((a if numeric else a.exp()) - (b if numeric else b.exp())).abs().mean().item())
+    report(off < 0.02, "in bf16 as in float: mean difference %.4f" % off)
+
+
 def score_of_a_distribution():
     """The integral is |value - target| of one value, and E|Y - t| - E|Y - Y'| / 2 of several."""
     y, w, t = torch.tensor([[0.3, -1.2, 2.0]]), torch.tensor([[[0.2, 0.5, 0.3]]]), torch.tensor([[0.9]])
@@ -120,6 +133,7 @@ def main():
     torch.set_num_threads(1)
     lib = prior.load()
     gradients(lib)
+    half_precision(lib)
     score_of_a_distribution()
     queries_are_apart(lib)
     with tempfile.TemporaryDirectory() as where:
