@@ -132,12 +132,14 @@ INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ld
 }
 #undef EACH
 
-/* n rows by blocks of `rows`, then one by one */
+/* n rows by blocks of `rows`, then of 4, then one by one */
 #define STRIPES(rows, vecs)                                                                                    \
     do {                                                                                                       \
         size_t i_ = 0;                                                                                         \
         for (; i_ + (rows) <= n; i_ += (rows))                                                                 \
             block(rows, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                          \
+        for (; i_ + 4 <= n; i_ += 4)                                                                           \
+            block(4, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                             \
         for (; i_ < n; i_++)                                                                                   \
             block(1, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                             \
     } while (0)
@@ -147,10 +149,8 @@ CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size
                          float *y, size_t ldy, bool add)
 {
     if (!WIDE)
-        for (size_t end = width; width > 0; width -= 16, p += 16, y += 16) {
-            (void)end;
+        for (; width > 0; width -= 16, p += 16, y += 16)
             STRIPES(6, 1);
-        }
     else if (width == 64)
         STRIPES(6, 4);
     else if (width == 32)

@@ -493,6 +493,7 @@ static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide,
 {
     const tab_pfn *w = c->w;
     size_t e = w->e, m = c->m, rows = piece_rows(m);
+    rows = max_of(1, rows < t->n ? rows : t->n); /* few rows, little to allocate */
     size_t cells = max_of(m, w->tokens) * rows;
     scratch s = { 0 };
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
