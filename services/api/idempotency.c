@@ -44,7 +44,7 @@ static tab_status claim(request *r, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
-    tab_status s = tab_tx_begin(r->api->pg, r->who.org, r->deadline, &tx, err);
+    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
@@ -159,7 +159,7 @@ tab_status idempotency_finish(request *r, tab_error *err)
     if (!r->claimed)
         return TAB_OK;
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(5000), &tx, err);
+    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(3000), &tx, err);
     if (s == TAB_OK)
         s = idempotency_complete(r, tx, err);
     if (s == TAB_OK)
@@ -180,7 +180,7 @@ void idempotency_release(request *r, tab_status why)
     bool refused = why != TAB_INTERNAL && why != TAB_UNAVAILABLE && why != TAB_CANCELLED;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_error err;
-    if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(5000), &tx, &err) == TAB_OK &&
+    if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(3000), &tx, &err) == TAB_OK &&
         tab_tx_query(
             tx, NULL, &err,
             refused ? "DELETE FROM api.idempotency" OPEN

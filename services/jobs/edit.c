@@ -72,7 +72,7 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     Tabella__Endpoint *e = NULL, *now = NULL;
     const Tabella__EvaluateReply *y = NULL;
     tab_status s;
-    if ((s = tab_tx_begin(self->pg, call->org, call->deadline, &first, err)) != TAB_OK ||
+    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &first, err)) != TAB_OK ||
         (s = endpoint_get(first, call->arena, call->org, q->id_or_name, false, &e, err)) != TAB_OK ||
         (s = tab_tx_commit(&first, err)) != TAB_OK)
         return s;
@@ -96,7 +96,7 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
         return s;
 
     /* In force in one transaction, on the state that was evaluated. */
-    if ((s = tab_tx_begin(self->pg, call->org, call->deadline, &tx, err)) != TAB_OK ||
+    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err)) != TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, e->id, true, &now, err)) != TAB_OK)
         return s;
     if (changed && now->job_id[0] != 0) {

@@ -11,7 +11,7 @@
 /* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three lines. */
 static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
 {
-    return tab_tx_begin(self->pg, call->org, call->deadline, tx, err);
+    return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx, err);
 }
 
 static tab_status no_memory(tab_error *err)
@@ -266,7 +266,7 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         return s;
     if (attempt > 0)
         jobs_cancel_call(self, e->job_id, attempt);
-    if (!state_settled(self, call->org, e))
+    if (!state_gone(self, call->org, e))
         wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
     jobs_wake(self);
     y->id = e->id;

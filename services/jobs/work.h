@@ -71,7 +71,7 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
 void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);
-bool state_settled(jobs *self, const char *org, const Tabella__Endpoint *e); /* see state.c */
+bool state_gone(jobs *self, const char *org, const Tabella__Endpoint *e); /* false: Redis does not know */
 void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
 
 /* chores.c: calls that must happen in the end. */

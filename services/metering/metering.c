@@ -92,7 +92,7 @@ static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *re
         snprintf(ret->org, sizeof ret->org, "%s", call->org);
     }
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = tab_tx_begin(m->pg, call->org, call->deadline, &tx, err);
+    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK && !fresh_org) {
         Tabella__Org *org = NULL;
         s = org_read(m, tx, call->arena, call->org, &org, err);
@@ -156,7 +156,7 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     metering *m = self;
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Org *org = NULL;
-    tab_status s = tab_tx_begin(m->pg, call->org, call->deadline, &tx, err);
+    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = org_read(m, tx, call->arena, call->org, &org, err);
     if (s == TAB_OK && org == NULL)
@@ -195,7 +195,7 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "event", "no event, or another organization's");
     TAB_AUTO(tab_tx) *tx = NULL;
     bool counted = false;
-    tab_status s = tab_tx_begin(m->pg, call->org, call->deadline, &tx, err);
+    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = count_and_alert(m, tx, call->arena, q->event, &counted, err);
     if (s == TAB_OK)

@@ -2,6 +2,7 @@
 import concurrent.futures, os, time
 
 from experiment import fault
+from ledger import Cut
 
 # where the job is when its worker dies: what its link carries then
 PHASES = [("pins", "jobs.nats", ["tabella.v1.data-connector.Acquire"], "up"),
@@ -76,3 +77,29 @@ def idle_at(x, name, seconds=10):
             busy = t
         cpu, at = now, t
     return busy
+
+
+@fault("J03", "endpoints deleted while they are served", within=5)
+def deleted_under_load(x):
+    """Readers race with the deletion: what they have read too late must not bring the endpoint back (I7 tells)."""
+    org = x.organization("j03")
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        ends = list(pool.map(lambda i: org.create(x.rng, x.bases[0]), range(6)))
+
+        def serve(e):
+            end = None
+            while end is None or time.monotonic() < end:
+                if e.deleted and end is None:
+                    end = time.monotonic() + 2.5
+                try:
+                    org.serve(e)
+                except Cut:
+                    pass
+        for e in ends:
+            busy = [pool.submit(serve, e) for _ in range(6)]
+            time.sleep(0.3)
+            org.delete(e)
+            for b in busy:
+                b.result()
+    late = [s for e in ends for s in e.serves if s[5]]
+    x.check("each call that began after a deletion is 404", len(late) > 20 and {s[2] for s in late} == {404}, {s[2] for s in late})

@@ -124,8 +124,9 @@ class Experiment:
         return o
 
     def slowest(self, orgs, since):
-        """Seconds of the longest call that was begun since then; those under way count so far."""
-        return max(((c.ended or time.monotonic()) - c.began for o in orgs for c in list(o.calls) if c.began >= since), default=0)
+        """(seconds, method, path) of the longest call that was begun since then; those under way count so far."""
+        return max(((round((c.ended or time.monotonic()) - c.began, 1), c.method, c.path)
+                    for o in orgs for c in list(o.calls) if c.began >= since), default=(0, "", ""))
 
     def raw_failures(self):
         """Of the client that does not retry, since the start: (cut or 5xx)."""
