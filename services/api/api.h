@@ -150,6 +150,8 @@ tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
+void sync_json(request *r, tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
+
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {
     const Tabella__Bundle *bundle;

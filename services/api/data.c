@@ -230,16 +230,8 @@ tab_status post_data_connect(request *r, tab_error *err)
     return TAB_OK;
 }
 
-tab_status post_data_sync(request *r, tab_error *err)
+static void sync_members(request *r, const Tabella__SyncReply *y)
 {
-    Tabella__SyncRequest q = TABELLA__SYNC_REQUEST__INIT;
-    const Tabella__SyncReply *y = NULL;
-    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
-    q.actor = r->who.key;
-    tab_status s =
-        call(r, "data-connector", "Sync", &q.base, &tabella__sync_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
     tab_out *o = &r->out;
     tab_out_open(o, '{');
     text_member(o, "id", y->id);
@@ -261,5 +253,74 @@ tab_status post_data_sync(request *r, tab_error *err)
     tab_out_close(o, '}');
     time_member(o, "synced_at", y->synced_at);
     tab_out_close(o, '}');
+}
+
+void sync_json(request *r, tab_str reply)
+{
+    const Tabella__SyncReply *y = tab_proto_read(r->arena, &tabella__sync_reply__descriptor, reply);
+    if (y == NULL)
+        tab_out_null(&r->out);
+    else
+        sync_members(r, y);
+}
+
+/* As a job, where what the source held last is more than an inline answer reads. */
+static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells, tab_error *err)
+{
+    Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
+    const Tabella__Job *j;
+    tab_str bytes = tab_proto_write(r->arena, &sync->base);
+    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    if (bytes.p == NULL || q.job_id == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    q.kind = STR("sync");
+    q.label = sync->id;
+    q.processing = STR("realtime");
+    q.request = (ProtobufCBinaryData){ bytes.n, (uint8_t *)(uintptr_t)bytes.p };
+    q.key_id = r->who.key;
+    q.surface = STR("api");
+    q.cells = cells;
+    tab_status s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
+    if (s != TAB_OK)
+        return s;
+    tab_out_open(&r->out, '{');
+    text_member(&r->out, "job_id", j->job_id);
+    text_member(&r->out, "kind", j->kind);
+    text_member(&r->out, "status", strcmp(j->status, "queued") == 0 ? "queued" : "running");
+    text_member(&r->out, "id", sync->id);
+    tab_out_close(&r->out, '}');
+    r->status = 202;
     return TAB_OK;
+}
+
+/* The cells of the dataset that a connection, or a dataset of one, last held. */
+static tab_status last_cells(request *r, char *id, uint64_t *ret, tab_error *err)
+{
+    Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
+    const Tabella__DataObject *d = NULL;
+    q.id = id;
+    tab_status s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
+    if (s == TAB_OK && strcmp(d->kind, "connection") == 0 && d->dataset[0] != 0) {
+        q.id = d->dataset;
+        s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
+    }
+    *ret = s == TAB_OK && strcmp(d->source, "upload") != 0 ? d->cells : 0;
+    return s;
+}
+
+tab_status post_data_sync(request *r, tab_error *err)
+{
+    Tabella__SyncRequest q = TABELLA__SYNC_REQUEST__INIT;
+    const Tabella__SyncReply *y = NULL;
+    uint64_t cells = 0;
+    q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.actor = r->who.key;
+    tab_status s = last_cells(r, q.id, &cells, err);
+    if (s == TAB_OK && cells > (uint64_t)r->api->cfg.inline_cells)
+        return sync_as_job(r, &q, cells, err);
+    if (s == TAB_OK)
+        s = call(r, "data-connector", "Sync", &q.base, &tabella__sync_reply__descriptor, &y, err);
+    if (s == TAB_OK)
+        sync_members(r, y);
+    return s;
 }

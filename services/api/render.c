@@ -206,9 +206,14 @@ static void upgrade_side(tab_out *o, const char *base, const Tabella__HeldOut *h
 }
 
 /* The result of a finished job of another kind than run and batch, whose result is a bundle. */
-static void result_json(tab_out *o, const Tabella__Job *j)
+static void result_json(request *r, const Tabella__Job *j)
 {
+    tab_out *o = &r->out;
     const Tabella__JobResult *x = j->result;
+    if (x->sync.len > 0) {
+        sync_json(r, (tab_str){ (const char *)x->sync.data, x->sync.len });
+        return;
+    }
     if (x->json.len > 0) {
         tab_out_raw(o, (tab_str){ (const char *)x->json.data, x->json.len });
         return;
@@ -282,6 +287,6 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
                   (strcmp(j->kind, "batch") == 0 && j->result != NULL && j->result->json.len == 0);
     if (detail && j->result != NULL && !bundle && strcmp(j->status, "done") == 0) {
         tab_out_key(o, "result");
-        result_json(o, j);
+        result_json(r, j);
     }
 }

@@ -57,10 +57,11 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
         known |= strcmp(q->kind, kinds[i]) == 0;
     if (!known || !tab_id_valid(tab_str_of(q->job_id), "job_"))
         return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
-    if (strcmp(q->kind, "generate") == 0 || strcmp(q->kind, "sync") == 0)
+    bool sync = strcmp(q->kind, "sync") == 0;
+    if (strcmp(q->kind, "generate") == 0)
         return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
     bool batch = strcmp(q->kind, "batch") == 0;
-    jobs_new j = { .job_id = q->job_id, .kind = q->kind, .work = "run", .processing = batch ? "batch" : "realtime",
+    jobs_new j = { .job_id = q->job_id, .kind = q->kind, .work = sync ? "sync" : "run", .processing = batch ? "batch" : "realtime",
                    .label = q->label[0] != 0 ? q->label : q->report_id, .report_id = q->report_id, .run_id = q->run_id,
                    .key_id = q->key_id, .surface = q->surface, .request_id = call->request_id, .cells = q->cells,
                    .batch_cap = q->batch_concurrency, .window_s = batch ? self->window_s : 0,

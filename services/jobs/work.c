@@ -30,7 +30,7 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
         return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
     tab_ask ask = { .service = service, .method = method, .org = w->c->org, .request_id = w->c->request_id,
                     .actor = w->c->key_id, .deadline = tab_in_ms(ms), .in = in, .reply = reply, .arena = a,
-                    .ret_lost = &w->worker_lost };
+                    .ret_lost = &w->worker_lost, .gone = &w->lost };
     tab_answer answer = { 0 };
     tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
     if (s == TAB_OK)
@@ -253,6 +253,8 @@ static void work_on(jobs *self, jobs_claimed *c)
         s = tab_fail(&err, TAB_UNAVAILABLE, "", "out of memory");
     else if (c->endpoint_id[0] != 0)
         s = work_endpoint(&w, a, &err);
+    else if (strcmp(c->work, "sync") == 0)
+        s = work_sync(&w, a, &err);
     else
         s = work_run(&w, a, &err);
     if (s != TAB_OK)

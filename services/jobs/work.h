@@ -67,6 +67,7 @@ uint64_t work_seed(const char *id); /* the same for the same id */
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);
+tab_status work_sync(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
