@@ -221,7 +221,7 @@ static void operation(tab_out *o, tab_route_id id)
     tab_out_open(o, '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     answer(o, status, "The result", ROUTES[id].answer);
-    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE)
+    if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC)
         answer(o, "202", "A job was started", NULL);
     answer(o, "default", "An error", "Error");
     tab_out_close(o, '}');
