@@ -94,7 +94,7 @@ static void fill_group(void *ctx, size_t group)
         fill_one(bin[done], hist[done], order, gh, j->l->count);
 }
 
-static void fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist)
+void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist)
 {
     fill_job j = { .w = w, .l = l, .hist = hist };
     size_t groups = (w->columns + TOGETHER - 1) / TOGETHER;
@@ -370,7 +370,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled, .others = (uint32_t)w->others, .node = root };
     for (size_t i = 0; i < w->sampled; i++)
         leaves[0].sum += w->gh[i];
-    fill(w, &leaves[0], w->pool);
+    tab_grow_fill(w, &leaves[0], w->pool);
     find_split(w, &leaves[0]);
     while (n < r->leaves && !w->failed) {
         size_t best = 0;
@@ -408,7 +408,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
             a->feature = b->feature = -1, a->gain = b->gain = 0;
         } else {
             int64_t *hs = w->pool + (size_t)small->slot * w->pool_stride;
-            fill(w, small, hs);
+            tab_grow_fill(w, small, hs);
             subtract(w->pool + (size_t)large->slot * w->pool_stride, hs, used);
             find_split(w, a);
             find_split(w, b);

@@ -71,6 +71,9 @@ static inline uint32_t tab_grow_width(uint32_t bins)
  * stay in leaf[0..*leaves). */
 uint32_t tab_grow(tab_grower *w, size_t *leaves);
 
+/* hist (pool_stride): the sums of a leaf's rows by bin of the tree's columns. */
+void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist);
+
 /* out[i * stride] += the leaf's value of row[i] of a table with these bins (TAB_BIN_MISSING as it is). */
 void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, uint8_t *const *bin,
                   const uint32_t *row, size_t n, float *out, size_t stride);
