@@ -1,7 +1,7 @@
 /* The protocol of the shared data's match/BASELINES.md: names hidden, nothing given, default threshold.
  *
  *   match [--dir DIR] [--verbose] [--columns FILE] [--pairs FILE] [CASE ...]
- *   match --scale ROWS ...      cost on generated tables
+ *   match --scale [--threads N] ROWS ...      cost on generated tables
  */
 #include <dirent.h>
 #include <math.h>
@@ -301,8 +301,12 @@ int main(int argc, char **argv)
     char where[512], *names[512];
     size_t n = 0;
     if (argc > 2 && strcmp(argv[1], "--scale") == 0) {
+        size_t threads = 1;
         for (int i = 2; i < argc; i++)
-            scale_run(strtoul(argv[i], NULL, 10));
+            if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+                threads = (size_t)fmin(fmax(atof(argv[++i]), 1), 16);
+            else
+                scale_run(strtoul(argv[i], NULL, 10), threads);
         return 0;
     }
     for (int i = 1; i < argc; i++) {

@@ -25,6 +25,7 @@ bool case_read(tab_arena *a, const char *dir, const char *name, match_case *ret)
 /* A CSV file as a table: a column whose every cell is a JSON number is numbers, an empty cell is null.
  * NULL when it cannot be read. */
 bool csv_table(tab_arena *a, const char *path, const char *id, tab_table *ret);
-/* scale.c: prints one line. */
-void scale_run(size_t rows);
+
+/* scale.c: prints one line. threads: 1 to 16. */
+void scale_run(size_t rows, size_t threads);
 #endif

@@ -1,5 +1,6 @@
 /* Two generated tables of people with ten attributes, 70% of rows in both, one to three errors a row:
  * time and memory of the whole understanding of two tables. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -75,19 +76,49 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void scale_run(size_t rows)
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    atomic_size_t next;
+    size_t n;
+    void (*fn)(void *, size_t);
+    void *ctx;
+} work;
+
+static void *take_work(void *arg)
+{
+    work *w = arg;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
+        w->fn(w->ctx, i);
+    return NULL;
+}
+
+static void on_threads(void *arg, size_t n, void (*fn)(void *, size_t), void *ctx)
+{
+    size_t threads = *(const size_t *)arg;
+    work w = { .n = n, .fn = fn, .ctx = ctx };
+    pthread_t t[16];
+    for (size_t i = 1; i < threads; i++)
+        pthread_create(&t[i], NULL, take_work, &w);
+    take_work(&w);
+    for (size_t i = 1; i < threads; i++)
+        pthread_join(t[i], NULL);
+}
+
+void scale_run(size_t rows, size_t threads)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     tab_table t[2];
     build(a, &t[0], "a", 0, rows, false);
     build(a, &t[1], "b", (uint32_t)(rows * 3 / 10), rows, true);
-    tab_engine e = { .arena = a };
+    tab_engine e = { .arena = a, .parallel_for = threads > 1 ? on_threads : NULL, .parallel_arg = &threads };
     tab_profile *p[2];
     tab_error err = { 0 };
     Tabella__CrossTableMap *map;
     Tabella__UnifiedRows *unified;
     uint64_t linked;
-    double from = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    double from = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
+    double mine = seconds(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < 2; i++)
         if (tab_profile_table(&e, &t[i], &p[i], &err) != TAB_OK) {
             printf("profile: %s\n", err.message);
@@ -104,7 +135,9 @@ void scale_run(size_t rows)
         right += map->entity_matches->a_row[i] == map->entity_matches->b_row[i] + rows * 3 / 10;
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    printf("%8zu rows a side: profile %.2f s, map and records %.2f s (CPU, one thread), %ld MB; P %.4f R %.4f\n", rows,
-           mid - from, end - mid, u.ru_maxrss / 1024, said > 0 ? (double)right / (double)said : 0,
+    printf("%8zu rows a side, %zu thread%s: profile %.2f s, map and records %.2f s (CPU; the calling thread's part of all "
+           "%.2f s, wall %.2f s), %ld MB; P %.4f R %.4f\n",
+           rows, threads, threads > 1 ? "s" : "", mid - from, end - mid, seconds(CLOCK_THREAD_CPUTIME_ID) - mine,
+           seconds(CLOCK_MONOTONIC) - wall, u.ru_maxrss / 1024, said > 0 ? (double)right / (double)said : 0,
            (double)right / (double)(rows - rows * 3 / 10));
 }

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -216,6 +217,137 @@ Test(cross_tables, is_the_same_whatever_the_order_of_work)
     free(q);
     tab_arena_free(w.arena);
     tab_arena_free(x.arena);
+}
+
+enum { THREADS = 4 };
+
+typedef struct {
+    atomic_size_t next;
+    size_t n;
+    void (*fn)(void *, size_t);
+    void *ctx;
+} shared_work;
+
+static void *take_work(void *arg)
+{
+    shared_work *w = arg;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
+        w->fn(w->ctx, i);
+    return NULL;
+}
+
+static void on_threads(void *arg, size_t n, void (*fn)(void *, size_t), void *ctx)
+{
+    (void)arg;
+    shared_work w = { .n = n, .fn = fn, .ctx = ctx };
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        cr_assert_eq(pthread_create(&t[i], NULL, take_work, &w), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+}
+
+Test(cross_tables, is_the_same_on_any_number_of_threads)
+{
+    world w = { .arena = arena() };
+    uint8_t *p;
+    w.table[0] = people(w.arena, "a", 0, 400, 0, NULL);
+    w.table[1] = people(w.arena, "b", 200, 400, 1, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    size_t n = bytes_of(&w, &p);
+    for (int round = 0; round < 3; round++) {
+        world x = { .arena = arena() };
+        uint8_t *q;
+        x.table[0] = w.table[0];
+        x.table[1] = w.table[1];
+        cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = on_threads }), TAB_OK);
+        size_t m = bytes_of(&x, &q);
+        cr_expect(n == m && memcmp(p, q, n) == 0);
+        free(q);
+        tab_arena_free(x.arena);
+    }
+    free(p);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, a_table_ten_thousand_times_the_other_is_searched)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 7000, 3, 0, NULL);
+    w.table[1] = people(w.arena, "b", 0, 30000, 0, NULL);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        cr_expect_eq(m->b_row[i], m->a_row[i] + 7000);
+    cr_expect_eq(m->n_a_row, 3, "%zu of 3", m->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+static tab_table texts(tab_arena *a, const char *id, size_t rows, void (*write)(char *, size_t, size_t))
+{
+    tab_builder *b = tab_builder_new(a, TAB_S("")), *c = tab_builder_new(a, TAB_S(""));
+    char *text = tab_arena_alloc(a, 1, 1 << 17);
+    for (size_t r = 0; r < rows; r++) {
+        write(text, 1 << 17, r);
+        tab_builder_text(b, tab_str_of(text));
+        tab_builder_number(c, (double)((r * 7919 + 13) % 1000));
+    }
+    tab_column *col = tab_arena_new_of(a, tab_column, 2);
+    cr_assert(tab_builder_finish(b, &col[0]) && tab_builder_finish(c, &col[1]));
+    return (tab_table){ tab_str_of(id), rows, 2, col };
+}
+
+static const char *const composed[] = { "Jos\xc3\xa9", "Zo\xc3\xab", "\xc3\x85sa", "\xef\xac\x81nn", "\xd9\x85\xd9\x8f\xd8\xad\xd9\x85\xd8\xaf",
+                                        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xef\xbc\xa1\xef\xbd\x8e\xef\xbd\x8e", "\xe1\xb8\xaavetlana" };
+static const char *const decomposed[] = { "Jose\xcc\x81", "Zoe\xcc\x88", "A\xcc\x8asa", "finn", "\xe2\x80\xab\xd9\x85\xd8\xad\xd9\x85\xd8\xaf\xe2\x80\xac",
+                                          "\xd7\xa9\xd6\xb8\xd7\x9c\xd7\x95\xd7\x9d", "Ann", "H\xcc\xaevetlana" };
+
+static void write_name(const char *const *first, char *out, size_t n, size_t r)
+{
+    static const char *const rest[] = { "karim", "weber", "lindgren", "moreau", "castelli", "bergman", "ozturk" };
+    snprintf(out, n, "%s %s %zu", first[r % 8], rest[r / 8 % 7], 100 + r * 37 % 9001);
+}
+
+static void write_composed(char *out, size_t n, size_t r)
+{
+    write_name(composed, out, n, r);
+}
+
+static void write_decomposed(char *out, size_t n, size_t r)
+{
+    write_name(decomposed, out, n, r);
+}
+
+static void write_long(char *out, size_t n, size_t r)
+{
+    uint64_t s = (r + 1) * 0x9e3779b97f4a7c15u;
+    size_t at = 0;
+    while (at + 32 < n)
+        at += (size_t)snprintf(out + at, n - at, "%c%05x ", 'a' + (int)draw(&s, 26), draw(&s, 100000));
+}
+
+Test(cross_tables, one_text_in_two_encodings_is_one)
+{
+    world w = { .arena = arena() };
+    w.table[0] = texts(w.arena, "a", 120, write_composed);
+    w.table[1] = texts(w.arena, "b", 120, write_decomposed);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->a_row[i] == m->b_row[i];
+    cr_expect_geq(right, 118, "%zu of 120", right);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, long_texts_are_cut_and_matched)
+{
+    world w = { .arena = arena() };
+    w.table[0] = texts(w.arena, "a", 40, write_long);
+    w.table[1] = texts(w.arena, "b", 40, write_long);
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    cr_expect_eq(w.map->entity_matches->n_a_row, 40);
+    tab_arena_free(w.arena);
 }
 
 Test(cross_tables, empty_tables_null_columns_and_a_lone_row_are_tables)
