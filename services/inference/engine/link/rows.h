@@ -24,7 +24,7 @@ typedef struct {
     float *w;
 } tab_index;
 
-enum { TAB_NEAR = 10 }; /* neighbours kept a query */
+enum { TAB_NEAR = 6 }; /* neighbours kept a query */
 
 typedef struct {
     uint32_t row;

@@ -7,7 +7,7 @@
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/link.h"
 
-enum { CHUNKS = 64, RANDOM_PAIRS = 4000, ROUNDS = 6 };
+enum { CHUNKS = 64, RANDOM_PAIRS = 2500, ROUNDS = 6 };
 
 /* Pairs to compare, and where the outcome goes. */
 typedef struct {
