@@ -55,3 +55,13 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 .PHONY: chaos
 chaos: build
 	@tests/chaos/run $(ARGS)
+
+# ---- ThreadSanitizer: programs with a main, tests/tsan/NAME.c -------------------------------------
+## make tsan        races in what shares memory: caches, pools, metrics, RPC, streams, outbox
+TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
+.PHONY: tsan tsan-programs
+tsan-programs: $(TSAN)
+$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+tsan:
+	@tests/tsan/run --servers

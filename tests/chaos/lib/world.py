@@ -14,7 +14,7 @@ class World(Stack):
     """twins: every daemon twice. Daemons of LINKS reach their servers through links that fail on command."""
 
     def __init__(self, twins):
-        self.twins, self.proxy, self.mounted = twins, None, False
+        self.twins, self.proxy, self.mounted, self.psql = twins, None, False, None
         ports = {f"{d}.{s}": free_port() for d, servers in LINKS.items() for s in servers}
         self.via = {d: {s: ports[f"{d}.{s}"] for s in servers} for d, servers in LINKS.items()}
         os.environ["TAB_STACK_VIA"] = json.dumps(self.via)
@@ -128,13 +128,30 @@ class World(Stack):
     def sql(self, text, *values):
         """Rows of texts; %s in the text are quoted values. As the owner of the cluster: no row security."""
         quoted = tuple("'" + str(v).replace("'", "''") + "'" for v in values)
-        done = subprocess.run(["psql", "-XqtA", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
-                               str(self.ports["postgres"]), "-U", "admin", "-d", "tabella", "-c", text % quoted if values else text],
-                              capture_output=True, text=True, env={**os.environ, "PGPASSWORD": self.secret["admin"],
-                                                                 "PGCONNECT_TIMEOUT": "5"})
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        return [line.split("\t") for line in done.stdout.splitlines()]
+        for last in (False, True):  # one psql for all; it ends when its server does
+            if self.psql is None or self.psql.poll() is not None:
+                self.psql = subprocess.Popen(
+                    ["psql", "-XqtA", "-F", "\t", "-h", "127.0.0.1", "-p", str(self.ports["postgres"]), "-U", "admin", "-d", "tabella"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    env={**os.environ, "PGPASSWORD": self.secret["admin"], "PGCONNECT_TIMEOUT": "5"})
+            rows, ended = [], False
+            try:
+                self.psql.stdin.write((text % quoted if values else text) + ";\n\\echo ==end==\n")
+                self.psql.stdin.flush()
+                for line in self.psql.stdout:
+                    ended = line == "==end==\n"
+                    if ended:
+                        break
+                    rows.append(line.rstrip("\n"))
+            except BrokenPipeError:
+                pass
+            wrong = [r for r in rows if r.startswith(("ERROR:", "FATAL:", "psql:", "server closed", "You are currently not connected"))]
+            if ended and not wrong:
+                return [r.split("\t") for r in rows]
+            if last or (ended and wrong[0].startswith("ERROR:")):
+                raise RuntimeError("\n".join(rows))
+            self.psql.kill()
+            self.psql.wait()
 
     def redis(self, *words):
         return subprocess.run(["redis-cli", "-p", str(self.ports["redis"]), *words], capture_output=True, text=True).stdout
@@ -168,9 +185,10 @@ class World(Stack):
         try:
             super(World, self).stack("down")
         finally:
-            if self.proxy is not None:
-                self.proxy.kill()
-                self.proxy.wait()
+            for p in (self.proxy, self.psql):
+                if p is not None:
+                    p.kill()
+                    p.wait()
             if self.mounted:
                 subprocess.run(["umount", str(self.run / "redis")], capture_output=True)
             if os.environ.get("TAB_KEEP"):
