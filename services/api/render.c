@@ -63,6 +63,10 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
         tab_out_key(o, h->metrics[i]->name);
         tab_out_real(o, h->metrics[i]->value);
     }
+    if (strcmp(h->metric, "score_separation") == 0) { /* no labels to grade against */
+        tab_out_key(o, "unsupervised");
+        tab_out_bool(o, true);
+    }
     if (h->n_per_class > 0) {
         tab_out_key(o, "per_class");
         tab_out_open(o, '[');
