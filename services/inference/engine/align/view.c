@@ -426,8 +426,15 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
             }
     v->idf = tab_arena_new_of(o->arena, float, v->terms);
     v->rarity = tab_arena_new_of(o->arena, float, v->terms);
-    if (v->idf == NULL || v->rarity == NULL)
+    v->nickname = tab_arena_new_of(o->arena, tab_nickname, v->terms);
+    tab_nicknames *names = tab_nicknames_new();
+    if (v->idf == NULL || v->rarity == NULL || v->nickname == NULL || names == NULL) {
+        tab_nicknames_free(names);
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    for (size_t i = 0; i < v->terms; i++)
+        v->nickname[i] = tab_nicknames_find(names, (tab_str){ v->text + v->term_at[i], v->term_n[i] });
+    tab_nicknames_free(names);
     for (size_t i = 0; i < v->terms; i++) {
         float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);
         v->idf[i] = logf(1 + share);

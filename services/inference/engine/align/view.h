@@ -7,6 +7,7 @@
 #ifndef TAB_ALIGN_VIEW_H
 #define TAB_ALIGN_VIEW_H
 
+#include "services/inference/engine/align/nicknames.h"
 #include "services/inference/engine/profile/profile.h"
 
 typedef struct {
@@ -46,6 +47,7 @@ typedef struct {
     size_t terms;
     uint32_t *term_at, *term_n; /* into text; term_n 0 for value keys longer than a token */
     uint32_t *df;               /* (terms) rows that hold the token, all tables; 0 for mere keys */
+    tab_nickname *nickname;     /* (terms) */
     float *idf, *rarity;        /* (terms) log(1 + rows / df), log(rows / df) */
     size_t total_rows;
     struct tab_view_scratch *own;

@@ -121,6 +121,8 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
             size_t with = 0;
             for (size_t l = 0; l < nb; l++) {
                 double like = taken[l] ? 0 : token_likeness(term(v, rest_a[k]), term(v, rest_b[l]));
+                if (!taken[l] && tab_nicknames_alike(v->nickname[rest_a[k]], v->nickname[rest_b[l]]))
+                    like = fmax(like, 0.85);
                 if (like > best) {
                     best = like;
                     with = l;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "services/inference/engine/align/align.h"
+#include "services/inference/engine/align/nicknames.h"
 #include "services/inference/engine/align/text.h"
 
 Test(text, has_one_normal_form_for_what_people_write_differently)
@@ -79,6 +80,22 @@ Test(number, reads_affixes_separators_and_clocks)
         if (ok)
             cr_expect_float_eq(x, cases[i].want, 1e-9, "%s: %g", cases[i].text, x);
     }
+}
+
+Test(nicknames, short_forms_are_their_names_and_no_others)
+{
+    static const struct {
+        const char *a, *b;
+        bool alike;
+    } cases[] = { { "robert", "bob", true },  { "peggy", "margaret", true }, { "alex", "alexandra", true },
+                  { "alex", "alexander", true }, { "bill", "robert", false },   { "bob", "x", false },
+                  { "bert", "albert", true },  { "zzz", "zzz", false },        { "", "bob", false } };
+    tab_nicknames *n = tab_nicknames_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tab_nicknames_alike(tab_nicknames_find(n, tab_str_of(cases[i].a)),
+                                         tab_nicknames_find(n, tab_str_of(cases[i].b))),
+                     cases[i].alike, "%s %s", cases[i].a, cases[i].b);
+    tab_nicknames_free(n);
 }
 
 Test(assign, takes_the_best_total_not_the_best_first)
