@@ -397,7 +397,8 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
     pthread_mutex_lock(&rpc->lock);
     int inboxes = 3; /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while ((rpc->live_subs > inboxes && rpc_connected(rpc)) || rpc->n_queue > 0 || rpc->n_running > 0 || rpc->n_holds > 0) {
+    while (((rpc->live_subs > inboxes || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->n_queue > 0 ||
+           rpc->n_running > 0) {
         if (tab_left_ms(until, 1) == 0)
             break;
         struct timespec at;

@@ -240,18 +240,18 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
 }
 
 tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
-                           int64_t *ret_deleted_us, int64_t *ret_attempt, tab_error *err)
+                           int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     *ret_attempt = 0;
+    *ret_busy = false;
     tab_status s = TAB_OK;
-    bool busy = false;
     if (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0) {
-        s = jobs_cancel(tx, org, e->job_id, actor, &busy, ret_attempt, err);
+        s = jobs_cancel(tx, org, e->job_id, actor, ret_busy, ret_attempt, err);
         if (s == TAB_CONFLICT)
             s = TAB_OK; /* it ended by itself */
-        if (busy) /* its end is being committed, within milliseconds */
-            return tab_fail(err, TAB_UNAVAILABLE, "", "a job of this endpoint is just ending: try again");
+        if (s != TAB_OK || *ret_busy)
+            return s;
     }
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,

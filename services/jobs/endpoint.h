@@ -31,8 +31,9 @@ tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint 
  * not NULL: whose output is now its bundle; the one before goes after JOBS_OUTPUT_HOURS. */
 tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Endpoint *e,
                         const char *output_job, tab_error *err) TAB_CHECKED;
+/* *ret_busy: nothing was done, a job of it is being committed: roll back, ask again. *ret_attempt: as of jobs_cancel. */
 tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
-                           int64_t *ret_deleted_us, int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
+                           int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err) TAB_CHECKED;
 
 tab_status endpoint_log(tab_tx *tx, const char *org, const char *endpoint_id, const char *event, const char *job_id,
                         const char *actor, tab_error *err, const char *fmt, ...) TAB_CHECKED

@@ -249,22 +249,37 @@ static tab_status list_endpoints(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
+/* One try. *ret_busy: a job of the endpoint is being committed, within milliseconds, and needs the row that we hold. */
+static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, bool *ret_busy, Tabella__Endpoint **ret,
+                             tab_error *err)
+{
+    const Tabella__DeleteEndpointRequest *q = call->in;
+    Tabella__DeleteEndpointReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_status s;
+    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+        (s = endpoint_get(tx, call->arena, call->org, q->id_or_name, true, ret, err)) != TAB_OK)
+        return s;
+    state_forget(self, call->org, *ret);
+    s = endpoint_delete(tx, call->org, *ret, q->actor, &y->deleted_us, ret_attempt, ret_busy, err);
+    return s != TAB_OK || *ret_busy ? s : tab_tx_commit(&tx, err);
+}
+
 static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
 {
     jobs *self = arg;
-    const Tabella__DeleteEndpointRequest *q = call->in;
     Tabella__DeleteEndpointReply *y = call->out;
     Tabella__Endpoint *e = NULL;
-    TAB_AUTO(tab_tx) *tx = NULL;
     int64_t attempt = 0;
-    tab_status s;
-    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
-        (s = endpoint_get(tx, call->arena, call->org, q->id_or_name, true, &e, err)) != TAB_OK)
-        return s;
-    state_forget(self, call->org, e);
-    if ((s = endpoint_delete(tx, call->org, e, q->actor, &y->deleted_us, &attempt, err)) != TAB_OK ||
-        (s = tab_tx_commit(&tx, err)) != TAB_OK)
-        return s;
+    for (bool busy = true; busy;) {
+        tab_status s = delete_now(self, call, &attempt, &busy, &e, err);
+        if (s != TAB_OK)
+            return s;
+        if (busy && tab_left_ms(call->deadline, 1) == 0)
+            return tab_fail(err, TAB_UNAVAILABLE, "", "a job of this endpoint is just ending: try again");
+        if (busy)
+            wait_ms(50);
+    }
     if (attempt > 0)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
