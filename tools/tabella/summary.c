@@ -1,5 +1,6 @@
 /* A bundle in a screenful. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/tabella/tabella.h"
 
@@ -27,6 +28,109 @@ static void tables(const Tabella__Bundle *b)
     }
 }
 
+/* ---- matches with their evidence ------------------------------------------------------------------ */
+
+static uint32_t at32(ProtobufCBinaryData d, size_t i)
+{
+    uint32_t x = UINT32_MAX;
+    if ((i + 1) * sizeof x <= d.len)
+        memcpy(&x, d.data + i * sizeof x, sizeof x);
+    return x;
+}
+
+/* At most 40 bytes of a cell, cut between characters. */
+static void print_cell(const Tabella__Column *c, size_t row)
+{
+    if (!c->coded) {
+        double x;
+        if ((row + 1) * sizeof x > c->numbers.len)
+            return;
+        memcpy(&x, c->numbers.data + row * sizeof x, sizeof x);
+        printf("%.10g", x);
+        return;
+    }
+    uint32_t code = at32(c->codes, row);
+    if (code == UINT32_MAX)
+        return;
+    uint32_t from = code == 0 ? 0 : at32(c->level_end, code - 1), end = at32(c->level_end, code);
+    if (from > end || end > c->level_text.len)
+        return;
+    size_t n = end - from;
+    const char *text = (const char *)c->level_text.data + from;
+    bool cut = n > 40;
+    for (n = cut ? 40 : n; cut && n > 0 && (text[n] & 0xc0) == 0x80;)
+        n--;
+    for (size_t i = 0; i < n; i++)
+        putchar((unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
+    if (cut)
+        fputs("...", stdout);
+}
+
+static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u, ProtobufCBinaryData attribute, uint32_t table)
+{
+    for (size_t i = 0; u != NULL && i < u->n_shared_variants; i++) {
+        const Tabella__SharedVariants *v = u->shared_variants[i];
+        if (v->from->table == table && v->attribute.len == attribute.len &&
+            (attribute.len == 0 || memcmp(v->attribute.data, attribute.data, attribute.len) == 0))
+            return v;
+    }
+    return NULL;
+}
+
+static void print_match(const Tabella__Bundle *b, const Tabella__EntityMatches *m, size_t i)
+{
+    uint32_t ta = m->a_table[i], tb = m->b_table[i];
+    printf("  %.*s row %u = %.*s row %u  (%.0f %%)", BYTES(b->tables[ta]->id), m->a_row[i], BYTES(b->tables[tb]->id),
+           m->b_row[i], 100 * m->confidence[i]);
+    const Tabella__UnifiedRows *u = b->unified_rows;
+    size_t tables = b->n_tables, entity = 0;
+    while (u != NULL && (entity + 1) * tables <= u->n_from_row &&
+           (u->from_row[entity * tables + ta] != m->a_row[i] || u->from_row[entity * tables + tb] != m->b_row[i]))
+        entity++;
+    bool found = u != NULL && (entity + 1) * tables <= u->n_from_row;
+    for (size_t k = i == 0 ? 0 : m->matched_on_end[i - 1]; k < m->matched_on_end[i]; k++) {
+        ProtobufCBinaryData name = m->attributes[m->matched_on[k]];
+        const Tabella__SharedVariants *x = variant(u, name, ta), *y = variant(u, name, tb);
+        printf("\n      %.*s: ", BYTES(name));
+        if (!found || x == NULL || y == NULL)
+            continue;
+        print_cell(x->values, entity);
+        fputs(" | ", stdout);
+        print_cell(y->values, entity);
+    }
+    puts("");
+}
+
+/* The surest and the least sure. */
+static void matches(const Tabella__Bundle *b, const Tabella__EntityMatches *m)
+{
+    enum { SHOWN = 3 };
+    size_t high[SHOWN], low[SHOWN], nh = 0, nl = 0;
+    if (m == NULL || m->n_confidence == 0)
+        return;
+    for (size_t i = 0; i < m->n_confidence; i++) {
+        size_t k = nh;
+        for (; k > 0 && m->confidence[i] > m->confidence[high[k - 1]]; k--)
+            if (k < SHOWN)
+                high[k] = high[k - 1];
+        if (k < SHOWN)
+            high[k] = i;
+        nh += nh < SHOWN;
+        for (k = nl; k > 0 && m->confidence[i] < m->confidence[low[k - 1]]; k--)
+            if (k < SHOWN)
+                low[k] = low[k - 1];
+        if (k < SHOWN)
+            low[k] = i;
+        nl += nl < SHOWN;
+    }
+    printf("  %zu matches; the surest", m->n_confidence);
+    puts(m->n_confidence > 2 * (size_t)SHOWN ? " and the least sure:" : ":");
+    for (size_t k = 0; k < nh; k++)
+        print_match(b, m, high[k]);
+    for (size_t k = nl; k > 0 && m->n_confidence > 2 * (size_t)SHOWN; k--)
+        print_match(b, m, low[k - 1]);
+}
+
 static void together(const Tabella__Bundle *b)
 {
     const Tabella__CrossTableMap *m = b->cross_table_map;
@@ -43,6 +147,7 @@ static void together(const Tabella__Bundle *b)
             printf("   %.*s | %.*s", BYTES(c->example_a), BYTES(c->example_b));
         puts("");
     }
+    matches(b, m->entity_matches);
     if (b->unified_rows != NULL)
         printf("  unified: %llu entities, %llu of them matched\n",
                (unsigned long long)b->unified_rows->records->rows,
