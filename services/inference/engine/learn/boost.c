@@ -36,6 +36,7 @@ typedef struct {
     float *slope, *bend;     /* (n) g and h of the sample */
     float *prob;             /* (margins, n) softmax */
     uint32_t *root;
+    uint8_t *depth; /* of the trees at root */
 } work;
 
 /* ---- one fit ------------------------------------------------------------------------------------------ */
@@ -256,7 +257,7 @@ static void release(work *w)
     free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
     free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
-    free(w->root);
+    free(w->root), free(w->depth);
 }
 
 static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
@@ -271,7 +272,8 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     tab_boost *model = tab_arena_new_of(t->arena, tab_boost, 1);
     float *base = tab_arena_new_of(t->arena, float, margins);
     w.root = malloc((most * margins + 1) * sizeof *w.root);
-    bool ok = model != NULL && base != NULL && w.root != NULL && t->n > 0 && prepare(&w, base);
+    w.depth = malloc(most * margins + 1);
+    bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 && prepare(&w, base);
     size_t round = 0, best_round = 0;
     double best = INFINITY;
     if (ok) {
@@ -293,6 +295,10 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
             size_t leaves;
             uint32_t root = tab_grow(g, &leaves);
             w.root[round * margins + k] = root;
+            w.depth[round * margins + k] = 0;
+            for (size_t l = 0; l < leaves; l++)
+                if (g->leaf[l].depth > w.depth[round * margins + k])
+                    w.depth[round * margins + k] = (uint8_t)g->leaf[l].depth;
             if (g->failed) {
                 ok = false;
                 break;
@@ -329,6 +335,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
         model->cover = tab_arena_new_of(t->arena, float, g->nodes + 1);
         model->set = tab_arena_alloc(t->arena, g->sets + 1, sizeof *model->set);
         model->root = tab_arena_new_of(t->arena, uint32_t, round * margins + 1);
+        model->depth = tab_arena_new_of(t->arena, uint8_t, round * margins + 1);
         model->importance = tab_arena_new_of(t->arena, float, p->enc->n + 1);
         ok = !tab_arena_full(t->arena);
     }
@@ -340,6 +347,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
         if (g->sets > 0)
             memcpy(model->set, g->set, g->sets * sizeof *g->set);
         memcpy(model->root, w.root, round * margins * sizeof *w.root);
+        memcpy(model->depth, w.depth, round * margins);
         double sum = 0;
         for (size_t f = 0; f < p->enc->n; f++)
             sum += g->importance[f];
@@ -352,11 +360,20 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
 
 void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
 {
+    enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
+    uint8_t bin[ROOM];         /* rows side by side: thousands of walks read them */
+    size_t features = m->features, most = features < ROOM / 256 ? 256 : ROOM / features;
     for (size_t i = 0; i < n; i++)
         memcpy(out + i * m->margins, m->base, m->margins * sizeof *out);
-    for (size_t t = 0; t < m->rounds * m->margins; t++)
-        tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], q->bin, row, n, out + t % m->margins,
-                     m->margins);
+    for (size_t at = 0; at < n && most > 0; at += most) {
+        size_t own = n - at < most ? n - at : most;
+        for (size_t f = 0; f < features; f++)
+            for (size_t i = 0; i < own; i++)
+                bin[i * features + f] = q->bin[f][row[at + i]];
+        for (size_t t = 0; t < m->rounds * m->margins; t++)
+            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
+                         out + at * m->margins + t % m->margins, m->margins);
+    }
 }
 
 static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,

@@ -6,11 +6,13 @@
 #include "services/inference/engine/learn/learner.h"
 
 #define TAB_SPLIT_SET 0x80000000u     /* the rest of `split` is a set: a bin in it goes left */
-#define TAB_SPLIT_MISSING_LEFT 0x100u /* else bins <= split & 255 go left, and the missing one with this flag */
+#define TAB_SPLIT_MISSING_LEFT 0x100u /* else a bin goes left, plus one with this flag, up to split & 255: the missing \
+                                       * one, the last of a byte, then comes first */
+#define TAB_LEAF INT32_MIN            /* its low bits name a feature that every row has */
 
 /* Sixteen bytes: what a walk from root to leaf reads, and nothing else. */
 typedef struct {
-    int32_t feature; /* -1: a leaf */
+    int32_t feature; /* below 0, TAB_LEAF: a leaf */
     uint32_t left;   /* children: left and left + 1; a leaf: itself */
     uint32_t split;  /* a leaf: 255, so that a step stays where it is */
     float value;     /* leaf: added to the margin; inner: what a leaf here would add */
@@ -25,6 +27,7 @@ typedef struct {
     float *cover; /* (nodes) sum of second derivatives that reached it */
     uint64_t (*set)[4]; /* 256 bits by bin */
     uint32_t *root;     /* (rounds, margins) */
+    uint8_t *depth;     /* (rounds, margins) steps to the farthest leaf */
     float *importance;  /* (features) share of gain */
 } tab_boost;
 
@@ -32,7 +35,7 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
 {
     if (n->split & TAB_SPLIT_SET)
         return set[n->split ^ TAB_SPLIT_SET][bin / 64] >> (bin % 64) & 1;
-    return (bin <= (n->split & 255)) | (bin == TAB_BIN_MISSING && (n->split & TAB_SPLIT_MISSING_LEFT));
+    return (uint8_t)(bin + (n->split >> 8 & 1)) <= (uint8_t)n->split;
 }
 
 /* out (n, margins) */

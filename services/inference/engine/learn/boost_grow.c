@@ -345,7 +345,7 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
 static tab_tree_node leaf_node(const tab_grower *w, uint32_t at, const tab_grow_leaf *l)
 {
     double v = -g_of(l->sum) * w->g_unit / (h_of(l->sum) * w->h_unit + w->r->lambda) * w->r->eta;
-    return (tab_tree_node){ .feature = -1, .left = at, .split = 255, .value = (float)v };
+    return (tab_tree_node){ .feature = TAB_LEAF, .left = at, .split = 255, .value = (float)v };
 }
 
 TAB_CLONES static void subtract(int64_t *restrict from, const int64_t *restrict what, size_t n)
@@ -389,7 +389,8 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
         node->feature = parent.feature;
         node->left = left;
         node->split = parent.by_set ? set | TAB_SPLIT_SET
-                                    : parent.cut | (parent.missing_left ? TAB_SPLIT_MISSING_LEFT : 0);
+                      : parent.missing_left ? (parent.cut + 1) | TAB_SPLIT_MISSING_LEFT
+                                            : parent.cut;
         w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
         w->importance[parent.feature] += parent.gain * w->g_unit * w->g_unit / w->h_unit;
         int64_t sum;
@@ -424,44 +425,33 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
 
 /* ---- walking a tree ----------------------------------------------------------------------------------- */
 
-static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at, uint8_t *const *bin,
-                            uint32_t row)
+static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at, const uint8_t *bin)
 {
-    const tab_tree_node *n = &node[at];
-    int32_t f = n->feature < 0 ? 0 : n->feature; /* a leaf stays at itself whatever it reads */
-    return n->left + !tab_goes_left(n, set, bin[f][row]);
+    const tab_tree_node *n = &node[at]; /* a leaf stays at itself whatever it reads */
+    return n->left + !tab_goes_left(n, set, bin[n->feature & INT32_MAX]);
 }
 
-/* Eight rows walk side by side: a walk alone waits for each of its loads. */
-void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, uint8_t *const *bin,
-                  const uint32_t *row, size_t n, float *out, size_t stride)
+/* Eight rows walk side by side, as far as the farthest leaf: a walk alone waits for each of its loads. */
+void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth, const uint8_t *bin,
+                  size_t features, size_t n, float *out, size_t stride)
 {
     enum { ROWS = 8 };
     size_t i = 0;
-    if (node[root].feature < 0) { /* a table without features has no bins to read */
-        for (; i < n; i++)
-            out[i * stride] += node[root].value;
-        return;
-    }
     for (; i + ROWS <= n; i += ROWS) {
-        uint32_t at[ROWS], moved;
-        for (size_t k = 0; k < ROWS; k++)
-            at[k] = root;
-        do {
-            moved = 0;
-            for (size_t k = 0; k < ROWS; k++) {
-                uint32_t next = step(node, set, at[k], bin, row[i + k]);
-                moved |= next ^ at[k];
-                at[k] = next;
-            }
-        } while (moved != 0);
+        const uint8_t *row = bin + i * features;
+        uint32_t at[ROWS] = { root, root, root, root, root, root, root, root };
+        for (size_t d = 0; d < depth; d++) {
+#pragma GCC unroll 8
+            for (size_t k = 0; k < ROWS; k++)
+                at[k] = step(node, set, at[k], row + k * features);
+        }
         for (size_t k = 0; k < ROWS; k++)
             out[(i + k) * stride] += node[at[k]].value;
     }
     for (; i < n; i++) {
         uint32_t at = root;
         while (node[at].feature >= 0)
-            at = step(node, set, at, bin, row[i]);
+            at = step(node, set, at, bin + i * features);
         out[i * stride] += node[at].value;
     }
 }
