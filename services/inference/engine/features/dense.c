@@ -23,7 +23,21 @@ static size_t width_of(const tab_feature *f, tab_dense_kind kind, size_t hinges,
     return 1 + f->has_missing + (kind == TAB_DENSE_SPLINE ? (own < hinges ? own : hinges) : 0);
 }
 
-tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit)
+/* The features that are not among the `most` most important ones; ties by their order. */
+static bool *unimportant(tab_arena *a, const tab_encoder *enc, const float *importance, size_t most)
+{
+    bool *skip = tab_arena_new_of(a, bool, enc->n);
+    for (size_t i = 0; skip != NULL && i < enc->n; i++) {
+        size_t before = 0;
+        for (size_t k = 0; k < enc->n; k++)
+            before += importance[k] > importance[i] || (importance[k] == importance[i] && k < i);
+        skip[i] = before >= most;
+    }
+    return skip;
+}
+
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit,
+                         const float *importance)
 {
     tab_dense *s = tab_arena_new_of(a, tab_dense, 1);
     if (s == NULL)
@@ -31,10 +45,15 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     s->kind = kind;
     s->hinges = MAX_HINGES;
     s->onehot = MAX_ONEHOT;
+    if (enc->n > width_limit && importance != NULL) {
+        s->skip = unimportant(a, enc, importance, width_limit / 2);
+        if (s->skip == NULL)
+            return NULL;
+    }
     for (;;) { /* fewer hinges, then fewer levels, until the width fits or nothing is left to spare */
         s->width = 0;
         for (size_t i = 0; i < enc->n; i++)
-            s->width += width_of(&enc->f[i], kind, s->hinges, s->onehot);
+            s->width += s->skip != NULL && s->skip[i] ? 0 : width_of(&enc->f[i], kind, s->hinges, s->onehot);
         if (s->width <= width_limit || (s->hinges == 0 && s->onehot <= 2))
             break;
         if (s->hinges > 0 && kind == TAB_DENSE_SPLINE)
@@ -45,9 +64,12 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     s->feature = tab_arena_new_of(a, uint32_t, s->width + 1);
     if (s->feature == NULL)
         return NULL;
-    for (size_t i = 0, k = 0; i < enc->n; i++)
+    for (size_t i = 0, k = 0; i < enc->n; i++) {
+        if (s->skip != NULL && s->skip[i])
+            continue;
         for (size_t w = width_of(&enc->f[i], kind, s->hinges, s->onehot); w > 0; w--)
             s->feature[k++] = (uint32_t)i;
+    }
     return s;
 }
 
@@ -60,6 +82,8 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
     size_t at = 0;
     for (size_t i = 0; i < enc->n; i++) {
         const tab_feature *f = &enc->f[i];
+        if (s->skip != NULL && s->skip[i])
+            continue;
         size_t w = width_of(f, s->kind, s->hinges, s->onehot);
         if (f->kind == TAB_FEATURE_CODE) {
             size_t named = f->levels < s->onehot ? f->levels : s->onehot;

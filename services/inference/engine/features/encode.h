@@ -138,9 +138,13 @@ typedef struct {
     size_t width;
     size_t hinges, onehot; /* limits a feature: hinges a number, levels a category */
     uint32_t *feature;     /* (width) the feature that a dense column reads */
+    bool *skip;            /* (features) those left out, or NULL */
 } tab_dense;
 
-tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit);
+/* Where there are more features than width_limit, half as many are read: the most important ones
+ * (importance: a share a feature, or NULL: all are read). Else a feature is read more coarsely until all fit. */
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit,
+                         const float *importance);
 /* out (n, width): rows row[0..n) of d. */
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                     size_t n, float *out);

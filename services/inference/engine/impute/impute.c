@@ -28,15 +28,26 @@ static const double COARSE =
 static const tab_recipe RECIPE = {
     .learner = { &tab_learn_boost_fast, &tab_learn_kernel_small }, .n = 2, .folds = 3, .work = 2e11
 };
+static const tab_recipe LIGHT = {
+    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11
+};
 static const tab_recipe SURE = {
     .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11
 };
+
+/* How much a column may cost. A table's budget counts (rows + ROW_COST) x features a column, about 3 us each with
+ * the whole recipe; where that is too much every column gets the light one, and where that is too much still, the
+ * columns with most cells missing get their mean or commonest class. */
+typedef enum { PLAIN, LIGHTLY, WHOLLY } effort;
+enum { ROW_COST = 500, MOST_FEATURES = 300 };
+static const double BUDGET = 1e7, LIGHTER = 8;
 
 /* One column to fill, and what it was filled with. */
 typedef struct {
     size_t column;
     double missing;
     bool numeric;
+    effort effort;
     size_t n;         /* cells filled */
     uint32_t *row;    /* (n) rising */
     double *value;    /* (n) numbers */
@@ -97,8 +108,8 @@ static bool is_scale(const tab_column *c, const uint32_t *first, size_t classes)
 
 /* right (rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
  * where the cell is missing. ret (rows): how likely it is. */
-static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, uint32_t *right,
-                     float *ret)
+static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, bool by_cell,
+                     uint32_t *right, float *ret)
 {
     tab_problem q = *of;
     q.classification = true;
@@ -109,7 +120,7 @@ static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, u
     size_t rows = q.data->rows, known = 0;
     for (size_t i = 0; i < rows; i++)
         known += right[i] != TAB_NULL;
-    if (known < SURE_ROWS)
+    if (!by_cell || known < SURE_ROWS)
         recipe.n = 0; /* the share of right ones */
     tab_stack *s = tab_stack_fit(e, a, &q, &recipe);
     if (s == NULL)
@@ -196,8 +207,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
                       .seed = t->e->seed,
                       .classification = !f->numeric,
                       .outputs = outputs };
-    tab_recipe recipe = RECIPE;
-    if (present < LEAST_ROWS || outputs > MOST_CLASSES)
+    tab_recipe recipe = f->effort == WHOLLY ? RECIPE : LIGHT;
+    if (f->effort == PLAIN || present < LEAST_ROWS || outputs > MOST_CLASSES)
         recipe.n = 0; /* the mean or the commonest class */
     tab_engine e = *t->e;
     e.progress = NULL;
@@ -223,7 +234,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
                                : fabs((answer[i] / unit - mean) / sd - (double)y[i]) <= TOLERANCE;
     }
     q.enc = &bare_enc, q.data = &bare; /* gaps as they are: they say how sure an answer can be */
-    if (f->numeric && !sureness(&e, a, &q, right, sure))
+    if (f->numeric && !sureness(&e, a, &q, f->effort == WHOLLY, right, sure))
         return false;
     bool scale = !f->numeric && outputs > 2 && is_scale(c->column, first, outputs);
     uint64_t *place = tab_arena_new_of(a, uint64_t, f->n + 1);
@@ -370,6 +381,11 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
     if (t.enc == NULL || !tab_joint_fit(e, a, t.enc, data, &joint))
         return failed(e, err);
     t.joint = joint;
+    size_t features = t.enc->n < MOST_FEATURES ? t.enc->n : MOST_FEATURES;
+    double cost = (double)((rows < FIT_ROWS ? rows : FIT_ROWS) + ROW_COST) * (double)features;
+    bool whole = cost * (double)n <= BUDGET;
+    for (size_t i = 0; i < n; i++)
+        f[i].effort = whole ? WHOLLY : cost * (double)(i + 1) <= BUDGET * LIGHTER ? LIGHTLY : PLAIN;
     for (size_t i = 0; i < n; i++) {
         bool own =
             target->prediction != NULL && target->table == table && target->column == f[i].column;

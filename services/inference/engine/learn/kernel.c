@@ -161,7 +161,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     size_t n = t->n;
     if (m == NULL || n < 4)
         return NULL;
-    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_METRIC, WIDEST);
+    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_METRIC, WIDEST, t->importance);
     if (m->dense == NULL || m->dense->width == 0)
         return NULL;
     m->width = m->dense->width;

@@ -45,7 +45,7 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         return NULL;
     tab_arena *a = t->arena;
     knn *m = tab_arena_new_of(a, knn, 1);
-    tab_dense *dense = tab_dense_new(a, p->enc, TAB_DENSE_METRIC, WIDEST);
+    tab_dense *dense = tab_dense_new(a, p->enc, TAB_DENSE_METRIC, WIDEST, t->importance);
     if (m == NULL || dense == NULL || dense->width == 0)
         return NULL;
     size_t n = t->n, w = dense->width;

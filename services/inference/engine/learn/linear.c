@@ -72,7 +72,7 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     linear *m = tab_arena_new_of(t->arena, linear, 1);
     if (m == NULL || t->n < 2)
         return NULL;
-    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_SPLINE, WIDEST);
+    m->dense = tab_dense_new(t->arena, p->enc, TAB_DENSE_SPLINE, WIDEST, t->importance);
     if (m->dense == NULL)
         return NULL;
     m->width = m->dense->width;

@@ -578,7 +578,8 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     s->folds = r->folds > 0 && r->folds < folds_for(groups) ? r->folds : folds_for(groups);
     if (!assign_folds(&c))
         return NULL;
-    bool alone = p->classification && k < 2; /* one class: nothing to learn */
+    /* One class, or hardly two rows a class: nothing to learn, and a margin a class to pay for. */
+    bool alone = p->classification && (k < 2 || c.n < 2 * k);
     if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 && (!fit_levels(&c, a) || !fit_members(&c, a, r)))
         return NULL;
 

@@ -293,7 +293,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     an->threshold = 1;
     an->score = tab_arena_new_of(a, float, rows + 1);
     m->rows = rows;
-    m->dense = tab_dense_new(a, enc, TAB_DENSE_METRIC, WIDEST);
+    m->dense = tab_dense_new(a, enc, TAB_DENSE_METRIC, WIDEST, NULL);
     if (m->dense == NULL || an->score == NULL)
         return NULL;
     m->width = m->dense->width;
