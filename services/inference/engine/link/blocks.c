@@ -166,7 +166,7 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
 static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target, tab_near *near, tab_error *err)
 {
     tab_index x;
-    tab_status st = tab_index_build(target, &x, err);
+    tab_status st = tab_index_build(e, target, &x, err);
     if (st == TAB_OK)
         st = tab_rows_near(e, q, NULL, q->rows, target, &x, false, true, near, err);
     if (st == TAB_OK)

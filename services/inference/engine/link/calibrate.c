@@ -361,7 +361,8 @@ static float low_evidence(const tab_candidates *c, float *scratch)
     return scratch[n / 20];
 }
 
-tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double text, tab_error *err)
+tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self, double text,
+                         tab_error *err)
 {
     tab_candidates *c = &l->c;
     size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb, least = na < nb ? na : nb, count[3];
@@ -385,6 +386,10 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
     rank(c, self, na, order);
     memset(open, true, c->n);
     for (int g = 0; g < 3; g++) {
+        if (tab_engine_cancelled(e)) {
+            st = tab_fail(err, TAB_CANCELLED, "", "cancelled");
+            goto done;
+        }
         count[g] = assign(c, order, na, rows, open, used, set[g]);
         features(c, self, na, rows, l->log_none, floor, open, s, q, set[g], count[g]);
         for (size_t k = 0; k < count[g]; k++)
@@ -402,6 +407,10 @@ tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, 
     sample pick = { t, d, n, m, n / FITTED + 1, m / FITTED + 1 };
     for (int round = 0; round < ROUNDS; round++) {
         bool last = round + 1 == ROUNDS;
+        if (tab_engine_cancelled(e)) {
+            st = tab_fail(err, TAB_CANCELLED, "", "cancelled");
+            goto done;
+        }
         for (size_t k = 0; k < n; k++)
             t[k].score = (float)margin(w, t[k].x);
         /* Where a row's target is false, its decoy is second among what is not a match, and the target first.

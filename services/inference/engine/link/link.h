@@ -84,6 +84,6 @@ bool tab_link_real(const tab_table_view *t, float *real);
 
 /* calibrate.c: the one-to-one assignment of candidates (kept) and its p, from the model's, which is in p
  * before. text: 0 for tables of short fields, 1 for tables of texts. */
-tab_status tab_calibrate(const tab_views *v, tab_linkage *l, const float *self, double text,
-                         tab_error *err) TAB_CHECKED;
+tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
+                         double text, tab_error *err) TAB_CHECKED;
 #endif

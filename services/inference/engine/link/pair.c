@@ -25,7 +25,7 @@ tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_aren
     for (size_t i = 0; s != NULL && t != NULL && i < v->n; i++) {
         t[i].whole = s[i];
         if (st == TAB_OK)
-            st = tab_index_build(&s[i], &t[i].index, err);
+            st = tab_index_build(e, &s[i], &t[i].index, err);
         if (st == TAB_OK)
             st = tab_signatures_new(e, v, i, a, &t[i].signature, err);
     }

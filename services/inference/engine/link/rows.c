@@ -203,7 +203,7 @@ tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err)
 
 /* ---- the index --------------------------------------------------------------------------------- */
 
-tab_status tab_index_build(const tab_sparse *s, tab_index *ret, tab_error *err)
+tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret, tab_error *err)
 {
     size_t total = s->at[s->rows];
     *ret = (tab_index){ .features = s->features };
@@ -218,12 +218,17 @@ tab_status tab_index_build(const tab_sparse *s, tab_index *ret, tab_error *err)
         ret->at[s->id[i] + 2]++;
     for (size_t f = 0; f < s->features; f++)
         ret->at[f + 2] += ret->at[f + 1];
-    for (size_t row = 0; row < s->rows; row++)
+    for (size_t row = 0; row < s->rows; row++) {
+        if ((row & 4095) == 0 && tab_engine_cancelled(e)) {
+            tab_index_free(ret);
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        }
         for (uint64_t i = s->at[row]; i < s->at[row + 1]; i++) {
             uint64_t to = ret->at[s->id[i] + 1]++;
             ret->row[to] = (uint32_t)row;
             ret->w[to] = s->w[i];
         }
+    }
     return TAB_OK;
 }
 

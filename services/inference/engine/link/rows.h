@@ -50,7 +50,7 @@ void tab_sparse_free(tab_sparse *s);
  * of a row's squared length, the others 0.4 (all of it where words == features). */
 tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err) TAB_CHECKED;
 
-tab_status tab_index_build(const tab_sparse *s, tab_index *ret, tab_error *err) TAB_CHECKED;
+tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret, tab_error *err) TAB_CHECKED;
 void tab_index_free(tab_index *x);
 
 /* The TAB_NEAR highest inner products of each queried row with the index's rows, best first, ties by row;

@@ -272,7 +272,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         for (size_t i = 0; i < c->n; i++)
             c->kept[i] = true;
     } else if (st == TAB_OK) {
-        st = tab_calibrate(v, l, self, text_share(A, B), err);
+        st = tab_calibrate(e, v, l, self, text_share(A, B), err);
     }
     free(self);
     return st;
