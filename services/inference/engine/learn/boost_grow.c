@@ -12,7 +12,7 @@ typedef double four __attribute__((vector_size(32)));
 typedef int64_t four_long __attribute__((vector_size(32)));
 typedef int32_t four_int __attribute__((vector_size(16)));
 
-enum { TOGETHER = 4, WORTH_A_LOOP = 100 * 1000 };
+enum { TOGETHER = 4, WORTH_A_LOOP = 50 * 1000 };
 
 static inline double g_of(int64_t packed)
 {

@@ -132,7 +132,7 @@ Test(invariance, same_bytes_for_any_number_of_threads, .timeout = 240)
 /* Rows enough for what small tables never reach: loops inside a fit, learners weighed on the first fold. */
 Test(invariance, same_bytes_of_a_large_table, .timeout = 600)
 {
-    enum { LARGE = 60 * 1000 };
+    enum { LARGE = 30 * 1000 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     same_bytes(a, table(a, NULL, LARGE, NULL), "e", "base-1", false);
 }
