@@ -37,6 +37,11 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- frozen answers -----------------------------------------------------------------------------
+## golden          writes base-1's and base-2's frozen answers anew: only where a change of them is meant
+.PHONY: golden
+golden: $(B)/test/services-inference-engine-tests
+	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
 $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
