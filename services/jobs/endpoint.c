@@ -56,30 +56,21 @@ tab_status endpoint_get(tab_tx *tx, tab_arena *a, const char *org, const char *i
 tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListEndpointsRequest *q,
                          Tabella__ListEndpointsReply *y, tab_error *err)
 {
-    long long before = INT64_MAX;
-    char after[24] = "";
-    if (q->after.len >= sizeof after)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    if (q->after.len > 0) {
-        memcpy(after, q->after.data, q->after.len);
-        if (sscanf(after, "%lld", &before) != 1)
-            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    }
-    int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
+    jobs_page p;
+    tab_status s = jobs_page_of(q->after, q->limit, &p, err);
+    if (s != TAB_OK)
+        return s;
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
+    s = tab_tx_query(tx, &rows, err,
                                 "SELECT " COLUMNS FROM "WHERE e.org = $1 AND e.deleted_at IS NULL AND e.seq < $2 "
                                 "ORDER BY e.seq DESC LIMIT $3",
-                                TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit + 1)));
+                                TAB_P(tab_p_text(org), tab_p_int(p.before), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
                          TAB_P(tab_p_text(org)));
     if (s != TAB_OK)
         return s;
-    size_t n = tab_rows_count(rows);
-    bool more = n > (size_t)limit;
-    if (more)
-        n = (size_t)limit;
+    size_t n = jobs_page_rows(&p, rows);
     y->endpoints = tab_arena_new_of(a, Tabella__Endpoint *, n + 1);
     if (y->endpoints == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
@@ -87,11 +78,8 @@ tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     for (size_t i = 0; i < n && s == TAB_OK; i++)
         if ((s = endpoint_of(rows, i, a, &y->endpoints[i], err)) == TAB_OK)
             y->n_endpoints = i + 1;
-    if (s == TAB_OK && more) {
-        char next[24];
-        int m = snprintf(next, sizeof next, "%lld", (long long)tab_rows_int(rows, n - 1, 10));
-        y->next = tab_proto_bytes(a, (tab_str){ next, (size_t)m });
-    }
+    if (s == TAB_OK && p.more)
+        y->next = jobs_page_next(a, tab_rows_int(rows, n - 1, 10));
     return s;
 }
 
@@ -310,30 +298,21 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     tab_status s = endpoint_get(tx, a, org, q->id_or_name, false, &e, err);
     if (s != TAB_OK)
         return s;
-    long long before = INT64_MAX;
-    char after[24] = "";
-    if (q->after.len >= sizeof after)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    if (q->after.len > 0) {
-        memcpy(after, q->after.data, q->after.len);
-        if (sscanf(after, "%lld", &before) != 1)
-            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    }
-    int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
+    jobs_page p;
+    s = jobs_page_of(q->after, q->limit, &p, err);
+    if (s != TAB_OK)
+        return s;
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
     s = tab_tx_query(tx, &rows, err,
                      "SELECT at, event, job_id, actor, message, n FROM jobs.endpoint_log WHERE org = $1 AND "
                      "endpoint_id = $2 AND n < $3 ORDER BY n DESC LIMIT $4",
-                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(before), tab_p_int(limit + 1)));
+                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(p.before), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM jobs.endpoint_log WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s != TAB_OK)
         return s;
-    size_t n = tab_rows_count(rows);
-    bool more = n > (size_t)limit;
-    if (more)
-        n = (size_t)limit;
+    size_t n = jobs_page_rows(&p, rows);
     y->logs = tab_arena_new_of(a, Tabella__EndpointLog *, n + 1);
     Tabella__EndpointLog *l = tab_arena_new_of(a, Tabella__EndpointLog, n + 1);
     if (y->logs == NULL || l == NULL)
@@ -348,11 +327,8 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
         l[i].message = tab_proto_text(a, tab_rows_text(rows, i, 4));
         y->logs[y->n_logs++] = &l[i];
     }
-    if (more) {
-        char next[24];
-        int m = snprintf(next, sizeof next, "%lld", (long long)tab_rows_int(rows, n - 1, 5));
-        y->next = tab_proto_bytes(a, (tab_str){ next, (size_t)m });
-    }
+    if (p.more)
+        y->next = jobs_page_next(a, tab_rows_int(rows, n - 1, 5));
     return TAB_OK;
 }
 

@@ -78,6 +78,15 @@ tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone 
 
 /* ---- reading ---- */
 
+/* A page of a list, newest first by a sequence number: rows before `before`, limit + 1 of them asked for. */
+typedef struct {
+    int64_t before, limit;
+    bool more;
+} jobs_page;
+tab_status jobs_page_of(ProtobufCBinaryData after, uint32_t limit, jobs_page *ret, tab_error *err) TAB_CHECKED;
+size_t jobs_page_rows(jobs_page *p, const tab_rows *rows); /* how many of the rows belong to it; more: there is a next */
+ProtobufCBinaryData jobs_page_next(tab_arena *a, int64_t last);
+
 /* Results live in the arena. NOT_FOUND for an unknown id. */
 tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id, Tabella__Job **ret,
                     tab_error *err) TAB_CHECKED;

@@ -77,34 +77,54 @@ tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_i
     return TAB_OK;
 }
 
+tab_status jobs_page_of(ProtobufCBinaryData after, uint32_t limit, jobs_page *ret, tab_error *err)
+{
+    char text[24] = "";
+    long long before = INT64_MAX;
+    if (after.len >= sizeof text)
+        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+    if (after.len > 0) {
+        memcpy(text, after.data, after.len);
+        if (sscanf(text, "%lld", &before) != 1)
+            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
+    }
+    *ret = (jobs_page){ .before = before, .limit = limit == 0 ? 20 : limit > 100 ? 100 : limit };
+    return TAB_OK;
+}
+
+size_t jobs_page_rows(jobs_page *p, const tab_rows *rows)
+{
+    size_t n = tab_rows_count(rows);
+    p->more = n > (size_t)p->limit;
+    return p->more ? (size_t)p->limit : n;
+}
+
+ProtobufCBinaryData jobs_page_next(tab_arena *a, int64_t last)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)last);
+    return tab_proto_bytes(a, (tab_str){ text, (size_t)n });
+}
+
 tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListJobsRequest *q,
                      Tabella__ListJobsReply *y, tab_error *err)
 {
-    long long before = INT64_MAX;
-    char after[24] = "";
-    if (q->after.len >= sizeof after)
-        return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    if (q->after.len > 0) {
-        memcpy(after, q->after.data, q->after.len);
-        if (sscanf(after, "%lld", &before) != 1)
-            return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
-    }
-    int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
+    jobs_page p;
+    tab_status s = jobs_page_of(q->after, q->limit, &p, err);
+    if (s != TAB_OK)
+        return s;
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
+    s = tab_tx_query(tx, &rows, err,
                                 "SELECT " COLUMNS("NULL::bytea") " FROM jobs.job WHERE org = $1 AND seq < $2 "
                                 "AND ($3 = '' OR status = $3) ORDER BY seq DESC LIMIT $4",
-                                TAB_P(tab_p_text(org), tab_p_int(before), tab_p_text(q->status), tab_p_int(limit + 1)));
+                                TAB_P(tab_p_text(org), tab_p_int(p.before), tab_p_text(q->status), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err,
                          "SELECT count(*) FROM jobs.job WHERE org = $1 AND ($2 = '' OR status = $2)",
                          TAB_P(tab_p_text(org), tab_p_text(q->status)));
     if (s != TAB_OK)
         return s;
-    size_t n = tab_rows_count(rows);
-    bool more = n > (size_t)limit;
-    if (more)
-        n = (size_t)limit;
+    size_t n = jobs_page_rows(&p, rows);
     Tabella__Job **list = tab_arena_new_of(a, Tabella__Job *, n + 1);
     if (list == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
@@ -113,11 +133,8 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
     for (size_t i = 0; i < n && s == TAB_OK; i++)
         if ((s = job_of(rows, i, a, &list[i], err)) == TAB_OK)
             y->n_jobs = i + 1;
-    if (s == TAB_OK && more) {
-        char next[24];
-        int m = snprintf(next, sizeof next, "%lld", (long long)tab_rows_int(rows, n - 1, 14));
-        y->next = tab_proto_bytes(a, (tab_str){ next, (size_t)m });
-    }
+    if (s == TAB_OK && p.more)
+        y->next = jobs_page_next(a, tab_rows_int(rows, n - 1, 14));
     return s;
 }
 

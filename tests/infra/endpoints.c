@@ -15,60 +15,16 @@
 #include "proto/keys.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "tests/infra/check.h"
+#include "tests/infra/client.h"
 
 int passed, failed;
-
-static tab_rpc *rpc;
-static tab_pg *pg;
-static tab_arena *a;
-static const char *org;
 
 static const void *ask_for(const char *whose, const char *service, const char *method, const ProtobufCMessage *in,
                            const ProtobufCMessageDescriptor *reply, const tab_table *t, tab_error *err)
 {
-    tab_ask q = { .service = service, .method = method, .org = whose, .request_id = "req_test", .actor = "key_test",
-                  .deadline = tab_in_ms(60000), .in = in, .reply = reply, .arena = a, .tables = t == NULL ? NULL : &t,
-                  .n_tables = t == NULL ? 0 : 1 };
-    tab_answer y = { 0 };
-    tab_error e = { 0 };
-    if (tab_rpc_call(rpc, &q, &y, &e) != TAB_OK) {
-        if (err != NULL)
-            *err = e;
-        else
-            printf("%s.%s: %s (%s)\n", service, method, e.message, e.param);
-        return NULL;
-    }
-    return y.msg;
+    return ask_once(whose, service, method, in, reply, t == NULL ? NULL : &t, t != NULL, err);
 }
 #define ASK(service, method, in, Reply, reply, e) ((const Reply *)ask_for(org, service, method, &(in).base, &reply, NULL, e))
-
-static int64_t number(const char *sql)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *rows = NULL;
-    if (tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, NULL) != TAB_OK ||
-        tab_tx_query(tx, &rows, NULL, sql, TAB_P_NONE) != TAB_OK || tab_rows_count(rows) != 1)
-        return -1;
-    return tab_rows_int(rows, 0, 0);
-}
-
-static bool until(const char *sql, int64_t want, int seconds)
-{
-    for (int i = 0; i < 20 * seconds; i++) {
-        if (number(sql) == want)
-            return true;
-        usleep(50000);
-    }
-    printf("%s: %lld, want %lld\n", sql, (long long)number(sql), (long long)want);
-    return false;
-}
-
-static char *id(const char *prefix)
-{
-    char buf[TAB_ID];
-    tab_id_new(buf, prefix);
-    return tab_proto_text(a, buf);
-}
 
 /* length, width, kind: kind follows from the two others, but for some noise. seed moves the rows. */
 static const tab_table *flowers(size_t rows, uint32_t seed, const char *const *names, bool gaps)

@@ -13,15 +13,11 @@
 #include "proto/jobs.pb-c.h"
 #include "proto/keys.pb-c.h"
 #include "tests/infra/check.h"
+#include "tests/infra/client.h"
 
 int passed, failed;
 
 enum { JOBS = 6 };
-
-static tab_rpc *rpc;
-static tab_pg *pg;
-static tab_arena *a;
-static const char *org;
 
 /* A caller that retries, as the api's clients do: a daemon may just be starting. */
 static const void *ask(const char *service, const char *method, const ProtobufCMessage *in,
@@ -42,33 +38,6 @@ static const void *ask(const char *service, const char *method, const ProtobufCM
     }
     printf("%s.%s: %s\n", service, method, e.message);
     return NULL;
-}
-
-static int64_t number(const char *sql)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *rows = NULL;
-    if (tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, NULL) != TAB_OK ||
-        tab_tx_query(tx, &rows, NULL, sql, TAB_P_NONE) != TAB_OK || tab_rows_count(rows) != 1)
-        return -1;
-    return tab_rows_int(rows, 0, 0);
-}
-
-static bool until(const char *sql, int64_t want, int seconds)
-{
-    int64_t got = -1;
-    for (int i = 0; i < 50 * seconds && (got = number(sql)) != want; i++)
-        usleep(20000);
-    if (got != want)
-        printf("%s: %lld, want %lld\n", sql, (long long)got, (long long)want);
-    return got == want;
-}
-
-static char *id(const char *prefix)
-{
-    char buf[TAB_ID];
-    strcmp(prefix, "r_") == 0 ? tab_id_hex(buf, prefix) : tab_id_new(buf, prefix);
-    return tab_proto_text(a, buf);
 }
 
 static void send(const char *signal, const char *daemon)

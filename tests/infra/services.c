@@ -16,67 +16,18 @@
 #include "proto/metering.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "tests/infra/check.h"
+#include "tests/infra/client.h"
 
 int passed, failed;
 
-static tab_rpc *rpc;
-static tab_pg *pg;
-static tab_arena *a; /* one for the whole program */
-static const char *org;
-
-#define ASK(service, method, in, Reply, reply) ((const Reply *)ask(org, service, method, &(in).base, &reply, NULL, 0, NULL))
-#define ASK_ERR(service, method, in, reply, e) ask(org, service, method, &(in).base, &reply, NULL, 0, e)
-
-static const void *ask(const char *whose, const char *service, const char *method, const ProtobufCMessage *in,
-                       const ProtobufCMessageDescriptor *reply, const tab_table *const *tables, size_t n, tab_error *err)
-{
-    tab_ask q = { .service = service, .method = method, .org = whose, .request_id = "req_test", .actor = "key_test",
-                  .deadline = tab_in_ms(60000), .in = in, .reply = reply, .arena = a, .tables = tables, .n_tables = n };
-    tab_answer y = { 0 };
-    tab_error e = { 0 };
-    if (tab_rpc_call(rpc, &q, &y, &e) != TAB_OK) {
-        if (err != NULL)
-            *err = e;
-        else
-            printf("%s.%s: %s (%s)\n", service, method, e.message, e.param);
-        return NULL;
-    }
-    return y.msg;
-}
-
-static int64_t number(const char *sql)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    TAB_AUTO(tab_rows) *rows = NULL;
-    if (tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, NULL) != TAB_OK ||
-        tab_tx_query(tx, &rows, NULL, sql, TAB_P_NONE) != TAB_OK || tab_rows_count(rows) != 1)
-        return -1;
-    return tab_rows_int(rows, 0, 0);
-}
+#define ASK(service, method, in, Reply, reply) ((const Reply *)ask_once(org, service, method, &(in).base, &reply, NULL, 0, NULL))
+#define ASK_ERR(service, method, in, reply, e) ask_once(org, service, method, &(in).base, &reply, NULL, 0, e)
 
 static bool refused(const char *sql)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     return tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, NULL) == TAB_OK &&
            tab_tx_query(tx, NULL, NULL, sql, TAB_P_NONE) != TAB_OK;
-}
-
-static bool until(const char *sql, int64_t want, int seconds)
-{
-    for (int i = 0; i < 20 * seconds; i++) {
-        if (number(sql) == want)
-            return true;
-        usleep(50000);
-    }
-    printf("%s: %lld, want %lld\n", sql, (long long)number(sql), (long long)want);
-    return false;
-}
-
-static char *id(const char *prefix)
-{
-    char buf[TAB_ID];
-    strcmp(prefix, "r_") == 0 ? tab_id_hex(buf, prefix) : tab_id_new(buf, prefix);
-    return tab_proto_text(a, buf);
 }
 
 /* Puts an event as the api would, in a transaction of its own outbox; jobs' relay publishes it. */
@@ -154,7 +105,7 @@ static void reports_are_immutable_and_ordered(void)
     Tabella__GetReportRequest g = TABELLA__GET_REPORT_REQUEST__INIT;
     g.id = first;
     tab_error e = { 0 };
-    CHECK(ask("org_other", "reports", "Get", &g.base, &tabella__report__descriptor, NULL, 0, &e) == NULL &&
+    CHECK(ask_once("org_other", "reports", "Get", &g.base, &tabella__report__descriptor, NULL, 0, &e) == NULL &&
           e.status == TAB_NOT_FOUND);
     q = (Tabella__ListReportsRequest)TABELLA__LIST_REPORTS_REQUEST__INIT;
     q.after = (ProtobufCBinaryData){ 3, (uint8_t *)"x;y" };
@@ -290,7 +241,7 @@ static const Tabella__RunReply *run_once(const char *base, const char *call_id, 
     o.target_column = (ProtobufCBinaryData){ 4, (uint8_t *)"kind" };
     q.options = &o;
     q.call_id = (char *)call_id;
-    return ask(org, "inference", "Run", &q.base, &tabella__run_reply__descriptor, &t, 1, err);
+    return ask_once(org, "inference", "Run", &q.base, &tabella__run_reply__descriptor, &t, 1, err);
 }
 
 static void runs_and_bases(void)
@@ -331,7 +282,7 @@ static const Tabella__Job *job_get(const char *job, tab_error *err)
 {
     Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
     q.job_id = (char *)job;
-    return ask(org, "jobs", "Get", &q.base, &tabella__job__descriptor, NULL, 0, err);
+    return ask_once(org, "jobs", "Get", &q.base, &tabella__job__descriptor, NULL, 0, err);
 }
 
 static const Tabella__Job *job_submit(const char *kind, const char *job, const char *snapshot)
@@ -444,7 +395,7 @@ int main(void)
     q.name = (char *)"Test";
     q.plan = (char *)"pro";
     const Tabella__CreateOrgReply *y =
-        ask("", "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, NULL, 0, NULL);
+        ask_once("", "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, NULL, 0, NULL);
     org = y == NULL ? "org_none" : y->org;
     CHECK(y != NULL);
     reports_are_immutable_and_ordered();
