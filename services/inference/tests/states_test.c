@@ -148,3 +148,31 @@ Test(states, drop_forgets_an_endpoint)
     take(s, "ep1/base-2/1", &r, &warm);
     cr_expect_not(warm);
 }
+
+Test(states, what_was_made_elsewhere_is_warm_and_never_replaces)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(100, free_state);
+    recipe r = { .value = 7, .bytes = 10 };
+    bool warm = false;
+    tab_loan *loan = NULL, *late = NULL;
+    int *made = malloc(sizeof *made), *again = malloc(sizeof *again);
+    *made = 5;
+    *again = 6;
+    cr_assert(tab_states_put(s, TAB_S("a"), made, 10, &loan));
+    cr_expect_eq(take(s, "a", &r, &warm), 5);
+    cr_expect(warm);
+    /* a second one serves its own loan alone and goes with it */
+    int before = freed;
+    cr_assert(tab_states_put(s, TAB_S("a"), again, 10, &late));
+    cr_expect_eq(*(int *)tab_loan_state(late), 6);
+    cr_expect_eq(take(s, "a", &r, &warm), 5);
+    tab_states_give(s, late);
+    cr_expect_eq(freed, before + 1);
+    tab_states_give(s, loan);
+    tab_states_figures f = tab_states_look(s);
+    cr_expect(f.count == 1 && f.bytes == 10 && f.kept == 1 && r.fits == 0);
+    /* it takes part in the bound like any other */
+    recipe big = { .value = 8, .bytes = 95 };
+    cr_expect_eq(take(s, "b", &big, &warm), 8);
+    cr_expect_eq(tab_states_look(s).count, 1);
+}
