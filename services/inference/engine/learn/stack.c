@@ -147,6 +147,8 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (t[i].failed)
             ok = false;
+        if (t[i].arena != NULL)
+            c->s->bytes += tab_arena_used(t[i].arena);
         if (t[i].arena != NULL && !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
             tab_arena_free(t[i].arena);
             ok = false;

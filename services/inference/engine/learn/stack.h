@@ -46,6 +46,7 @@ typedef struct {
     double loss, prior_loss;
     const char *skipped[TAB_LEARNERS]; /* learner names left out, each with its reason after a colon */
     size_t skips;
+    size_t bytes; /* of the models' own arenas */
 } tab_stack;
 
 /* Fits on every row of the problem with a target. Models and results live in `a`, and in arenas it frees.

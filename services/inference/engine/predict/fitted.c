@@ -20,7 +20,10 @@ void tab_fitted_free(tab_fitted *f)
 
 size_t tab_fitted_bytes(const tab_fitted *f)
 {
-    return tab_arena_used(f->arena) + f->model_bytes;
+    size_t models = f->stack == NULL ? 0 : f->stack->bytes;
+    if (f->interval != NULL && f->interval->scale != NULL)
+        models += f->interval->scale->bytes;
+    return tab_arena_used(f->arena) + models;
 }
 
 tab_task tab_fitted_task(const tab_fitted *f)

@@ -20,7 +20,7 @@ struct tab_fitted {
     const tab_base *base;
     tab_task task;
     uint32_t table;
-    size_t rows, cols, target, model_bytes;
+    size_t rows, cols, target;
     tab_fitted_column *column; /* (cols) */
     Tabella__ColumnRef *address;
 

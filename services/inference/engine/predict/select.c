@@ -197,8 +197,17 @@ static void scan_one(void *ctx, size_t i)
     }
     if (most > TWIN) {
         c->eligible = false;
-        snprintf(c->reason, sizeof c->reason, "column %zu alone fixes it (%.1f %%): nearly a copy, or derived",
-                 twin, 100 * most);
+        tab_str name = s->p->col[twin].column->name;
+        char who[96];
+        size_t cut = name.n < 80 ? name.n : 80;
+        while (cut < name.n && cut > 0 && ((unsigned char)name.p[cut] & 0xc0) == 0x80) /* within a letter */
+            cut--;
+        if (cut > 0)
+            snprintf(who, sizeof who, "%.*s", (int)cut, name.p);
+        else
+            snprintf(who, sizeof who, "column %zu", twin);
+        snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
+                 100 * most);
         return;
     }
     if (n < 2 * LEAST_ROWS || enc.n == 0)
