@@ -152,7 +152,7 @@ def jobs_killed(x):
     job = x.slow_job(org)
     x.check("a pass is under way", x.running(org, job))
     x.killed("jobs")
-    x.frozen("jobs", min(FREEZE_S, 10))
+    x.frozen("jobs", 6)
     at = time.monotonic()
     second = x.slow_job(org, rows=20)
     x.check("a queued job starts within 5 s", x.running(org, second, 8) or x.job(org, second)["status"] == "done")

@@ -84,7 +84,7 @@ def deleted_under_load(x):
     """Readers race with the deletion: what they have read too late must not bring the endpoint back (I7 tells)."""
     org = x.organization("j03")
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
-        ends = list(pool.map(lambda i: org.create(x.rng, x.bases[0]), range(6)))
+        ends = list(pool.map(lambda i: org.create(x.rng, x.bases[0]), range(4)))
 
         def serve(e):
             end = None

@@ -37,7 +37,7 @@ def postgres_killed(x):
 
 @fault("F23", "PostgreSQL's backends terminated at random", within=5)
 def backends_terminated(x):
-    end, ended = time.monotonic() + 8, 0
+    end, ended = time.monotonic() + 6, 0
     while time.monotonic() < end:
         try:
             ended += len(x.world.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' AND state <> 'idle' ORDER BY random() LIMIT 1"))
@@ -86,7 +86,7 @@ def redis_wiped(x):
 
 @fault("F30", "Redis killed and away", within=5)
 def redis_away(x):
-    without(x, "redis", 8)
+    without(x, "redis", 6)
     bad = [f for f in x.raw_failures() if not f[1].startswith(("/v2/keys", "/platform"))]
     x.check("no 5xx but of changes of keys, which wait for Redis", not bad, bad[:3])
 
@@ -119,7 +119,7 @@ def redis_frozen(x):
 def redis_full(x):
     x.world.redis("CONFIG", "SET", "maxmemory-policy", "noeviction")
     x.world.redis("CONFIG", "SET", "maxmemory", "1mb")
-    time.sleep(6)
+    time.sleep(4)
     x.world.redis("CONFIG", "SET", "maxmemory", "0")
     bad = [f for f in x.raw_failures() if not f[1].startswith(("/v2/keys", "/platform"))]
     x.check("no 5xx but of changes of keys", not bad, bad[:3])
@@ -136,7 +136,7 @@ def redis_disk_full(x):
                 f.write(b"x" * 65536)
         except OSError:
             pass
-    time.sleep(6)
+    time.sleep(4)
     said = x.world.redis("SET", "tab:chaos", "1", "EX", "5")
     fill.unlink()
     x.check("the disk was full", "MISCONF" in said, said)
