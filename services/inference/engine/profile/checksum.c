@@ -623,6 +623,11 @@ static bool street(tab_str s)
     bool number = false, word = false, letters = false;
     if (s.n < 6 || s.n > 120)
         return false;
+    for (size_t i = 0; i < s.n && !letters; i++)
+        letters = letter(s.p[i]) || (unsigned char)s.p[i] >= 0x80;
+    if (!letters)
+        return false;
+    letters = false;
     for (size_t i = 0; i < s.n;) {
         char buf[40];
         size_t n = 0, digits = 0;
@@ -638,9 +643,9 @@ static bool street(tab_str s)
         number |= digits > 0 && digits <= 5 && n <= 9;
         letters |= digits == 0 && n > 2;
         for (size_t k = 0; !word && digits == 0 && k < sizeof words / sizeof *words; k++)
-            word = tab_str_eq(w, tab_str_of(words[k]));
+            word = n > 0 && w.p[0] == words[k][0] && tab_str_eq(w, tab_str_of(words[k]));
         for (size_t k = 0; !word && digits == 0 && n > 5 && k < sizeof ends / sizeof *ends; k++)
-            word = ends_with(w, ends[k]);
+            word = memchr("esmzrgtnjuia", w.p[n - 1], 12) != NULL && ends_with(w, ends[k]);
     }
     for (size_t k = 0; number && !word && k < sizeof marks / sizeof *marks; k++)
         word = letters = memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL;
