@@ -34,18 +34,18 @@ static inline bool tab_str_eq(tab_str a, tab_str b)
 }
 
 /* The enumerator, the wire name of the envelope's `type`, the HTTP code: written here and nowhere else. */
-#define TAB_STATUS_LIST(X)                                                                         \
-    X(OK, "ok", 200)                                                                               \
-    X(VALIDATION, "validation_error", 400)                                                         \
-    X(AUTH_MISSING, "auth_error", 401)                                                             \
-    X(AUTH_SCOPE, "auth_error", 403)                                                               \
-    X(NOT_FOUND, "not_found", 404)                                                                 \
-    X(CONFLICT, "conflict", 409)                                                                   \
-    X(CAPABILITY, "capability_unavailable", 422)                                                   \
-    X(RATE_LIMIT, "rate_limit", 429)                                                               \
-    X(JOB_FAILED, "job_failed", 500)                                                               \
-    X(INTERNAL, "internal", 500)                                                                   \
-    X(UNAVAILABLE, "internal", 503)                                                                \
+#define TAB_STATUS_LIST(X)                       \
+    X(OK, "ok", 200)                             \
+    X(VALIDATION, "validation_error", 400)       \
+    X(AUTH_MISSING, "auth_error", 401)           \
+    X(AUTH_SCOPE, "auth_error", 403)             \
+    X(NOT_FOUND, "not_found", 404)               \
+    X(CONFLICT, "conflict", 409)                 \
+    X(CAPABILITY, "capability_unavailable", 422) \
+    X(RATE_LIMIT, "rate_limit", 429)             \
+    X(JOB_FAILED, "job_failed", 500)             \
+    X(INTERNAL, "internal", 500)                 \
+    X(UNAVAILABLE, "internal", 503)              \
     X(CANCELLED, "internal", 504)
 
 typedef enum {
@@ -70,18 +70,18 @@ int tab_status_http(tab_status s);
 
 /* Self-freeing locals: TAB_DEFINE_AUTO(tab_x) once beside tab_x_free, then TAB_AUTO(tab_x) *x. */
 #define TAB_AUTO(type) __attribute__((cleanup(type##_freep))) type
-#define TAB_DEFINE_AUTO(type)                                                                      \
-    static inline void type##_freep(type **p)                                                      \
-    {                                                                                              \
-        type##_free(*p);                                                                           \
+#define TAB_DEFINE_AUTO(type)                 \
+    static inline void type##_freep(type **p) \
+    {                                         \
+        type##_free(*p);                      \
     }
 
 /* Read a pointer and leave NULL behind: hands an owned local to the caller. */
-#define tab_take(pp)                                                                               \
-    __extension__({                                                                                \
-        __typeof__(*(pp)) taken_ = *(pp);                                                          \
-        *(pp) = NULL;                                                                              \
-        taken_;                                                                                    \
+#define tab_take(pp)                      \
+    __extension__({                       \
+        __typeof__(*(pp)) taken_ = *(pp); \
+        *(pp) = NULL;                     \
+        taken_;                           \
     })
 
 #ifdef __cplusplus

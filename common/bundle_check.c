@@ -69,7 +69,8 @@ static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
     if (u->records == NULL || u->n_from_tables != tables || u->n_unmatched != tables)
         return false;
     size_t n = u->records->rows;
-    if (u->n_confidence != n || u->n_from_row != n * tables || (u->n_from_pinned != 0 && u->n_from_pinned != n * tables))
+    if (u->n_confidence != n || u->n_from_row != n * tables ||
+        (u->n_from_pinned != 0 && u->n_from_pinned != n * tables))
         return false;
     for (size_t i = 0; i < u->records->n_columns; i++)
         if (!tab_column_view(u->records->columns[i], n, &c))
@@ -117,8 +118,8 @@ static bool map_sound(const Tabella__Bundle *b)
     size_t n = e->n_a_row;
     uint32_t last = 0;
     if (e->n_b_row != n || e->n_a_table != n || e->n_b_table != n || e->n_confidence != n ||
-        e->n_matched_on_end != n || (e->n_pinned != 0 && e->n_pinned != n) || !below(e->a_table, n, b->n_tables) ||
-        !below(e->b_table, n, b->n_tables) ||
+        e->n_matched_on_end != n || (e->n_pinned != 0 && e->n_pinned != n) ||
+        !below(e->a_table, n, b->n_tables) || !below(e->b_table, n, b->n_tables) ||
         !below(e->matched_on, e->n_matched_on, e->n_attributes))
         return false;
     for (size_t i = 0; i < n; i++) {

@@ -12,12 +12,29 @@ extern "C" size_t tab_number_text(double x, char *buf)
     return r.ec == std::errc() ? static_cast<size_t>(r.ptr - buf) : 0;
 }
 
-static const double POW10[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+static const double POW10[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
-static const uint64_t TEN[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
-                                10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
-                                1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+static const uint64_t TEN[] = { 1,
+                                10,
+                                100,
+                                1000,
+                                10000,
+                                100000,
+                                1000000,
+                                10000000,
+                                100000000,
+                                1000000000,
+                                10000000000,
+                                100000000000,
+                                1000000000000,
+                                10000000000000,
+                                100000000000000,
+                                1000000000000000,
+                                10000000000000000,
+                                100000000000000000,
+                                1000000000000000000,
                                 10000000000000000000u };
 
 static inline bool digit(char c)
@@ -48,7 +65,8 @@ static bool is_print_of(uint64_t m, long q, double x)
     int s = 1075 - static_cast<int>(bits >> 52 & 0x7ff);
     if (q <= 0 && q >= -22 && s >= 1 && s <= 120) {
         uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-        unsigned __int128 product = static_cast<unsigned __int128>(mantissa) * TEN[-q < 19 ? -q : 19];
+        unsigned __int128 product =
+            static_cast<unsigned __int128>(mantissa) * TEN[-q < 19 ? -q : 19];
         if (q < -19)
             product *= TEN[-q - 19];
         unsigned __int128 half = static_cast<unsigned __int128>(1) << (s - 1);
@@ -62,7 +80,8 @@ static bool is_print_of(uint64_t m, long q, double x)
            memcmp(buf + 2, want + 1, static_cast<size_t>(w.ptr - want) - 1) == 0;
 }
 
-extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n, double *ret)
+extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n,
+                                           double *ret)
 {
     const char *start = p;
     bool negative = p < end && *p == '-', integer = true;
@@ -122,7 +141,8 @@ extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_
     auto r = std::from_chars(start, p, x);
     if (r.ec == std::errc::result_out_of_range) {
         *ret = negative ? -0.0 : 0.0;
-        return static_cast<long>(digits < 19 ? digits : 19) + exp10 > 0 ? TAB_NUMBER_RANGE : TAB_NUMBER_DIGITS;
+        return static_cast<long>(digits < 19 ? digits : 19) + exp10 > 0 ? TAB_NUMBER_RANGE
+                                                                        : TAB_NUMBER_DIGITS;
     }
     *ret = x;
     if (integer && (digits > 16 || m > (UINT64_C(1) << 53)))

@@ -144,8 +144,8 @@ struct tab_relay {
     tab_metric *pending, *oldest, *published;
 };
 
-static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_error *err, const char *before,
-                          const char *after, const tab_param *p, size_t n)
+static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_error *err,
+                          const char *before, const char *after, const tab_param *p, size_t n)
 {
     char sql[512];
     snprintf(sql, sizeof sql, "%s%s%s", before, schema, after);
@@ -156,7 +156,8 @@ static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_er
 static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = run_sql(tx, schema, &rows, err, "SELECT created FROM ", ".outbox_stream", TAB_P_NONE);
+    tab_status s =
+        run_sql(tx, schema, &rows, err, "SELECT created FROM ", ".outbox_stream", TAB_P_NONE);
     if (s != TAB_OK || (tab_rows_count(rows) == 1 && strcmp(tab_rows_text(rows, 0, 0), made) == 0))
         return s;
     if (tab_rows_count(rows) == 1) {
@@ -164,9 +165,10 @@ static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, 
         s = run_sql(tx, schema, NULL, err, "UPDATE ", ".outbox SET published = NULL", TAB_P_NONE);
     }
     if (s == TAB_OK)
-        s = run_sql(tx, schema, NULL, err, "INSERT INTO ",
-                    ".outbox_stream (created) VALUES ($1) ON CONFLICT (one) DO UPDATE SET created = $1",
-                    TAB_P(tab_p_text(made)));
+        s = run_sql(
+            tx, schema, NULL, err, "INSERT INTO ",
+            ".outbox_stream (created) VALUES ($1) ON CONFLICT (one) DO UPDATE SET created = $1",
+            TAB_P(tab_p_text(made)));
     return s;
 }
 
@@ -205,8 +207,10 @@ static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool *ret_mor
     if (!tab_rows_bool(lock, 0, 0))
         return true; /* another process relays */
     if (note_stream(tx, r->schema, made, NULL) != TAB_OK ||
-        run_sql(tx, r->schema, &rows, NULL, "SELECT seq, event_id, subject, org, payload, created FROM ",
-                ".outbox WHERE published IS NULL ORDER BY seq LIMIT $1", TAB_P(tab_p_int(BATCH))) != TAB_OK)
+        run_sql(tx, r->schema, &rows, NULL,
+                "SELECT seq, event_id, subject, org, payload, created FROM ",
+                ".outbox WHERE published IS NULL ORDER BY seq LIMIT $1",
+                TAB_P(tab_p_int(BATCH))) != TAB_OK)
         return false;
     size_t n = tab_rows_count(rows), done = 0;
     tab_metric_set(r->pending, (double)n);
@@ -238,8 +242,8 @@ static void forget_old(tab_relay *r)
     if (tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, NULL) == TAB_OK &&
         run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ",
                 ".outbox WHERE published < now() - interval '3 days'", TAB_P_NONE) == TAB_OK &&
-        run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ", ".inbox WHERE at < now() - interval '30 days'",
-                TAB_P_NONE) == TAB_OK &&
+        run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ",
+                ".inbox WHERE at < now() - interval '30 days'", TAB_P_NONE) == TAB_OK &&
         tab_tx_commit(&tx, NULL) != TAB_OK)
         tab_log(TAB_WARN, "old events of %s were not deleted", r->schema);
 }
@@ -291,8 +295,10 @@ tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema)
     r->pg = pg;
     r->rpc = rpc;
     snprintf(r->schema, sizeof r->schema, "%s", schema);
-    r->pending = tab_gauge("tabella_outbox_pending", "Events not yet published, of the last batch", NULL);
-    r->oldest = tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest unpublished event", NULL);
+    r->pending =
+        tab_gauge("tabella_outbox_pending", "Events not yet published, of the last batch", NULL);
+    r->oldest =
+        tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest unpublished event", NULL);
     r->published = tab_counter("tabella_outbox_published_total", "Events published", NULL);
     r->t.nudged = true;
     if (turner_start(&r->t, relay, r))
@@ -356,7 +362,11 @@ static bool take(tab_consumer *c, natsMsg *m)
     jsMsgMetaData *meta = NULL;
     int64_t delivered = natsMsg_GetMetaData(&meta, m) == NATS_OK ? (int64_t)meta->NumDelivered : 1;
     jsMsgMetaData_Destroy(meta);
-    tab_event e = { header(m, "Nats-Msg-Id"), natsMsg_GetSubject(m), header(m, H_ORG), delivered, a,
+    tab_event e = { header(m, "Nats-Msg-Id"),
+                    natsMsg_GetSubject(m),
+                    header(m, H_ORG),
+                    delivered,
+                    a,
                     { natsMsg_GetData(m), (size_t)natsMsg_GetDataLength(m) } };
     tab_error err = { 0 };
     tab_status s = a == NULL || e.event_id[0] == 0 ? TAB_INTERNAL : consume(c, &e, &err);
@@ -370,8 +380,8 @@ static bool take(tab_consumer *c, natsMsg *m)
         return true;
     }
     int64_t wait = (int64_t)1000 << (delivered > 6 ? 5 : delivered - 1); /* milliseconds here */
-    tab_log_fields(s == TAB_UNAVAILABLE ? TAB_WARN : TAB_ERROR, "an event comes again later", "event_id",
-                   e.event_id, "subject", e.subject, "why", err.message, NULL);
+    tab_log_fields(s == TAB_UNAVAILABLE ? TAB_WARN : TAB_ERROR, "an event comes again later",
+                   "event_id", e.event_id, "subject", e.subject, "why", err.message, NULL);
     natsMsg_NakWithDelay(m, wait, NULL);
     return s != TAB_UNAVAILABLE;
 }
@@ -386,7 +396,11 @@ static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
         return false;
     for (size_t i = 0; i < n; i++) {
         TAB_AUTO(tab_rows) *rows = NULL;
-        tab_event e = { header(m[i], "Nats-Msg-Id"), natsMsg_GetSubject(m[i]), org, 1, a,
+        tab_event e = { header(m[i], "Nats-Msg-Id"),
+                        natsMsg_GetSubject(m[i]),
+                        org,
+                        1,
+                        a,
                         { natsMsg_GetData(m[i]), (size_t)natsMsg_GetDataLength(m[i]) } };
         tab_error err = { 0 };
         if (e.event_id[0] == 0 ||
@@ -428,7 +442,8 @@ static natsSubscription *subscribe(tab_consumer *c, jsCtx *js)
     jsSubOptions_Init(&o);
     o.Stream = STREAM;
     o.Config.AckPolicy = js_AckExplicit;
-    o.Config.AckWait = 5 * second; /* of a killed consumer's events; a repetition too early is harmless */
+    o.Config.AckWait =
+        5 * second; /* of a killed consumer's events; a repetition too early is harmless */
     o.Config.MaxAckPending = 1000;
     o.Config.DeliverPolicy = js_DeliverAll;
     if (!stream_made(js, made))
@@ -453,13 +468,16 @@ static void *consumer(void *arg)
             sub = subscribe(c, js);
         natsMsgList list = { NULL, 0 };
         jsErrCode code = 0;
-        natsStatus s = sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, FETCH, 2000, &code);
+        natsStatus s =
+            sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, FETCH, 2000, &code);
         bool ok = take_all(c, &list);
         natsMsgList_Destroy(&list);
         wait = ok ? 0 : AWAY_MS;
-        if ((s == NATS_OK || s == NATS_TIMEOUT) && natsConnection_Status(tab_rpc_nats(c->rpc)) == NATS_CONN_STATUS_CONNECTED) {
+        if ((s == NATS_OK || s == NATS_TIMEOUT) &&
+            natsConnection_Status(tab_rpc_nats(c->rpc)) == NATS_CONN_STATUS_CONNECTED) {
             jsConsumerInfo *ci = NULL; /* a quiet fetch may mean that the store was wiped */
-            if (s == NATS_OK || js_GetConsumerInfo(&ci, js, STREAM, c->durable, NULL, &code) == NATS_OK) {
+            if (s == NATS_OK ||
+                js_GetConsumerInfo(&ci, js, STREAM, c->durable, NULL, &code) == NATS_OK) {
                 jsConsumerInfo_Destroy(ci);
                 continue;
             }

@@ -16,7 +16,8 @@
 /* Writes an event in the caller's transaction. schema is the producer's own; subject "tabella.event...."
  * The same event id twice in one outbox: the second is ignored (a retried step writes its event again). */
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
-                          const char *org, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
+                          const char *org, const ProtobufCMessage *event,
+                          tab_error *err) TAB_CHECKED;
 
 /* The relay's thread; any number of processes may run it, one at a time works (advisory lock). */
 typedef struct tab_relay tab_relay;

@@ -39,27 +39,30 @@ typedef struct {
     char local[32]; /* numbers as text */
 } tab_param;
 tab_param tab_p_null(void);
-tab_param tab_p_text(const char *s); /* NULL: SQL null; no NUL inside, as in all of PostgreSQL's text */
-tab_param tab_p_str(tab_str s);      /* text; p NULL: SQL null. A text with a NUL byte fails VALIDATION */
-tab_param tab_p_bytes(tab_str s);    /* bytea */
+tab_param
+tab_p_text(const char *s); /* NULL: SQL null; no NUL inside, as in all of PostgreSQL's text */
+tab_param
+tab_p_str(tab_str s); /* text; p NULL: SQL null. A text with a NUL byte fails VALIDATION */
+tab_param tab_p_bytes(tab_str s); /* bytea */
 tab_param tab_p_int(int64_t x);
 tab_param tab_p_real(double x);
 tab_param tab_p_bool(bool x);
 tab_param tab_p_time(int64_t us); /* timestamptz from microseconds since 1970 */
-#define TAB_P(...)                                                                                 \
-    (const tab_param[]){ __VA_ARGS__ }, sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
+#define TAB_P(...)                      \
+    (const tab_param[]){ __VA_ARGS__ }, \
+        sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
 #define TAB_P_NONE NULL, 0
 
 /* A transaction at READ COMMITTED. The deadline bounds each of its statements. */
-tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret, tab_error *err)
-    TAB_CHECKED;
+tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret,
+                        tab_error *err) TAB_CHECKED;
 tab_status tab_tx_commit(tab_tx **tx, tab_error *err) TAB_CHECKED; /* takes it, whatever comes */
 void tab_tx_free(tab_tx *tx);                                      /* rolls back */
 TAB_DEFINE_AUTO(tab_tx)
 
 /* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */
-tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
-                        size_t n) TAB_CHECKED;
+tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
+                        const tab_param *p, size_t n) TAB_CHECKED;
 /* The same with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the way. */
 tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
                               const tab_param *p, size_t n) TAB_CHECKED;
@@ -81,11 +84,13 @@ size_t tab_rows_count(const tab_rows *r);
 size_t tab_rows_affected(const tab_rows *r);
 bool tab_rows_null(const tab_rows *r, size_t row, size_t col);
 tab_str tab_rows_str(const tab_rows *r, size_t row, size_t col); /* a null: n = 0 */
-const char *tab_rows_text(const tab_rows *r, size_t row, size_t col); /* NUL-terminated; a null: "" */
-int64_t tab_rows_int(const tab_rows *r, size_t row, size_t col);      /* a null: 0 */
+const char *tab_rows_text(const tab_rows *r, size_t row,
+                          size_t col);                           /* NUL-terminated; a null: "" */
+int64_t tab_rows_int(const tab_rows *r, size_t row, size_t col); /* a null: 0 */
 double tab_rows_real(const tab_rows *r, size_t row, size_t col);
 bool tab_rows_bool(const tab_rows *r, size_t row, size_t col);
-int64_t tab_rows_time(const tab_rows *r, size_t row, size_t col); /* timestamptz to microseconds; null: 0 */
+int64_t tab_rows_time(const tab_rows *r, size_t row,
+                      size_t col); /* timestamptz to microseconds; null: 0 */
 /* bytea: from text results it is decoded into the arena, from binary ones it is borrowed. */
 tab_str tab_rows_bytes(const tab_rows *r, size_t row, size_t col, tab_arena *a);
 

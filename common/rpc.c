@@ -94,8 +94,9 @@ static void sub_ended(void *arg)
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn)
 {
     natsSubscription *s = NULL;
-    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
-                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
+    natsStatus st = group == NULL
+                        ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
+                        : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
     if (st != NATS_OK) {
         tab_log(TAB_ERROR, "cannot subscribe %s: %s", subject, natsStatus_GetText(st));
         return false;
@@ -237,14 +238,16 @@ static void *watch(void *arg)
                     fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
                 else if (p->ask.deadline < next)
                     next = p->ask.deadline;
-                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS && !p->failed && p->begun && p->ask.ret_lost != NULL)
+                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS && !p->failed && p->begun &&
+                    p->ask.ret_lost != NULL)
                     *p->ask.ret_lost = true;
                 if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS)
                     fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
             }
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
-        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->n_queue + rpc->n_running == 0) {
+        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 &&
+            rpc->n_queue + rpc->n_running == 0) {
             pthread_cond_wait(&rpc->tick, &rpc->lock);
         } else {
             struct timespec at = { next / 1000, (next % 1000) * 1000000 };
@@ -296,7 +299,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     if (ask->worker == NULL)
         snprintf(subject, sizeof subject, "tabella.v1.%s.%s", ask->service, ask->method);
     else
-        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker, ask->method);
+        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker,
+                 ask->method);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
     bool small = body->bytes <= RPC_INLINE;
     char *bytes = small ? malloc(body->bytes + 1) : NULL;
@@ -336,7 +340,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
+                            tab_error *err)
 {
     if (!rpc_connected(rpc)) {
         tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
@@ -375,7 +380,8 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     natsMsg_Destroy(m);
     if (s == NATS_OK)
         return p;
-    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
+    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL,
+             "a server is away, try again");
     pthread_mutex_lock(&rpc->lock); /* a cut may have listed it meanwhile: then dispatch ends it */
     bool listed = p->listed;
     if (listed)
@@ -475,7 +481,8 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     return s;
 }
 
-tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
+                         tab_error *err)
 {
     rpc_pending *p = ask_now(rpc, ask, done, arg, err);
     return p == NULL ? 0 : p->id;

@@ -30,8 +30,10 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
-const char *tab_rpc_worker(const tab_rpc *rpc);    /* this process's random name, for addressed calls */
-struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
+const char *
+tab_rpc_worker(const tab_rpc *rpc); /* this process's random name, for addressed calls */
+struct __natsConnection *
+tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
@@ -55,7 +57,10 @@ typedef struct {
     const ProtobufCMessageDescriptor *in, *out;
     tab_status (*fn)(void *self, tab_call *call, tab_error *err);
 } tab_rpc_method;
-#define TAB_RPC_METHODS_END { NULL, NULL, NULL, NULL }
+#define TAB_RPC_METHODS_END    \
+    {                          \
+        NULL, NULL, NULL, NULL \
+    }
 
 /* Serves the methods on `threads` workers (before: 4); a full queue (before: 64 a thread) answers
  * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). */
@@ -78,8 +83,10 @@ typedef struct {
     size_t n_tables;
     const ProtobufCMessageDescriptor *reply;
     tab_arena *arena; /* the answer lives here; used by the caller's thread only, but see below */
-    const atomic_bool *gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
-    bool *ret_lost;   /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
+    const atomic_bool *
+        gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
+    bool *
+        ret_lost; /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
 } tab_ask;
 
 typedef struct {
@@ -92,15 +99,18 @@ typedef struct {
 void tab_ask_inherit(tab_ask *ask, const tab_call *call);
 
 /* Errors: what the method said; UNAVAILABLE (nobody serves, NATS away), CANCELLED (deadline). */
-tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
+tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret,
+                        tab_error *err) TAB_CHECKED;
 
 /* For an event loop: `done` runs on the thread that calls tab_rpc_dispatch, exactly once for each started
  * call, also after tab_rpc_abandon (then with CANCELLED). Watch tab_rpc_fd for reading and dispatch when it
  * is ready. The arena is touched only inside dispatch. */
 typedef void tab_rpc_done(void *arg, tab_status s, const tab_answer *answer, const tab_error *err);
 typedef uint64_t tab_ticket; /* 0: not started */
-tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err);
-void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket); /* the client went: the server is told to stop */
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
+                         tab_error *err);
+void tab_rpc_abandon(tab_rpc *rpc,
+                     tab_ticket ticket); /* the client went: the server is told to stop */
 int tab_rpc_fd(const tab_rpc *rpc);
 void tab_rpc_dispatch(tab_rpc *rpc);
 

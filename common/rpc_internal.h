@@ -10,12 +10,12 @@
 #include "common/table_wire.h"
 
 enum {
-    RPC_INLINE = 256 * 1024,  /* a larger body is streamed */
-    RPC_CHUNK = 256 * 1024,   /* bytes of the body in one message */
-    RPC_WINDOW = 32,          /* chunks that may be under way: 8 MiB of credit */
-    RPC_STALL_MS = 2000,      /* a silent stream is asked again */
-    RPC_BEAT_MS = 1000,       /* a server at work says so */
-    RPC_SILENCE_MS = 5000,    /* a server that does not is given up */
+    RPC_INLINE = 256 * 1024, /* a larger body is streamed */
+    RPC_CHUNK = 256 * 1024,  /* bytes of the body in one message */
+    RPC_WINDOW = 32,         /* chunks that may be under way: 8 MiB of credit */
+    RPC_STALL_MS = 2000,     /* a silent stream is asked again */
+    RPC_BEAT_MS = 1000,      /* a server at work says so */
+    RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_TICK_MS = 250,
     BUCKETS = 1024
 };
@@ -40,21 +40,23 @@ typedef struct {
     const tab_wire *wire;
 } rpc_body;
 
-tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m, const tab_table *const *tables,
-                         size_t n, rpc_body *ret, tab_error *err) TAB_CHECKED;
+tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m,
+                         const tab_table *const *tables, size_t n, rpc_body *ret,
+                         tab_error *err) TAB_CHECKED;
 void rpc_body_copy(const rpc_body *b, size_t at, size_t n, char *ret);
 
 /* Reads a body that lies in the arena. */
 tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed,
                          const ProtobufCMessageDescriptor *type, const void **ret_msg,
-                         const tab_table *const **ret_tables, size_t *ret_n, tab_error *err) TAB_CHECKED;
+                         const tab_table *const **ret_tables, size_t *ret_n,
+                         tab_error *err) TAB_CHECKED;
 
 /* A body that is held for its receiver, in rpc->holds until released. */
 typedef struct rpc_hold {
     uint64_t id;
     struct rpc_hold *next;
     rpc_body body;
-    tab_arena *owned;     /* ends with the hold; NULL: the owner releases it */
+    tab_arena *owned;      /* ends with the hold; NULL: the owner releases it */
     tab_deadline deadline; /* of an owned one */
     int readers;
 } rpc_hold;
@@ -66,21 +68,22 @@ typedef struct rpc_pull {
     char holder[128];
     char *buf;
     size_t bytes, got, asked;
-    int64_t moved; /* tab_mono_ms of the last progress */
+    int64_t moved;                       /* tab_mono_ms of the last progress */
     void (*ended)(void *owner, bool ok); /* once, under rpc->lock, when out of rpc->pulls */
     void *owner;
 } rpc_pull;
 
 typedef struct rpc_pending rpc_pending; /* a call of ours; rpc.c */
 typedef struct rpc_method_metrics rpc_method_metrics;
-typedef struct rpc_job rpc_job;         /* a call of others; rpc_serve.c */
+typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
 
 struct tab_rpc {
     natsConnection *nc;
-    char service[40], worker[40], inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls */
+    char service[40], worker[40],
+        inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls */
     natsSubscription *sub[6];
     int n_sub;
-    pthread_mutex_t lock; /* of everything below */
+    pthread_mutex_t lock;   /* of everything below */
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
     pthread_cond_t tick;    /* the timer has something to watch */
     pthread_t timer;
@@ -112,7 +115,7 @@ struct tab_rpc {
 };
 
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn);
-uint64_t rpc_new_id(tab_rpc *rpc); /* lock held */
+uint64_t rpc_new_id(tab_rpc *rpc);       /* lock held */
 uint64_t rpc_id_of(const char *subject); /* of its last token; 0: none */
 bool rpc_connected(const tab_rpc *rpc);
 int64_t rpc_header_int(natsMsg *m, const char *name, int64_t otherwise);
@@ -123,8 +126,8 @@ rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab
 void rpc_hold_subject(const tab_rpc *rpc, const rpc_hold *h, char ret[128]);
 void rpc_hold_release(tab_rpc *rpc, rpc_hold *h); /* frees body.head, not an arena */
 void rpc_hold_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
-void rpc_pull_start(tab_rpc *rpc, rpc_pull *p);  /* fields set but id, next; lock held */
-void rpc_pull_stop(tab_rpc *rpc, rpc_pull *p);   /* lock held; fine when it has ended */
+void rpc_pull_start(tab_rpc *rpc, rpc_pull *p); /* fields set but id, next; lock held */
+void rpc_pull_stop(tab_rpc *rpc, rpc_pull *p);  /* lock held; fine when it has ended */
 void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 

@@ -221,21 +221,38 @@ static tab_status check_levels(const tab_column *c, size_t rows, size_t text_n, 
     return TAB_OK;
 }
 
-static tab_status read_column(tab_arena *a, tab_str bytes, size_t rows, tab_column *c, tab_error *err)
+static tab_status read_column(tab_arena *a, tab_str bytes, size_t rows, tab_column *c,
+                              tab_error *err)
 {
     reader r = { bytes.p, bytes.p + bytes.n, false };
-    tab_str numbers = { NULL, 0 }, codes = numbers, text = numbers, end = numbers, kind = numbers, s;
+    tab_str numbers = { NULL, 0 }, codes = numbers, text = numbers, end = numbers, kind = numbers,
+            s;
     uint64_t x, coded = 0;
     for (unsigned f; field(&r, &f, &s, &x);) {
         switch (f) {
-        case 1: c->name = s; break;
-        case 2: coded = x; break;
-        case 3: numbers = s; break;
-        case 4: codes = s; break;
-        case 5: text = s; break;
-        case 6: end = s; break;
-        case 7: kind = s; break;
-        default: break;
+        case 1:
+            c->name = s;
+            break;
+        case 2:
+            coded = x;
+            break;
+        case 3:
+            numbers = s;
+            break;
+        case 4:
+            codes = s;
+            break;
+        case 5:
+            text = s;
+            break;
+        case 6:
+            end = s;
+            break;
+        case 7:
+            kind = s;
+            break;
+        default:
+            break;
         }
     }
     if (r.bad)
@@ -292,7 +309,8 @@ static tab_status read_table(tab_arena *a, tab_str bytes, tab_table *t, tab_erro
     for (unsigned f; st == TAB_OK && field(&r, &f, &s, &x);)
         if (f == 3) {
             col->name = (tab_str){ "", 0 };
-            st = s.p == NULL ? illegal(err, "a column's fields") : read_column(a, s, t->rows, col, err);
+            st = s.p == NULL ? illegal(err, "a column's fields")
+                             : read_column(a, s, t->rows, col, err);
             col++;
         }
     return st;

@@ -92,8 +92,8 @@ bool tab_time_parse(tab_str s, int64_t *ret_us)
         !sign(s, &at, ':') || !digits(s, &at, 2, &sec))
         return false;
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] + (leap && mo == 2) || h > 23 || mi > 59 ||
-        sec > 60)
+    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] + (leap && mo == 2) || h > 23 ||
+        mi > 59 || sec > 60)
         return false;
     int64_t fraction = 0, unit = 100000;
     if (sign(s, &at, '.')) {

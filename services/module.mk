@@ -18,3 +18,10 @@ CFLAGS_services_inference_engine_profile_linear = -O3
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# The schemas of the whole API's description, as texts.
+GENH += $(GEN)/services/api/schemas_json.h
+$(GEN)/services/api/schemas_json.h: services/api/schemas.json
+	@mkdir -p $(@D) && { echo '/* made from $< */'; \
+	printf 'static const char API_SCHEMAS[] = %s;\n' "$$(jq -c . $< | jq -Rs 'rtrimstr("\n")')"; \
+	printf 'static const char API_SCHEMA_ERROR[] = %s;\n' "$$(jq -c .Error $< | jq -Rs 'rtrimstr("\n")')"; } > $@.new && mv $@.new $@

@@ -46,7 +46,10 @@ Test(builder, says_no_when_the_arena_is_full)
 Test(column, with_an_empty_or_repeated_name_is_addressed_by_position)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
-    tab_column cols[] = { { .name = TAB_S("x") }, { .name = TAB_S("") }, { .name = TAB_S("y") }, { .name = TAB_S("y") } };
+    tab_column cols[] = { { .name = TAB_S("x") },
+                          { .name = TAB_S("") },
+                          { .name = TAB_S("y") },
+                          { .name = TAB_S("y") } };
     tab_table t = { TAB_S("t"), 0, 4, cols };
     cr_expect(tab_str_eq(tab_column_address(a, &t, 0), TAB_S("x")));
     cr_expect(tab_str_eq(tab_column_address(a, &t, 1), TAB_S("c1")));
@@ -55,8 +58,15 @@ Test(column, with_an_empty_or_repeated_name_is_addressed_by_position)
 
 Test(number_text, is_the_shortest_that_reads_back)
 {
-    static const struct { double x; const char *want; } cases[] = {
-        { 1, "1" }, { 0.1, "0.1" }, { -2.5, "-2.5" }, { 1e300, "1e+300" }, { 123456789, "123456789" },
+    static const struct {
+        double x;
+        const char *want;
+    } cases[] = {
+        { 1, "1" },
+        { 0.1, "0.1" },
+        { -2.5, "-2.5" },
+        { 1e300, "1e+300" },
+        { 123456789, "123456789" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buf[32];

@@ -64,7 +64,7 @@ Test(table_wire, what_is_read_is_what_was_written)
 Test(table_wire, aligned_bytes_are_read_in_place_and_others_are_copied)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
-    const tab_table *t = sample(a, 50), *const *back;
+    const tab_table *t = sample(a, 50), *const * back;
     tab_wire *w;
     cr_assert_eq(tab_wire_new(a, &t, 1, &w, NULL), TAB_OK);
     tab_str s = bytes_of(a, w);

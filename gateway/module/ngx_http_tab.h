@@ -18,9 +18,9 @@
 extern ngx_module_t ngx_http_tab_module;
 
 typedef struct {
-    ngx_str_t redis;            /* host:port or unix:path */
-    ngx_str_t authenticate;     /* uri of the internal location that asks the api */
-    ngx_uint_t failures;        /* refused keys a minute from one address */
+    ngx_str_t redis;        /* host:port or unix:path */
+    ngx_str_t authenticate; /* uri of the internal location that asks the api */
+    ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
     ngx_shm_zone_t *zone;
     tab_identity_key identity_key;
@@ -35,8 +35,8 @@ typedef struct {
 
 typedef enum {
     TAB_STEP_START,
-    TAB_STEP_REDIS,     /* waiting for tab_gate */
-    TAB_STEP_ASK,       /* waiting for the api's answer about the key */
+    TAB_STEP_REDIS, /* waiting for tab_gate */
+    TAB_STEP_ASK,   /* waiting for the api's answer about the key */
     TAB_STEP_LET_IN,
     TAB_STEP_REFUSED
 } tab_step;

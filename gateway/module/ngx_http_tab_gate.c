@@ -28,27 +28,29 @@ static ngx_int_t refuse(ngx_http_request_t *r, tab_ctx *ctx, ngx_uint_t status, 
 
 static tab_limit_answer node_take(tab_main_conf *conf, const tab_limit *limits, size_t n, bool peek)
 {
-    ngx_slab_pool_t *pool = (ngx_slab_pool_t *) conf->zone->shm.addr;
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->zone->shm.addr;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     ngx_shmtx_lock(&pool->mutex);
-    tab_limit_answer a = tab_limits_take(pool->data, limits, n,
-                                         now.tv_sec * 1000000LL + now.tv_nsec / 1000, peek);
+    tab_limit_answer a =
+        tab_limits_take(pool->data, limits, n, now.tv_sec * 1000000LL + now.tv_nsec / 1000, peek);
     ngx_shmtx_unlock(&pool->mutex);
     return a;
 }
 
 static ngx_uint_t seconds(int64_t ms)
 {
-    return ms <= 0 ? 0 : (ngx_uint_t) ((ms + 999) / 1000);
+    return ms <= 0 ? 0 : (ngx_uint_t)((ms + 999) / 1000);
 }
 
 /* A refused key is counted against its address; past the limit its callers are told to wait. Keys that
  * Redis knows are never looked at here, so nobody behind the same address is shut out. */
 static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
 {
-    tab_limit l = { 'a', { (char *) r->connection->addr_text.data, r->connection->addr_text.len },
-                    { NULL, 0 }, (uint32_t) conf->failures };
+    tab_limit l = { 'a',
+                    { (char *)r->connection->addr_text.data, r->connection->addr_text.len },
+                    { NULL, 0 },
+                    (uint32_t)conf->failures };
     return l;
 }
 
@@ -70,11 +72,11 @@ static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
         if (h != NULL) {
             h->hash = 1;
             ngx_str_set(&h->key, "Allow");
-            h->value.data = (u_char *) ctx->route.allow;
+            h->value.data = (u_char *)ctx->route.allow;
             h->value.len = ngx_strlen(ctx->route.allow);
         }
-        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found",
-                      "This path has no such method.", NULL, 0);
+        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "This path has no such method.",
+                      NULL, 0);
     }
     return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "There is no such route.", NULL, 0);
 }
@@ -114,17 +116,17 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
     clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
         .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
-        .request_id = { (char *) ctx->id, ctx->id_len },
+        .request_id = { (char *)ctx->id, ctx->id_len },
         .route = tab_str_of(route->name),
-        .path = { (char *) ctx->path.data, ctx->path.len },
-        .state = state.len == 0 ? TAB_S("-") : (tab_str){ (char *) state.data, state.len },
+        .path = { (char *)ctx->path.data, ctx->path.len },
+        .state = state.len == 0 ? TAB_S("-") : (tab_str){ (char *)state.data, state.len },
         .grant = ctx->grant,
     };
     ctx->identity.data = ngx_pnalloc(r->pool, TAB_IDENTITY_TEXT);
     if (ctx->identity.data == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    ctx->identity.len = tab_identity_sign(&conf->identity_key, &id, (char *) ctx->identity.data,
-                                          TAB_IDENTITY_TEXT);
+    ctx->identity.len =
+        tab_identity_sign(&conf->identity_key, &id, (char *)ctx->identity.data, TAB_IDENTITY_TEXT);
     if (ctx->identity.len == 0)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     ctx->step = TAB_STEP_LET_IN;
@@ -139,7 +141,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     if (!ctx->routed)
         return refuse_route(r, ctx);
     const tab_route *route = &tab_routes[ctx->route.id];
-    if ((g->scopes & (unsigned) route->scope) == 0)
+    if ((g->scopes & (unsigned)route->scope) == 0)
         return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
                       "The API key lacks the scope that this route needs.", NULL, 0);
     tab_limit limits[3] = {
@@ -164,7 +166,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
 static ngx_int_t on_asked(ngx_http_request_t *sub, void *data, ngx_int_t rc)
 {
     tab_ctx *ctx = data;
-    (void) rc;
+    (void)rc;
     ctx->sub_status = sub->headers_out.status;
     ctx->sub = sub;
     return NGX_OK;
@@ -181,7 +183,7 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
         .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
-        .request_id = { (char *) ctx->id, ctx->id_len },
+        .request_id = { (char *)ctx->id, ctx->id_len },
         .route = TAB_S(TAB_AUTHENTICATE_ROUTE),
         .path = TAB_S(TAB_AUTHENTICATE_PATH),
         .state = TAB_S("-"),
@@ -192,8 +194,8 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     ngx_http_post_subrequest_t *ps = ngx_palloc(r->pool, sizeof *ps);
     if (ctx->question.data == NULL || ps == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    ctx->question.len = tab_identity_sign(&conf->identity_key, &id, (char *) ctx->question.data,
-                                          TAB_IDENTITY_TEXT);
+    ctx->question.len =
+        tab_identity_sign(&conf->identity_key, &id, (char *)ctx->question.data, TAB_IDENTITY_TEXT);
     ps->handler = on_asked;
     ps->data = ctx;
     ctx->sub = NULL;
@@ -224,7 +226,7 @@ static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
         for (ngx_uint_t i = 0; i < part->nelts; i++)
             if (h[i].key.len == sizeof name - 1 &&
                 ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
-                return tab_grant_read((tab_str){ (char *) h[i].value.data, h[i].value.len }, ret);
+                return tab_grant_read((tab_str){ (char *)h[i].value.data, h[i].value.len }, ret);
     }
     return false;
 }
@@ -260,7 +262,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     }
     if (a->code == 2)
         return refuse_key(r, ctx, conf);
-    if (!tab_grant_read((tab_str){ (char *) a->grant.data, a->grant.len }, &ctx->grant))
+    if (!tab_grant_read((tab_str){ (char *)a->grant.data, a->grant.len }, &ctx->grant))
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
     ctx->granted = 1;
     if (a->code == 5)
@@ -268,8 +270,8 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     if (a->code == 3)
         return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
                       "The API key lacks the scope that this route needs.", NULL, 0);
-    ctx->limit = (ngx_uint_t) a->limit;
-    ctx->remaining = (ngx_uint_t) a->remaining;
+    ctx->limit = (ngx_uint_t)a->limit;
+    ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
     ctx->rates = 1;
     if (a->code == 4)
@@ -300,7 +302,7 @@ static ngx_str_t plain_path(ngx_http_request_t *r)
     ngx_str_t path = r->unparsed_uri, none = ngx_null_string;
     u_char *query = ngx_strlchr(path.data, path.data + path.len, '?');
     if (query != NULL)
-        path.len = (size_t) (query - path.data);
+        path.len = (size_t)(query - path.data);
     if (path.len != r->uri.len || ngx_memcmp(path.data, r->uri.data, path.len) != 0)
         return none;
     return path;
@@ -310,14 +312,14 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     tab_str secret;
     ngx_table_elt_t *h = r->headers_in.authorization;
-    if (h == NULL || !tab_bearer((tab_str){ (char *) h->value.data, h->value.len }, &secret) ||
+    if (h == NULL || !tab_bearer((tab_str){ (char *)h->value.data, h->value.len }, &secret) ||
         !tab_secret_valid(secret))
         return refuse_key(r, ctx, conf);
 
     ctx->path = plain_path(r);
-    ctx->routed = tab_route_find((tab_str){ (char *) r->method_name.data, r->method_name.len },
-                                 (tab_str){ (char *) ctx->path.data, ctx->path.len },
-                                 &ctx->route) == TAB_OK;
+    ctx->routed =
+        tab_route_find((tab_str){ (char *)r->method_name.data, r->method_name.len },
+                       (tab_str){ (char *)ctx->path.data, ctx->path.len }, &ctx->route) == TAB_OK;
     uint8_t hash[TAB_SECRET_HASH];
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);

@@ -34,7 +34,7 @@ tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
     ngx_memzero(ctx, sizeof *ctx);
     cln->handler = on_cleanup;
     ctx->request = r;
-    tab_random_id("req_", 22, (char *) ctx->id);
+    tab_random_id("req_", 22, (char *)ctx->id);
     ctx->id_len = 26;
     ngx_http_set_ctx(r, ctx, ngx_http_tab_module);
     return ctx;
@@ -47,7 +47,7 @@ static ngx_int_t push_header(ngx_http_request_t *r, const char *name, u_char *va
     if (h == NULL)
         return NGX_ERROR;
     h->hash = 1;
-    h->key.data = (u_char *) name;
+    h->key.data = (u_char *)name;
     h->key.len = ngx_strlen(name);
     h->value.data = value;
     h->value.len = len;
@@ -66,7 +66,8 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     u_char *retry = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (b == NULL || retry == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    b->last = ngx_sprintf(b->last, "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",", type, message);
+    b->last =
+        ngx_sprintf(b->last, "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",", type, message);
     if (param != NULL && param[0] != '\0')
         b->last = ngx_sprintf(b->last, "\"param\":\"%s\",", param);
     b->last = ngx_sprintf(b->last, "\"request_id\":\"%*s\"}}\n", ctx->id_len, ctx->id);
@@ -83,10 +84,10 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     r->headers_out.content_type_len = r->headers_out.content_type.len;
     r->headers_out.content_type_lowcase = NULL;
     if (status == NGX_HTTP_UNAUTHORIZED &&
-        push_header(r, "WWW-Authenticate", (u_char *) "Bearer", 6) != NGX_OK)
+        push_header(r, "WWW-Authenticate", (u_char *)"Bearer", 6) != NGX_OK)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     if (retry_s > 0 && push_header(r, "Retry-After", retry,
-                                   (size_t) (ngx_sprintf(retry, "%ui", retry_s) - retry)) != NGX_OK)
+                                   (size_t)(ngx_sprintf(retry, "%ui", retry_s) - retry)) != NGX_OK)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
 
     ngx_int_t rc = ngx_http_send_header(r);
@@ -99,21 +100,32 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
 static ngx_int_t envelope_handler(ngx_http_request_t *r)
 {
     tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
-    ngx_uint_t retry = loc->status == NGX_HTTP_SERVICE_UNAVAILABLE ||
-                       loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
-    return ngx_http_tab_send(r, loc->status, (const char *) loc->type.data,
-                             (const char *) loc->message.data, (const char *) loc->param.data, retry);
+    ngx_uint_t retry =
+        loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
+    return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data,
+                             (const char *)loc->message.data, (const char *)loc->param.data, retry);
 }
 
 /* ---- variables ------------------------------------------------------------------------------ */
-enum { VAR_ID, VAR_IDENTITY, VAR_QUESTION, VAR_UNCOUNTED, VAR_ORG, VAR_KEY, VAR_ROUTE, VAR_LIMIT, VAR_REMAINING, VAR_RESET };
+enum {
+    VAR_ID,
+    VAR_IDENTITY,
+    VAR_QUESTION,
+    VAR_UNCOUNTED,
+    VAR_ORG,
+    VAR_KEY,
+    VAR_ROUTE,
+    VAR_LIMIT,
+    VAR_REMAINING,
+    VAR_RESET
+};
 
 static ngx_int_t set_number(ngx_http_request_t *r, ngx_http_variable_value_t *v, ngx_uint_t x)
 {
     v->data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (v->data == NULL)
         return NGX_ERROR;
-    v->len = (unsigned) (ngx_sprintf(v->data, "%ui", x) - v->data) & 0xfffffff;
+    v->len = (unsigned)(ngx_sprintf(v->data, "%ui", x) - v->data) & 0xfffffff;
     return NGX_OK;
 }
 
@@ -129,15 +141,15 @@ static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
     v->not_found = 0;
     switch (which) {
     case VAR_ID:
-        text = (char *) ctx->id;
+        text = (char *)ctx->id;
         n = ctx->id_len;
         break;
     case VAR_IDENTITY:
-        text = (char *) ctx->identity.data;
+        text = (char *)ctx->identity.data;
         n = ctx->identity.len;
         break;
     case VAR_QUESTION:
-        text = (char *) ctx->question.data;
+        text = (char *)ctx->question.data;
         n = ctx->question.len;
         break;
     case VAR_UNCOUNTED:
@@ -161,12 +173,13 @@ static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
     case VAR_REMAINING:
     case VAR_RESET:
         if (ctx->rates)
-            return set_number(r, v, which == VAR_LIMIT       ? ctx->limit
-                                    : which == VAR_REMAINING ? ctx->remaining
-                                                             : ctx->reset_s);
+            return set_number(r, v,
+                              which == VAR_LIMIT       ? ctx->limit
+                              : which == VAR_REMAINING ? ctx->remaining
+                                                       : ctx->reset_s);
         break;
     }
-    v->data = (u_char *) text;
+    v->data = (u_char *)text;
     v->len = n & 0xfffffff;
     return NGX_OK;
 }
@@ -210,9 +223,9 @@ static void *create_main(ngx_conf_t *cf)
 
 static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
 {
-    ngx_slab_pool_t *pool = (ngx_slab_pool_t *) zone->shm.addr;
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *)zone->shm.addr;
     unsigned char seed[16];
-    (void) old;
+    (void)old;
     if (pool->data != NULL)
         return NGX_OK; /* a reload keeps its counts */
     pool->data = ngx_slab_alloc(pool, tab_limits_size(LIMIT_SETS));
@@ -257,7 +270,7 @@ static void *create_loc(ngx_conf_t *cf)
 static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
 {
     tab_loc_conf *prev = parent, *conf = child;
-    (void) cf;
+    (void)cf;
     ngx_conf_merge_value(conf->gate, prev->gate, 0);
     return NGX_CONF_OK;
 }
@@ -268,7 +281,7 @@ static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     tab_main_conf *conf = c;
     ngx_str_t *args = cf->args->elts;
     u_char text[4096];
-    (void) cmd;
+    (void)cmd;
     if (conf->identity_key_set)
         return "is duplicate";
     if (ngx_conf_full_name(cf->cycle, &args[1], 1) != NGX_OK)
@@ -278,13 +291,13 @@ static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     if (n < 0)
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno, "cannot read \"%V\"", &args[1]);
     if (fd != NGX_INVALID_FILE)
-        (void) ngx_close_file(fd);
+        (void)ngx_close_file(fd);
     if (n < 0)
         return NGX_CONF_ERROR;
     size_t line = 0;
-    while (line < (size_t) n && text[line] != '\n' && text[line] != '\r')
+    while (line < (size_t)n && text[line] != '\n' && text[line] != '\r')
         line++;
-    bool good = tab_identity_key_set(&conf->identity_key, (tab_str){ (char *) text, line });
+    bool good = tab_identity_key_set(&conf->identity_key, (tab_str){ (char *)text, line });
     sodium_memzero(text, sizeof text);
     if (!good)
         return "needs a first line of 32 characters or more";
@@ -298,10 +311,10 @@ static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     ngx_str_t *args = cf->args->elts;
     ngx_int_t status = ngx_atoi(args[1].data, args[1].len);
     ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-    (void) cmd;
+    (void)cmd;
     if (status < 400 || status > 599)
         return "needs a status of 400 to 599";
-    conf->status = (ngx_uint_t) status;
+    conf->status = (ngx_uint_t)status;
     conf->type = args[2]; /* nginx ends its arguments with NUL */
     conf->message = args[3];
     if (cf->args->nelts > 4)
@@ -321,7 +334,8 @@ static ngx_command_t commands[] = {
       ngx_conf_set_num_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, failures), NULL },
     { ngx_string("tab_secret_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_secret,
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
-    { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+    { ngx_string("tab_gate"),
+      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
     { ngx_string("tab_envelope"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_envelope,
       NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
@@ -350,13 +364,14 @@ static ngx_int_t init_process(ngx_cycle_t *cycle)
 
 static void exit_process(ngx_cycle_t *cycle)
 {
-    (void) cycle;
+    (void)cycle;
     ngx_http_tab_redis_stop();
 }
 
-static ngx_http_module_t module_ctx = { add_variables, install,   create_main, init_main,
-                                        NULL,          NULL,      create_loc,  merge_loc };
+static ngx_http_module_t module_ctx = { add_variables, install, create_main, init_main,
+                                        NULL,          NULL,    create_loc,  merge_loc };
 
-ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1, &module_ctx,  commands, NGX_HTTP_MODULE, NULL,
-                                     NULL,          init_process, NULL,     NULL,            exit_process,
-                                     NULL,          NGX_MODULE_V1_PADDING };
+ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1,   &module_ctx, commands,
+                                     NGX_HTTP_MODULE, NULL,        NULL,
+                                     init_process,    NULL,        NULL,
+                                     exit_process,    NULL,        NGX_MODULE_V1_PADDING };

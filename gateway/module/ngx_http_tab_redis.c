@@ -67,28 +67,29 @@ static void add_read(void *privdata)
 {
     ngx_connection_t *c = privdata;
     if (!c->read->active)
-        (void) ngx_add_event(c->read, NGX_READ_EVENT, NGX_LEVEL_EVENT); /* hiredis reads once a wake */
+        (void)ngx_add_event(c->read, NGX_READ_EVENT,
+                            NGX_LEVEL_EVENT); /* hiredis reads once a wake */
 }
 
 static void del_read(void *privdata)
 {
     ngx_connection_t *c = privdata;
     if (c->read->active)
-        (void) ngx_del_event(c->read, NGX_READ_EVENT, 0);
+        (void)ngx_del_event(c->read, NGX_READ_EVENT, 0);
 }
 
 static void add_write(void *privdata)
 {
     ngx_connection_t *c = privdata;
     if (!c->write->active)
-        (void) ngx_add_event(c->write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
+        (void)ngx_add_event(c->write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
 }
 
 static void del_write(void *privdata)
 {
     ngx_connection_t *c = privdata;
     if (c->write->active)
-        (void) ngx_del_event(c->write, NGX_WRITE_EVENT, 0);
+        (void)ngx_del_event(c->write, NGX_WRITE_EVENT, 0);
 }
 
 static void cleanup(void *privdata)
@@ -104,7 +105,7 @@ static void cleanup(void *privdata)
     if (c->write->posted) {
         ngx_delete_posted_event(c->write);
     }
-    c->fd = (ngx_socket_t) -1; /* hiredis closes it */
+    c->fd = (ngx_socket_t)-1; /* hiredis closes it */
     ngx_free_connection(c);
     redis.conn = NULL;
 }
@@ -131,7 +132,7 @@ static ngx_int_t attach(redisAsyncContext *ac)
 /* ---- the connection ---------------------------------------------------------------------- */
 static void drop_redis(ngx_event_t *ev)
 {
-    (void) ev;
+    (void)ev;
     redisAsyncContext *ac = redis.ac;
     if (ac == NULL)
         return;
@@ -167,7 +168,7 @@ static void on_disconnected(const redisAsyncContext *ac, int status)
 static void on_loaded(redisAsyncContext *ac, void *reply, void *privdata)
 {
     redisReply *r = reply;
-    (void) privdata;
+    (void)privdata;
     if (redis.ac != ac || r == NULL)
         return;
     if (r->type == REDIS_REPLY_ERROR) {
@@ -199,7 +200,7 @@ static void on_connected(const redisAsyncContext *ac, int status)
 
 static void on_timer(ngx_event_t *ev)
 {
-    (void) ev;
+    (void)ev;
     if (redis.stopping)
         return;
     if (redis.ac != NULL) /* the connect, or the loading, took too long */
@@ -213,17 +214,17 @@ static void connect_redis(void)
     ngx_str_t *at = &redis.conf->redis;
     redisAsyncContext *ac;
     if (at->len > 5 && ngx_strncmp(at->data, "unix:", 5) == 0) {
-        ac = redisAsyncConnectUnix((const char *) at->data + 5);
+        ac = redisAsyncConnectUnix((const char *)at->data + 5);
     } else {
         char host[256];
         u_char *colon = ngx_strlchr(at->data, at->data + at->len, ':');
-        size_t n = colon == NULL ? at->len : (size_t) (colon - at->data);
+        size_t n = colon == NULL ? at->len : (size_t)(colon - at->data);
         ngx_int_t port = colon == NULL ? 6379 : ngx_atoi(colon + 1, at->len - n - 1);
         if (n >= sizeof host || port == NGX_ERROR)
             return;
         ngx_memcpy(host, at->data, n);
         host[n] = '\0';
-        ac = redisAsyncConnect(host, (int) port);
+        ac = redisAsyncConnect(host, (int)port);
     }
     if (ac == NULL || ac->err != 0) {
         ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, ngx_errno, "tab: cannot connect to redis: %s",
@@ -240,11 +241,11 @@ static void connect_redis(void)
     }
     redis.ac = ac;
     ngx_add_timer(&redis.timer, CONNECT_TIMEOUT);
-    (void) redisAsyncSetConnectCallback(ac, on_connected);
-    (void) redisAsyncSetDisconnectCallback(ac, on_disconnected);
+    (void)redisAsyncSetConnectCallback(ac, on_connected);
+    (void)redisAsyncSetDisconnectCallback(ac, on_disconnected);
     const char *argv[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
     size_t len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
-    (void) redisAsyncCommandArgv(ac, on_loaded, NULL, 4, argv, len);
+    (void)redisAsyncCommandArgv(ac, on_loaded, NULL, 4, argv, len);
 }
 
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
@@ -298,15 +299,16 @@ static void on_timeout(ngx_event_t *ev)
 
 static int64_t integer_at(redisReply *r, size_t i)
 {
-    return i < r->elements && r->element[i]->type == REDIS_REPLY_INTEGER ? r->element[i]->integer : 0;
+    return i < r->elements && r->element[i]->type == REDIS_REPLY_INTEGER ? r->element[i]->integer
+                                                                         : 0;
 }
 
 static void string_at(redisReply *r, size_t i, ngx_str_t *ret)
 {
     ngx_str_null(ret);
     if (i < r->elements && r->element[i]->type == REDIS_REPLY_STRING) {
-        ret->data = (u_char *) r->element[i]->str;
-        ret->len = (size_t) r->element[i]->len;
+        ret->data = (u_char *)r->element[i]->str;
+        ret->len = (size_t)r->element[i]->len;
     }
 }
 
@@ -315,13 +317,13 @@ static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
     tab_call *call = privdata;
     redisReply *r = reply;
     tab_redis_answer a = { .code = -1 };
-    (void) ac;
+    (void)ac;
     if (r == NULL) {
         redis.up = 0; /* the connection is going; nothing new on it */
     } else if (r->type == REDIS_REPLY_ARRAY && r->elements > 0) {
         redis.timeouts = 0;
         redis.breaker = 0;
-        a.code = (int) integer_at(r, 0);
+        a.code = (int)integer_at(r, 0);
         string_at(r, 1, &a.grant);
         a.limit = integer_at(r, 2);
         a.remaining = integer_at(r, 3);
@@ -345,7 +347,7 @@ ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx)
     if (!redis.up || redis.ac == NULL)
         return NGX_DECLINED;
     if (redis.breaker) {
-        if ((ngx_msec_int_t) (redis.open_until - ngx_current_msec) > 0)
+        if ((ngx_msec_int_t)(redis.open_until - ngx_current_msec) > 0)
             return NGX_DECLINED;
         redis.open_until = ngx_current_msec + BREAKER; /* this one tries; the others go on */
     }
@@ -354,7 +356,7 @@ ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx)
     char scope[12] = "0";
     if (ctx->routed) {
         const tab_route *route = &tab_routes[ctx->route.id];
-        (void) ngx_sprintf((u_char *) scope, "%ud%Z", (unsigned) route->scope);
+        (void)ngx_sprintf((u_char *)scope, "%ud%Z", (unsigned)route->scope);
         if (route->flags & TAB_ROUTE_ENDPOINT)
             endpoint = ctx->route.param[0];
     }
@@ -375,7 +377,7 @@ ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx)
     call->timer.handler = on_timeout;
     call->timer.data = call;
     call->timer.log = ngx_cycle->log;
-    if (redisAsyncFormattedCommand(redis.ac, on_reply, call, (char *) cmd, (size_t) (p - cmd)) !=
+    if (redisAsyncFormattedCommand(redis.ac, on_reply, call, (char *)cmd, (size_t)(p - cmd)) !=
         REDIS_OK) {
         ngx_free(call);
         return NGX_DECLINED;

@@ -62,7 +62,7 @@ typedef struct request {
     tab_grant who;
     tab_deadline deadline;
     atomic_bool gone; /* the client left: what is only computed for it stops */
-    char *body; /* NUL behind; malloc'ed; request_body_drop frees it early */
+    char *body;       /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
@@ -133,7 +133,8 @@ request_id_hex(request *r,
 
 /* bills.c: the event of a serve call into the outbox, together with those of other calls; committed on OK. The id is of
  * letters, digits and '_'. */
-tab_status bill_put(request *r, const char *id, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
+tab_status bill_put(request *r, const char *id, const ProtobufCMessage *event,
+                    tab_error *err) TAB_CHECKED;
 
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
@@ -150,7 +151,8 @@ tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
-void sync_json(request *r, tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
+void sync_json(request *r,
+               tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
 
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {

@@ -7,7 +7,9 @@
 #include "services/api/api.h"
 
 enum { GROUP = 256 };
-enum { BILL_MS = 4000 }; /* two groups may wait for a frozen database, one after the other: within 10 s all know */
+enum {
+    BILL_MS = 4000
+}; /* two groups may wait for a frozen database, one after the other: within 10 s all know */
 
 typedef struct bill {
     struct bill *next;
@@ -26,7 +28,8 @@ static struct {
 } bills = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Three arrays in PostgreSQL's text form. Ids are letters, digits and '_', so that nothing needs quoting but bytea. */
-static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline, tab_error *err)
+static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline,
+                              tab_error *err)
 {
     static const char hex[] = "0123456789abcdef";
     size_t ids = 8, orgs = 8, events = 8;
@@ -57,11 +60,13 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err,
-                         "INSERT INTO api.outbox (event_id, subject, org, payload) SELECT id, 'tabella.event.work.done', "
-                         "org, event FROM unnest($1::text[], $2::text[], $3::bytea[]) AS x (id, org, event) "
-                         "ON CONFLICT (event_id) DO NOTHING",
-                         TAB_P(tab_p_text(id), tab_p_text(org), tab_p_text(event)));
+        s = tab_tx_query(
+            tx, NULL, err,
+            "INSERT INTO api.outbox (event_id, subject, org, payload) SELECT id, "
+            "'tabella.event.work.done', "
+            "org, event FROM unnest($1::text[], $2::text[], $3::bytea[]) AS x (id, org, event) "
+            "ON CONFLICT (event_id) DO NOTHING",
+            TAB_P(tab_p_text(id), tab_p_text(org), tab_p_text(event)));
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     free(text);

@@ -265,7 +265,8 @@ void sync_json(request *r, tab_str reply)
 }
 
 /* As a job, where what the source held last is more than an inline answer reads. */
-static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells, tab_error *err)
+static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells,
+                              tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     const Tabella__Job *j;
@@ -299,7 +300,8 @@ static tab_status last_cells(request *r, char *id, uint64_t *ret, tab_error *err
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
     const Tabella__DataObject *d = NULL;
     q.id = id;
-    tab_status s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
+    tab_status s =
+        call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
     if (s == TAB_OK && strcmp(d->kind, "connection") == 0 && d->dataset[0] != 0) {
         q.id = d->dataset;
         s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);

@@ -217,7 +217,8 @@ void api_dispatch(request *r, tab_str identity_header)
     tab_id_new(r->seed, "");
     r->status = 200;
     /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks again. */
-    r->deadline = tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
+    r->deadline =
+        tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
     if (s == TAB_OK && internal) {
         s = authenticate(r, &err);
     } else if (s == TAB_OK) {

@@ -96,7 +96,8 @@ static void on_closed(evutil_socket_t fd, short what, void *arg)
 
 static void watch_close(exchange *x)
 {
-    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
+    struct bufferevent *b =
+        evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
     if (evhttp_request_get_command(x->req) != EVHTTP_REQ_POST)
         return;
     x->closed = event_new(x->h->base, bufferevent_getfd(b), EV_CLOSED, on_closed, x);

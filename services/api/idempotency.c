@@ -44,7 +44,8 @@ static tab_status claim(request *r, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
-    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
@@ -169,8 +170,8 @@ tab_status idempotency_finish(request *r, tab_error *err)
     return s;
 }
 
-#define OPEN                                                                                   \
-    " WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL "           \
+#define OPEN                                                                         \
+    " WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL " \
     "AND owner = $5 AND attempt = $6"
 
 void idempotency_release(request *r, tab_status why)
@@ -181,11 +182,12 @@ void idempotency_release(request *r, tab_status why)
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_error err;
     if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(3000), &tx, &err) == TAB_OK &&
-        tab_tx_query(
-            tx, NULL, &err,
-            refused ? "DELETE FROM api.idempotency" OPEN
-                    : "UPDATE api.idempotency SET owner = '', lease_until = now() - interval '1 second'" OPEN,
-            TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
+        tab_tx_query(tx, NULL, &err,
+                     refused ? "DELETE FROM api.idempotency" OPEN
+                             : "UPDATE api.idempotency SET owner = '', lease_until = now() - "
+                               "interval '1 second'" OPEN,
+                     TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) ==
+            TAB_OK)
         (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
     idempotency_done(r);
 }

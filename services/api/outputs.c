@@ -24,7 +24,8 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,
                          "SELECT run_id, report_id, base, feed, created_at, bundle FROM api.output "

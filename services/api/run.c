@@ -257,7 +257,8 @@ static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, con
     const output o = {
         .bundle = b, .run_id = x->run_id, .report_id = x->report_id, .base = base, .feed = x->feed
     };
-    tab_status s = tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = idempotency_complete(r, tx, err);
     if (s == TAB_OK)

@@ -278,7 +278,8 @@ tab_status post_serve(request *r, tab_error *err)
     }
     if (!enter(e->id, r->who.endpoint_concurrency)) {
         r->retry_after = 1;
-        return tab_fail(err, TAB_RATE_LIMIT, "", "%u calls of this endpoint are under way, as many as the plan has at once",
+        return tab_fail(err, TAB_RATE_LIMIT, "",
+                        "%u calls of this endpoint are under way, as many as the plan has at once",
                         r->who.endpoint_concurrency);
     }
     s = serve(r, e, &b, err);

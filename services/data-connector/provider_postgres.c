@@ -71,7 +71,8 @@ static tab_status root_file(const source *s, char path[64], int *ret, tab_error 
     if (n == 0)
         return TAB_OK;
     if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca",
+                        "ca is one or more certificates in PEM form.");
     int fd = memfd_create("ca", MFD_CLOEXEC);
     while (fd >= 0 && at < n) {
         ssize_t w = write(fd, ca + at, n - at);
@@ -273,7 +274,8 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
 {
     char size[40];
     if (!tab_utf8_valid((tab_str){ text, n }) || memchr(text, 0, n) != NULL) {
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
+        tab_builder_text(b,
+                         (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
         return;
     }
     if (vector) {

@@ -44,12 +44,18 @@ static void on_progress(void *arg, const char *phase, double done)
 /* A name from outside becomes a NATS subject: letters, digits, '-' and '_' alone. */
 static bool plain(const char *s)
 {
-    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == strlen(s) && strlen(s) <= 100;
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") ==
+               strlen(s) &&
+           strlen(s) <= 100;
 }
 
-tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy, tab_error *err)
+tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id,
+                      bool heavy, tab_error *err)
 {
-    *p = (pass){ .self = self, .call_id = call_id != NULL && plain(call_id) ? call_id : "", .gone = call->cancel, .to = 1 };
+    *p = (pass){ .self = self,
+                 .call_id = call_id != NULL && plain(call_id) ? call_id : "",
+                 .gone = call->cancel,
+                 .to = 1 };
     pthread_mutex_lock(&self->lock);
     p->next = self->running;
     self->running = p;
@@ -90,8 +96,13 @@ void pass_end(pass *p)
 
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed)
 {
-    return (tab_engine){ .arena = a, .cancel = &p->cancel, .progress = on_progress, .progress_arg = p,
-                         .parallel_for = tab_pool_for, .parallel_arg = p->self->pool, .seed = seed };
+    return (tab_engine){ .arena = a,
+                         .cancel = &p->cancel,
+                         .progress = on_progress,
+                         .progress_arg = p,
+                         .parallel_for = tab_pool_for,
+                         .parallel_arg = p->self->pool,
+                         .seed = seed };
 }
 
 static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -175,14 +186,23 @@ const char *worker_of(inference *self, const char *key, char buf[40])
 static void figures(inference *self, size_t running)
 {
     tab_states_figures f = tab_states_look(self->states);
-    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
-    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL), (double)f.count);
-    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
-    tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL), (double)f.hits);
-    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL), (double)f.misses);
-    tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL), (double)f.joined);
-    tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL), (double)f.kept);
-    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
+    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL),
+                   (double)running);
+    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL),
+                   (double)f.count);
+    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL),
+                   (double)f.bytes);
+    tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
+                   (double)f.hits);
+    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL),
+                   (double)f.misses);
+    tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
+                   (double)f.joined);
+    tab_metric_set(
+        tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
+        (double)f.kept);
+    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL),
+                   (double)f.evicted);
 }
 
 /* Carries the calls' own flags over, drops peers that are silent, says that this one lives. */
@@ -226,8 +246,10 @@ bool inference_start(inference *self)
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->slot, NULL);
     if (nc == NULL ||
-        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) != NATS_OK ||
-        natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) != NATS_OK) {
+        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) !=
+            NATS_OK ||
+        natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) !=
+            NATS_OK) {
         tab_log(TAB_ERROR, "no subscription to cancellations");
         return false;
     }

@@ -15,14 +15,16 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     tab_run_options options;
     pass p;
     tab_status s;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) !=
+            TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK ||
         (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
     s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
     if (s == TAB_OK) {
         tab_engine e = pass_engine(&p, call->arena, 0);
-        s = tab_engine_run(&e, tables, q->n_sources == 0 ? call->n_tables : q->n_sources, &options, &y->bundle, err);
+        s = tab_engine_run(&e, tables, q->n_sources == 0 ? call->n_tables : q->n_sources, &options,
+                           &y->bundle, err);
     }
     pass_end(&p);
     y->base_model = tab_proto_text(call->arena, base);
@@ -52,12 +54,14 @@ static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t t
 
 /* The held-out report of what the bundle predicts. Too few rows to hold any out is no failure of the endpoint: it is
  * said where the score would stand. */
-static tab_status held_out(tab_engine *e, const tab_table *const *tables, const char *base, const Tabella__Bundle *b,
-                           Tabella__HeldOut **ret, tab_error *err)
+static tab_status held_out(tab_engine *e, const tab_table *const *tables, const char *base,
+                           const Tabella__Bundle *b, Tabella__HeldOut **ret, tab_error *err)
 {
     const Tabella__Prediction *p = b->prediction;
     const tab_table *t = tables[p->table];
-    tab_evaluate_options o = { .base = base, .table = p->table, .target = p->target == NULL ? t->cols : p->target->column,
+    tab_evaluate_options o = { .base = base,
+                               .table = p->table,
+                               .target = p->target == NULL ? t->cols : p->target->column,
                                .entity = entities(e->arena, b, p->table, t->rows) };
     o.task = strcmp(p->task_type, "classification") == 0 ? TAB_TASK_CLASSIFICATION
              : strcmp(p->task_type, "regression") == 0   ? TAB_TASK_REGRESSION
@@ -99,13 +103,15 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     serve_state *st = NULL;
     pass p;
     tab_status s;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) !=
+            TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK)
         return s;
     if (q->keep != NULL) {
         const Tabella__EvaluateReply *theirs = NULL;
         serve_key(key, call->org, q->keep, base);
-        s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, &theirs, err);
+        s = serve_at_owner(self, call, "Evaluate", key, &q->base,
+                           &tabella__evaluate_reply__descriptor, &theirs, err);
         if (s != TAB_UNAVAILABLE) {
             if (s == TAB_OK)
                 *y = *theirs;
@@ -127,7 +133,8 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK) {
         /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
         tab_engine e = pass_engine(&p, call->arena, 0);
-        tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena, .profile = st == NULL ? NULL : st->profile };
+        tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
+                                 .profile = st == NULL ? NULL : st->profile };
         p.to = 0.5;
         s = tab_engine_pass(&e, tables, n, &options, st == NULL ? NULL : &parts, &b, err);
         if (st != NULL) {
@@ -153,7 +160,8 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     /* The answer points into the state: it is held until the answer has been packed. */
-    return serve_keep(self, call, key, st) ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return serve_keep(self, call, key, st) ? TAB_OK
+                                           : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)
@@ -169,8 +177,10 @@ static tab_status set_base(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? base_models(arg, call->arena, true, call->out, err) : s;
 }
 
-#define METHOD(name, in, out, fn)                                                                  \
-    { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+#define METHOD(name, in, out, fn)                                             \
+    {                                                                         \
+        name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
+    }
 
 const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),

@@ -20,9 +20,12 @@ typedef struct {
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_OPTION(config, passes, INT, "TAB_PASSES", "0", "passes at once; 0: one a core, at least 2"),
-    TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0", "threads that passes borrow; 0: one a core less one"),
-    TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024", "memory for fitted states of endpoints, in MiB"),
-    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
+    TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0",
+               "threads that passes borrow; 0: one a core less one"),
+    TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
+               "memory for fitted states of endpoints, in MiB"),
+    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
+               "memory that one call may take, in MiB"),
     TAB_OPTIONS_END,
 };
 
@@ -37,7 +40,8 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     openblas_set_num_threads(1); /* one order of summation, whatever the machine */
     const char *why;
-    if (tab_pfn_default(&why) == NULL) /* base-3 goes on without its transformer, the other bases never had it */
+    if (tab_pfn_default(&why) ==
+        NULL) /* base-3 goes on without its transformer, the other bases never had it */
         tab_log(TAB_WARN, "%s", why);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t slots = cfg.passes > 0 ? cfg.passes : cores > 2 ? cores : 2;
@@ -52,7 +56,12 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static inference self;
-    self = (inference){ .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = slots };
+    self = (inference){ .pg = pg,
+                        .rpc = rpc,
+                        .pool = pool,
+                        .states = states,
+                        .cores = cores > 0 ? cores : 1,
+                        .slots = slots };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */

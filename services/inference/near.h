@@ -21,7 +21,7 @@ tab_near_index *tab_near_new(tab_arena *a, const tab_table *t);
  * belongs to one caller at a time and is made by tab_near_scratch (in its arena). */
 typedef struct tab_near_space tab_near_space;
 tab_near_space *tab_near_scratch(tab_arena *a, const tab_near_index *x);
-size_t tab_near_rows(const tab_near_index *x, tab_near_space *scratch, const tab_table *q, size_t row, size_t most,
-                     uint32_t *ret);
+size_t tab_near_rows(const tab_near_index *x, tab_near_space *scratch, const tab_table *q,
+                     size_t row, size_t most, uint32_t *ret);
 
 #endif

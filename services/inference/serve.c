@@ -28,24 +28,28 @@ static tab_status out_of_memory(tab_error *err)
 
 /* The pinned table's understanding with the request's rows merged in: what is counted is added, what was
  * concluded from all values stands. */
-static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, size_t t, const tab_table *rows)
+static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, size_t t,
+                                           const tab_table *rows)
 {
     const Tabella__TableUnderstanding *pinned = st->seen[t];
-    Tabella__TableUnderstanding *m = tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
+    Tabella__TableUnderstanding *m =
+        tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
     if (m == NULL)
         return NULL;
     *m = *pinned;
     m->pinned_rows = pinned->rows;
     m->rows = rows->rows;
     m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, pinned->n_column_profile + 1);
-    Tabella__ColumnProfile *c = tab_arena_new_of(a, Tabella__ColumnProfile, pinned->n_column_profile + 1);
+    Tabella__ColumnProfile *c =
+        tab_arena_new_of(a, Tabella__ColumnProfile, pinned->n_column_profile + 1);
     if (m->column_profile == NULL || c == NULL)
         return NULL;
     double before = (double)pinned->rows;
     for (size_t i = 0; i < pinned->n_column_profile; i++) {
         size_t missing = 0;
         for (size_t r = 0; r < rows->rows; r++)
-            missing += rows->col[i].layout == TAB_NUMBERS ? isnan(rows->col[i].num[r]) : rows->col[i].code[r] == TAB_NULL;
+            missing += rows->col[i].layout == TAB_NUMBERS ? isnan(rows->col[i].num[r])
+                                                          : rows->col[i].code[r] == TAB_NULL;
         c[i] = *pinned->column_profile[i];
         double all = before + (double)rows->rows;
         c[i].missing_pct = all == 0 ? 0 : (c[i].missing_pct * before + (double)missing) / all;
@@ -54,7 +58,8 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     return m;
 }
 
-static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabella__ServeReply *y, tab_error *err)
+static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabella__ServeReply *y,
+                         tab_error *err)
 {
     tab_arena *a = call->arena;
     serve_request r;
@@ -67,7 +72,8 @@ static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabel
     tab_engine e = pass_engine(&p, a, 0);
     e.progress = NULL;
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
-    if (b == NULL || (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL) {
+    if (b == NULL ||
+        (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL) {
         pass_end(&p);
         return out_of_memory(err);
     }
@@ -109,13 +115,15 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
 
     /* A retired base is refused although its state may still be warm. */
     const char *base = NULL;
-    tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
+    tab_status s =
+        base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
         return s;
     char key[SERVE_KEY];
     serve_key(key, call->org, k, base);
     const Tabella__ServeReply *theirs = NULL;
-    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, &theirs, err);
+    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor,
+                       &theirs, err);
     if (s != TAB_UNAVAILABLE) {
         if (s == TAB_OK)
             *y = *theirs;
@@ -124,7 +132,8 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     serve_maker m = { self, call, k };
     tab_loan *loan = NULL;
     bool warm = false;
-    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan, &warm, err);
+    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan,
+                        &warm, err);
     if (s != TAB_OK)
         return s;
     s = answer(self, call, tab_loan_state(loan), y, err);

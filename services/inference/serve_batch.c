@@ -4,8 +4,8 @@
 #include "services/inference/request.h"
 
 enum {
-    ALONE_ROWS = 48,  /* a call of so many rows fills the models' tiles by itself */
-    GROUP_CALLS = 64  /* calls of one group */
+    ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself */
+    GROUP_CALLS = 64 /* calls of one group */
 };
 
 typedef struct serve_waiting {
@@ -31,7 +31,9 @@ static void lead(const tab_engine *e, serve_state *st)
     own.arena = scratch;
     bool ok = (n == 1 || scratch != NULL) && tab_score_together(&own, st->fitted, part, n);
     if (n > 1)
-        tab_metric_add(tab_counter("tabella_serve_together_total", "Serve calls scored in a group with others", NULL), (double)n);
+        tab_metric_add(tab_counter("tabella_serve_together_total",
+                                   "Serve calls scored in a group with others", NULL),
+                       (double)n);
     pthread_mutex_lock(&st->batch.lock);
     st->batch.leaders--;
     for (size_t i = 0; i < n; i++) {

@@ -16,17 +16,17 @@
 #include "services/inference/request.h"
 
 enum {
-    CONTEXT = 200,     /* evenly spaced rows of a pinned table, and their likest in the others */
-    NEAR_MOST = 8,     /* pinned rows that a request row is compared with, in each other table ... */
-    NEAR_ALL = 4000    /* ... fewer where the request is long */
+    CONTEXT = 200,  /* evenly spaced rows of a pinned table, and their likest in the others */
+    NEAR_MOST = 8,  /* pinned rows that a request row is compared with, in each other table ... */
+    NEAR_ALL = 4000 /* ... fewer where the request is long */
 };
 
 /* One table of the call: request rows first, then chosen pinned rows, ascending. */
 typedef struct {
-    size_t pinned;           /* which table of the state */
-    const tab_table *rows;   /* the request's; NULL: not sent */
-    bool *chosen, *own;      /* (pinned rows) taken in; likest to a request row of this very table */
-    uint32_t *from;          /* (n_pinned) */
+    size_t pinned;         /* which table of the state */
+    const tab_table *rows; /* the request's; NULL: not sent */
+    bool *chosen, *own;    /* (pinned rows) taken in; likest to a request row of this very table */
+    uint32_t *from;        /* (n_pinned) */
     size_t n_rows, n_pinned;
     const tab_near_index *index;
     tab_near_space *space;
@@ -50,7 +50,8 @@ static void choose(const serve_state *st, side *side_of, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t r = 0; r < side_of[i].n_rows; r++)
             for (size_t k = 0; k < n; k++) {
-                size_t found = tab_near_rows(side_of[k].index, side_of[k].space, side_of[i].rows, r, k == i ? 1 : most, near);
+                size_t found = tab_near_rows(side_of[k].index, side_of[k].space, side_of[i].rows, r,
+                                             k == i ? 1 : most, near);
                 for (size_t m = 0; m < found; m++)
                     (k == i ? side_of[k].own : side_of[k].chosen)[near[m]] = true;
             }
@@ -109,7 +110,9 @@ static const tab_table *joined(tab_arena *a, const serve_state *st, const side *
         if (!tab_builder_finish(b, &col[c]))
             return NULL;
     }
-    *t = (tab_table){ .id = pinned->id, .rows = s->n_rows + s->n_pinned, .cols = pinned->cols, .col = col };
+    *t = (tab_table){
+        .id = pinned->id, .rows = s->n_rows + s->n_pinned, .cols = pinned->cols, .col = col
+    };
     return t;
 }
 
@@ -130,7 +133,8 @@ static bool keep_matches(tab_arena *a, const side *side_of, Tabella__EntityMatch
     for (size_t i = 0; i < m->n_a_row; i++) {
         size_t end = m->matched_on_end[i];
         bool pa, pb;
-        uint32_t ra = moved(&side_of[m->a_table[i]], m->a_row[i], &pa), rb = moved(&side_of[m->b_table[i]], m->b_row[i], &pb);
+        uint32_t ra = moved(&side_of[m->a_table[i]], m->a_row[i], &pa),
+                 rb = moved(&side_of[m->b_table[i]], m->b_row[i], &pb);
         if (!pa || !pb) {
             m->a_table[n] = m->a_table[i];
             m->b_table[n] = m->b_table[i];
@@ -144,7 +148,8 @@ static bool keep_matches(tab_arena *a, const side *side_of, Tabella__EntityMatch
         }
         from = end;
     }
-    m->n_a_table = m->n_b_table = m->n_a_row = m->n_b_row = m->n_confidence = m->n_matched_on_end = m->n_pinned = n;
+    m->n_a_table = m->n_b_table = m->n_a_row = m->n_b_row = m->n_confidence = m->n_matched_on_end =
+        m->n_pinned = n;
     m->n_matched_on = on;
     return true;
 }
@@ -154,16 +159,19 @@ static void keep_cells(Tabella__Column *c, const uint32_t *kept, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (c->coded)
-            memcpy(c->codes.data + i * sizeof(uint32_t), c->codes.data + kept[i] * sizeof(uint32_t), sizeof(uint32_t));
+            memcpy(c->codes.data + i * sizeof(uint32_t), c->codes.data + kept[i] * sizeof(uint32_t),
+                   sizeof(uint32_t));
         else
-            memcpy(c->numbers.data + i * sizeof(double), c->numbers.data + kept[i] * sizeof(double), sizeof(double));
+            memcpy(c->numbers.data + i * sizeof(double), c->numbers.data + kept[i] * sizeof(double),
+                   sizeof(double));
     if (c->coded)
         c->codes.len = n * sizeof(uint32_t);
     else
         c->numbers.len = n * sizeof(double);
 }
 
-static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRows *u, uint64_t *ret_linked)
+static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRows *u,
+                          uint64_t *ret_linked)
 {
     size_t tables = u->n_from_tables, all = tables == 0 ? 0 : u->n_from_row / tables, n = 0;
     uint32_t *kept = tab_arena_new_of(a, uint32_t, all + 1);
@@ -210,8 +218,8 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
 
 /* ---- in order ------------------------------------------------------------------------------- */
 
-tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,
-                       tab_error *err)
+tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r,
+                       Tabella__Bundle *b, tab_error *err)
 {
     tab_arena *a = e->arena;
     size_t n = st->n;
@@ -222,7 +230,8 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         return out_of_memory(err);
     size_t at = 0;
     for (; at < r->n; at++) {
-        s[at] = (side){ .pinned = r->pinned[at], .rows = r->table[at], .n_rows = r->table[at]->rows };
+        s[at] =
+            (side){ .pinned = r->pinned[at], .rows = r->table[at], .n_rows = r->table[at]->rows };
         sent[r->pinned[at]] = true;
     }
     for (size_t t = 0; t < n; t++)
@@ -245,7 +254,8 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         status = t == NULL ? out_of_memory(err) : tab_profile_table(e, t, &p[i], err);
     }
     if (status == TAB_OK)
-        status = tab_cross_tables(e, p, n, st->threshold, &b->cross_table_map, &b->unified_rows, &b->records_linked, err);
+        status = tab_cross_tables(e, p, n, st->threshold, &b->cross_table_map, &b->unified_rows,
+                                  &b->records_linked, err);
     if (status != TAB_OK)
         return status;
     if (!keep_matches(a, s, b->cross_table_map->entity_matches) ||
@@ -255,7 +265,8 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
     b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     /* Tables that were not sent stand behind those that were: the answer speaks of their pinned rows. */
     for (size_t i = r->n; i < n; i++) {
-        Tabella__TableUnderstanding *m = tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
+        Tabella__TableUnderstanding *m =
+            tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
         if (m == NULL)
             return out_of_memory(err);
         *m = *st->seen[s[i].pinned];

@@ -11,7 +11,7 @@ static const char *const methods[] = { "model", "mean", "mode", "prediction" };
 
 typedef struct {
     uint32_t table, row, column, method;
-    double number;    /* numeric columns */
+    double number;           /* numeric columns */
     const tab_column *cells; /* else: the cell is level `level` of these, or the class's cell */
     uint32_t level;
     double confidence;
@@ -54,8 +54,8 @@ static void usual(const tab_profile *p, size_t c, serve_imputer *m)
 }
 
 /* The column's imputer, fitted by the first call that needs it; calls that come meanwhile wait. */
-static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, size_t c, const serve_imputer **ret,
-                             tab_error *err)
+static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, size_t c,
+                             const serve_imputer **ret, tab_error *err)
 {
     tab_status s = TAB_OK;
     serve_imputer *m = &st->imputer[t][c];
@@ -71,7 +71,8 @@ static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, siz
         if (s == TAB_CANCELLED)
             tab_fail(err, s, "", "%s", why.message);
         else
-            m->tried = true, s = TAB_OK; /* too few rows, one class: the usual value is what there is */
+            m->tried = true,
+            s = TAB_OK; /* too few rows, one class: the usual value is what there is */
     }
     *ret = m;
     pthread_mutex_unlock(&st->lock);
@@ -96,16 +97,21 @@ static tab_column *classes_of(tab_arena *a, const Tabella__Column *m)
     if (c == NULL)
         return NULL;
     if (!m->coded) {
-        *c = (tab_column){ .layout = TAB_NUMBERS, .num = (const double *)(const void *)m->numbers.data };
+        *c = (tab_column){ .layout = TAB_NUMBERS,
+                           .num = (const double *)(const void *)m->numbers.data };
         return c;
     }
-    *c = (tab_column){ .layout = TAB_CODED, .code = (const uint32_t *)(const void *)m->codes.data,
-                       .text = (const char *)m->level_text.data, .end = (const uint32_t *)(const void *)m->level_end.data,
-                       .kind = m->level_kind.data, .levels = m->level_kind.len };
+    *c = (tab_column){ .layout = TAB_CODED,
+                       .code = (const uint32_t *)(const void *)m->codes.data,
+                       .text = (const char *)m->level_text.data,
+                       .end = (const uint32_t *)(const void *)m->level_end.data,
+                       .kind = m->level_kind.data,
+                       .levels = m->level_kind.len };
     return c;
 }
 
-static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t row, double sd, filled *f)
+static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t row, double sd,
+                            filled *f)
 {
     const Tabella__Results *r = p->results;
     if (r->n_label > row) {
@@ -115,7 +121,8 @@ static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t r
             return TAB_INTERNAL;
         f->cells = classes;
         f->level = r->label[row];
-        f->confidence = r->n_probabilities >= (row + 1) * k ? r->probabilities[row * k + r->label[row]] : 0;
+        f->confidence =
+            r->n_probabilities >= (row + 1) * k ? r->probabilities[row * k + r->label[row]] : 0;
     } else if (r->n_value > row) {
         f->number = r->value[row];
         f->confidence = near(sd, r->n_std > row ? r->std[row] : 0);
@@ -157,13 +164,15 @@ static int by_cell(const void *a, const void *b)
 }
 
 /* The missing cells of column c of the request's table i. */
-static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_request *r, size_t i, size_t c,
-                              const Tabella__Prediction *prediction, filled *f, size_t *n, tab_error *err)
+static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_request *r,
+                              size_t i, size_t c, const Tabella__Prediction *prediction, filled *f,
+                              size_t *n, tab_error *err)
 {
     size_t t = r->pinned[i];
     const tab_table *rows = r->table[i];
     const tab_column_profile *col = &st->profile[t]->col[c];
-    bool target = prediction != NULL && prediction->target != NULL && st->sel.table == t && st->sel.column == c;
+    bool target = prediction != NULL && prediction->target != NULL && st->sel.table == t &&
+                  st->sel.column == c;
     const serve_imputer *m = NULL;
     const Tabella__Prediction *p = target ? prediction : NULL;
     tab_status s = TAB_OK;
@@ -208,8 +217,9 @@ static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_
     return TAB_OK;
 }
 
-tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
-                        const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err)
+tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st,
+                        const serve_request *r, const Tabella__Prediction *prediction,
+                        Tabella__Imputation **ret, tab_error *err)
 {
     (void)self;
     tab_arena *a = e->arena;

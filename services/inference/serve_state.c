@@ -16,20 +16,26 @@ static tab_status out_of_memory(tab_error *err)
 /* The organization first, so that one's state is never another's. */
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base)
 {
-    snprintf(key, SERVE_KEY, "%s/%s/%s/%llu/%llu", org, k->endpoint_id, base, (unsigned long long)k->config_revision,
-             (unsigned long long)k->data_revision);
+    snprintf(key, SERVE_KEY, "%s/%s/%s/%llu/%llu", org, k->endpoint_id, base,
+             (unsigned long long)k->config_revision, (unsigned long long)k->data_revision);
 }
 
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
-                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, const void *ret,
-                          tab_error *err)
+                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
+                          const void *ret, tab_error *err)
 {
     char buf[40];
     const char *owner = strcmp(call->actor, "inference") == 0 ? NULL : worker_of(self, key, buf);
     if (owner == NULL)
         return TAB_UNAVAILABLE;
-    tab_ask ask = { .service = "inference", .method = method, .worker = owner, .in = in, .tables = call->tables,
-                    .n_tables = call->n_tables, .reply = reply, .arena = call->arena };
+    tab_ask ask = { .service = "inference",
+                    .method = method,
+                    .worker = owner,
+                    .in = in,
+                    .tables = call->tables,
+                    .n_tables = call->n_tables,
+                    .reply = reply,
+                    .arena = call->arena };
     tab_answer answer = { 0 };
     tab_error away = { 0 };
     tab_ask_inherit(&ask, call);
@@ -57,7 +63,8 @@ void serve_state_free(void *p)
     tab_arena_free(st->arena); /* st lies in it */
 }
 
-tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources, size_t n,
+tab_status serve_state_load(inference *self, const tab_call *call,
+                            Tabella__TableSource *const *sources, size_t n,
                             const tab_run_options *options, serve_state **ret, tab_error *err)
 {
     if (n == 0 || n > MAX_TABLES)
@@ -115,7 +122,8 @@ size_t serve_state_bytes(const serve_state *st)
     return tab_arena_used(st->arena) + (st->fitted == NULL ? 0 : tab_fitted_bytes(st->fitted));
 }
 
-static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options, tab_error *err)
+static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options,
+                      tab_error *err)
 {
     tab_status s = TAB_OK;
     for (size_t t = 0; s == TAB_OK && t < st->n; t++)
@@ -123,7 +131,9 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     if (s == TAB_OK)
         s = tab_select(e, st->profile, st->n, options, &st->sel, err);
     if (s == TAB_OK && !st->sel.none) {
-        tab_fit_options how = { .base = st->base, .task = st->sel.task, .target = st->sel.column,
+        tab_fit_options how = { .base = st->base,
+                                .task = st->sel.task,
+                                .target = st->sel.column,
                                 .table = (uint32_t)st->sel.table };
         s = tab_fit(e, st->profile[st->sel.table], &how, &st->fitted, err);
     }
@@ -139,7 +149,8 @@ tab_status serve_state_make(void *arg, void **ret, size_t *ret_bytes, tab_error 
     serve_state *st = NULL;
     pass p;
     tab_status s;
-    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base, err)) != TAB_OK ||
+    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base,
+                          err)) != TAB_OK ||
         (s = options_of(k->options, base, &options, err)) != TAB_OK ||
         (s = pass_begin(&p, m->self, m->call, NULL, true, err)) != TAB_OK)
         return s;

@@ -32,24 +32,27 @@ typedef struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;
         struct serve_waiting *first;
-        int64_t leaders; /* threads that score a group */
-    } batch;             /* serve_batch.c */
-    pthread_mutex_t lock; /* of the imputers' making */
+        int64_t leaders;     /* threads that score a group */
+    } batch;                 /* serve_batch.c */
+    pthread_mutex_t lock;    /* of the imputers' making */
     serve_imputer **imputer; /* (n)(cols) */
 } serve_state;
 
 enum { SERVE_KEY = 400 };
-void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
+void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k,
+               const char *base);
 
 /* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err untouched:
  * this worker is the owner, or the owner does not answer: answer here. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
-                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, const void *ret,
-                          tab_error *err) TAB_CHECKED;
+                          const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
+                          const void *ret, tab_error *err) TAB_CHECKED;
 
 /* A state with its tables read from their snapshots and nothing else yet. */
-tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources, size_t n,
-                            const tab_run_options *options, serve_state **ret, tab_error *err) TAB_CHECKED;
+tab_status serve_state_load(inference *self, const tab_call *call,
+                            Tabella__TableSource *const *sources, size_t n,
+                            const tab_run_options *options, serve_state **ret,
+                            tab_error *err) TAB_CHECKED;
 /* What follows from profiles, selection and fitted model, once they are in. */
 tab_status serve_state_ready(serve_state *st, tab_error *err) TAB_CHECKED;
 size_t serve_state_bytes(const serve_state *st);

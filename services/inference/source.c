@@ -4,8 +4,8 @@
 #include "proto/data.pb-c.h"
 #include "services/inference/inference.h"
 
-tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a, const Tabella__TableSource *source,
-                         const tab_table **ret, tab_error *err)
+tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
+                         const Tabella__TableSource *source, const tab_table **ret, tab_error *err)
 {
     Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
     tab_str id = tab_arena_copy(a, (tab_str){ (const char *)source->id.data, source->id.len });
@@ -13,13 +13,17 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a, co
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     q.snapshot = source->snapshot;
     q.table_id = (char *)id.p;
-    tab_ask ask = { .service = "data-connector", .method = "Read", .in = &q.base,
-                    .reply = &tabella__read_reply__descriptor, .arena = a };
+    tab_ask ask = { .service = "data-connector",
+                    .method = "Read",
+                    .in = &q.base,
+                    .reply = &tabella__read_reply__descriptor,
+                    .arena = a };
     tab_answer answer = { 0 };
     tab_ask_inherit(&ask, call);
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
     if (s == TAB_NOT_FOUND)
-        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer kept", source->snapshot);
+        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer kept",
+                        source->snapshot);
     if (s != TAB_OK)
         return s;
     if (answer.n_tables != 1)
@@ -33,8 +37,8 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a, co
     return TAB_OK;
 }
 
-tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
-                        const tab_table *const **ret, uint64_t *ret_cells, tab_error *err)
+tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources,
+                        size_t n, const tab_table *const **ret, uint64_t *ret_cells, tab_error *err)
 {
     /* Without a list of sources the inline tables are all there is, in their own order. */
     size_t total = n == 0 ? call->n_tables : n, inline_at = 0;
@@ -66,7 +70,8 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
     return TAB_OK;
 }
 
-tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret, tab_error *err)
+tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
+                      tab_error *err)
 {
     *ret = (tab_run_options){ .base = base, .threshold = 0.5 };
     if (o == NULL)
@@ -83,7 +88,8 @@ tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_op
     while (i < sizeof tasks / sizeof *tasks && strcmp(tasks[i].name, o->task) != 0)
         i++;
     if (i == sizeof tasks / sizeof *tasks)
-        return tab_fail(err, TAB_VALIDATION, "task.type", "a task is classification, regression or anomaly");
+        return tab_fail(err, TAB_VALIDATION, "task.type",
+                        "a task is classification, regression or anomaly");
     ret->task = tasks[i].task;
     if (strcmp(o->target_mode, "none") == 0) {
         ret->target = TAB_TARGET_NONE;
@@ -94,7 +100,8 @@ tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_op
         return tab_fail(err, TAB_VALIDATION, "target.mode", "a mode is auto or none");
     }
     if (!(o->threshold >= 0 && o->threshold <= 1))
-        return tab_fail(err, TAB_VALIDATION, "options.confidence_threshold", "a threshold is between 0 and 1");
+        return tab_fail(err, TAB_VALIDATION, "options.confidence_threshold",
+                        "a threshold is between 0 and 1");
     ret->threshold = o->threshold;
     ret->explain = o->explain;
     return TAB_OK;

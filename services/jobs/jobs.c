@@ -11,7 +11,8 @@
 /* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three lines. */
 static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
 {
-    return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx, err);
+    return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx,
+                        err);
 }
 
 static tab_status no_memory(tab_error *err)
@@ -28,13 +29,16 @@ static void fill_eta(jobs *self, Tabella__Job *j)
     if (j->eta->due_us == 0) {
         int64_t ahead = atomic_load(&self->queued) + atomic_load(&self->running);
         int64_t mean = atomic_load(&self->mean_ms);
-        int64_t ms = (ahead / (self->workers > 0 ? self->workers : 1) + 1) * (mean > 100 ? mean : 100);
+        int64_t ms =
+            (ahead / (self->workers > 0 ? self->workers : 1) + 1) * (mean > 100 ? mean : 100);
         j->eta->due_us = now + ms * 1000;
     }
-    j->eta->seconds_remaining = j->eta->due_us > now ? (uint64_t)((j->eta->due_us - now + 999999) / 1000000) : 0;
+    j->eta->seconds_remaining =
+        j->eta->due_us > now ? (uint64_t)((j->eta->due_us - now + 999999) / 1000000) : 0;
 }
 
-static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *id, Tabella__Job *ret, tab_error *err)
+static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *id,
+                           Tabella__Job *ret, tab_error *err)
 {
     Tabella__Job *j = NULL;
     tab_status s = jobs_get(tx, call->arena, call->org, id, &j, err);
@@ -59,19 +63,31 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
     bool sync = strcmp(q->kind, "sync") == 0;
     if (strcmp(q->kind, "generate") == 0)
-        return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
+        return tab_fail(err, TAB_VALIDATION, "kind",
+                        "jobs of this kind are not taken by this version");
     bool batch = strcmp(q->kind, "batch") == 0;
-    jobs_new j = { .job_id = q->job_id, .kind = q->kind, .work = sync ? "sync" : "run", .processing = batch ? "batch" : "realtime",
-                   .label = q->label[0] != 0 ? q->label : q->report_id, .report_id = q->report_id, .run_id = q->run_id,
-                   .key_id = q->key_id, .surface = q->surface, .request_id = call->request_id, .cells = q->cells,
-                   .batch_cap = q->batch_concurrency, .window_s = batch ? self->window_s : 0,
+    jobs_new j = { .job_id = q->job_id,
+                   .kind = q->kind,
+                   .work = sync ? "sync" : "run",
+                   .processing = batch ? "batch" : "realtime",
+                   .label = q->label[0] != 0 ? q->label : q->report_id,
+                   .report_id = q->report_id,
+                   .run_id = q->run_id,
+                   .key_id = q->key_id,
+                   .surface = q->surface,
+                   .request_id = call->request_id,
+                   .cells = q->cells,
+                   .batch_cap = q->batch_concurrency,
+                   .window_s = batch ? self->window_s : 0,
                    .request = tab_proto_write(call->arena, &q->base) };
     if (j.request.p == NULL)
         return no_memory(err);
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
-    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
-        (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
+        (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK &&
+        (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_wake(self);
     return s;
 }
@@ -82,7 +98,8 @@ static tab_status get(void *arg, tab_call *call, tab_error *err)
     const Tabella__GetJobRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
-    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK)
+    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
+        (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     return s;
 }
@@ -146,7 +163,8 @@ static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
-    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read") : TAB_OK;
+    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read")
+                             : TAB_OK;
 }
 
 static tab_status output(void *arg, tab_call *call, tab_error *err)
@@ -172,8 +190,11 @@ static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_e
         return TAB_OK;
     Tabella__ModelsRequest q = TABELLA__MODELS_REQUEST__INIT;
     q.with_retired = true;
-    tab_ask ask = { .service = "inference", .method = "Models", .in = &q.base,
-                    .reply = &tabella__models_reply__descriptor, .arena = call->arena };
+    tab_ask ask = { .service = "inference",
+                    .method = "Models",
+                    .in = &q.base,
+                    .reply = &tabella__models_reply__descriptor,
+                    .arena = call->arena };
     tab_answer answer = { 0 };
     tab_ask_inherit(&ask, call);
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
@@ -184,16 +205,19 @@ static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_e
         if (strcmp(y->models[i]->id, base) == 0)
             return strcmp(y->models[i]->status, "retired") != 0
                        ? TAB_OK
-                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: omit base for the latest", base);
+                       : tab_fail(err, TAB_CAPABILITY, "base",
+                                  "%s is retired: omit base for the latest", base);
     return tab_fail(err, TAB_VALIDATION, "base", "no such base");
 }
 
-static tab_status read_endpoint(tab_call *call, tab_tx *tx, const char *id, Tabella__Endpoint **ret, tab_error *err)
+static tab_status read_endpoint(tab_call *call, tab_tx *tx, const char *id, Tabella__Endpoint **ret,
+                                tab_error *err)
 {
     return endpoint_get(tx, call->arena, call->org, id, false, ret, err);
 }
 
-static tab_status read_both(jobs *self, tab_call *call, tab_tx *tx, const char *id, const char *job, tab_error *err)
+static tab_status read_both(jobs *self, tab_call *call, tab_tx *tx, const char *id, const char *job,
+                            tab_error *err)
 {
     Tabella__EndpointJob *y = call->out;
     tab_status s = read_endpoint(call, tx, id, &y->endpoint, err);
@@ -208,7 +232,8 @@ static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
     jobs *self = arg;
     const Tabella__CreateEndpointRequest *q = call->in;
     if (!slug(q->name))
-        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(err, TAB_VALIDATION, "name",
+                        "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
     if (q->n_sources == 0)
         return tab_fail(err, TAB_VALIDATION, "data", "data or tables are required");
     if (q->endpoint_id[0] == 0 || !tab_id_valid(tab_str_of(q->job_id), "job_"))
@@ -217,7 +242,8 @@ static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     if (s == TAB_OK && (s = begin(self, call, &tx, err)) == TAB_OK &&
         (s = endpoint_create(tx, call->arena, call->org, q, call->request_id, err)) == TAB_OK &&
-        (s = read_both(self, call, tx, q->endpoint_id, q->job_id, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        (s = read_both(self, call, tx, q->endpoint_id, q->job_id, err)) == TAB_OK &&
+        (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_wake(self);
     return s;
 }
@@ -229,7 +255,8 @@ static tab_status get_endpoint(void *arg, tab_call *call, tab_error *err)
     Tabella__Endpoint *e = NULL;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
-    if ((s = begin(self, call, &tx, err)) != TAB_OK || (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
+    if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+        (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     if (strcmp(e->status, "live") == 0)
@@ -250,8 +277,8 @@ static tab_status list_endpoints(void *arg, tab_call *call, tab_error *err)
 }
 
 /* One try. *ret_busy: a job of the endpoint is being committed, within milliseconds, and needs the row that we hold. */
-static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, bool *ret_busy, Tabella__Endpoint **ret,
-                             tab_error *err)
+static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, bool *ret_busy,
+                             Tabella__Endpoint **ret, tab_error *err)
 {
     const Tabella__DeleteEndpointRequest *q = call->in;
     Tabella__DeleteEndpointReply *y = call->out;
@@ -276,21 +303,23 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         if (s != TAB_OK)
             return s;
         if (busy && tab_left_ms(call->deadline, 1) == 0)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "a job of this endpoint is just ending: try again");
+            return tab_fail(err, TAB_UNAVAILABLE, "",
+                            "a job of this endpoint is just ending: try again");
         if (busy)
             wait_ms(50);
     }
     if (attempt > 0)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
-        wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+        wait_ms(999), wait_ms(999),
+            wait_ms(99); /* the entry's life: nobody is served from it afterwards */
     jobs_wake(self);
     y->id = e->id;
     return TAB_OK;
 }
 
-static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_new *given, const char *base,
-                         tab_error *err)
+static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_new *given,
+                         const char *base, tab_error *err)
 {
     Tabella__Endpoint *e = NULL;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -303,8 +332,11 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
         (s = endpoint_get(tx, call->arena, call->org, id, true, &e, err)) != TAB_OK)
         return s;
     s = jobs_get(tx, call->arena, call->org, given->job_id, &have, NULL);
-    if (s == TAB_OK && strcmp(have->endpoint_id, e->id) == 0) /* this very call, again: its first answer was lost */
-        return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK ? tab_tx_commit(&tx, err) : s;
+    if (s == TAB_OK && strcmp(have->endpoint_id, e->id) ==
+                           0) /* this very call, again: its first answer was lost */
+        return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK
+                   ? tab_tx_commit(&tx, err)
+                   : s;
     if (s != TAB_OK && s != TAB_NOT_FOUND)
         return tab_fail(err, s, "", "a server is away, try again");
     tab_id_hex(report, "r_");
@@ -316,7 +348,8 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     if (j.request.p == NULL)
         return no_memory(err);
     if ((s = endpoint_mutate(tx, call->org, e, &j, base, err)) == TAB_OK &&
-        (s = read_both(self, call, tx, e->id, j.job_id, err)) == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        (s = read_both(self, call, tx, e->id, j.job_id, err)) == TAB_OK &&
+        (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_wake(self);
     return s;
 }
@@ -324,8 +357,12 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
 static tab_status refresh(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__RefreshRequest *q = call->in;
-    jobs_new j = { .job_id = q->job_id, .kind = "refresh", .work = "refresh", .key_id = q->key_id,
-                   .surface = q->surface, .request = tab_proto_write(call->arena, &q->base) };
+    jobs_new j = { .job_id = q->job_id,
+                   .kind = "refresh",
+                   .work = "refresh",
+                   .key_id = q->key_id,
+                   .surface = q->surface,
+                   .request = tab_proto_write(call->arena, &q->base) };
     return mutate(arg, call, q->id_or_name, &j, NULL, err);
 }
 
@@ -337,8 +374,12 @@ static tab_status upgrade(void *arg, tab_call *call, tab_error *err)
     tab_status s = check_base(arg, call, q->base_model, err);
     if (s != TAB_OK)
         return s;
-    jobs_new j = { .job_id = q->job_id, .kind = "upgrade", .work = "upgrade", .key_id = q->key_id,
-                   .surface = q->surface, .request = tab_proto_write(call->arena, &q->base) };
+    jobs_new j = { .job_id = q->job_id,
+                   .kind = "upgrade",
+                   .work = "upgrade",
+                   .key_id = q->key_id,
+                   .surface = q->surface,
+                   .request = tab_proto_write(call->arena, &q->base) };
     return mutate(arg, call, q->id_or_name, &j, q->base_model, err);
 }
 
@@ -364,7 +405,8 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
         tab_status s;
         if ((s = begin(self, call, &tx, err)) != TAB_OK ||
             (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
-            (s = endpoint_output_job(tx, call->org, e->id, job, err)) != TAB_OK || (s = tab_tx_commit(&tx, err)) != TAB_OK)
+            (s = endpoint_output_job(tx, call->org, e->id, job, err)) != TAB_OK ||
+            (s = tab_tx_commit(&tx, err)) != TAB_OK)
             return s;
     }
     if (job[0] == 0)
@@ -372,8 +414,10 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
     return bundle_of(self, call, job, err);
 }
 
-#define METHOD(name, in, out, fn)                                                                  \
-    { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+#define METHOD(name, in, out, fn)                                             \
+    {                                                                         \
+        name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
+    }
 
 const tab_rpc_method jobs_methods[] = {
     METHOD("Submit", submit_request, job, submit),
@@ -398,12 +442,15 @@ const tab_rpc_method jobs_methods[] = {
 tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
 {
     (void)self;
-    const Tabella__WorkDone *e = tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
+    const Tabella__WorkDone *e =
+        tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
     if (e == NULL || strcmp(e->org_id, event->org) != 0) {
-        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id, NULL);
+        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id,
+                       NULL);
         return TAB_OK;
     }
     if (strcmp(e->kind, "serve") == 0)
         return endpoint_called(tx, e, err);
-    return e->run == NULL || e->run->job_id[0] == 0 ? TAB_OK : jobs_record_run(tx, event->arena, e, err);
+    return e->run == NULL || e->run->job_id[0] == 0 ? TAB_OK
+                                                    : jobs_record_run(tx, event->arena, e, err);
 }

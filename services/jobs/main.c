@@ -14,8 +14,10 @@ typedef struct {
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
-    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
-    TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400", "completion window of a batch job, in seconds"),
+    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4",
+               "jobs at work at once in this process"),
+    TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400",
+               "completion window of a batch job, in seconds"),
     TAB_OPTION(config, give_up_s, INT, "TAB_JOBS_GIVE_UP_S", "3600",
                "age in seconds at which a job that finds its servers away is given up"),
     TAB_OPTIONS_END,
@@ -41,8 +43,12 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static jobs self;
-    self = (jobs){ .pg = pg, .redis = redis, .rpc = rpc, .workers = cfg.workers > 0 ? cfg.workers : 1,
-                   .window_s = cfg.window_s, .give_up_s = cfg.give_up_s };
+    self = (jobs){ .pg = pg,
+                   .redis = redis,
+                   .rpc = rpc,
+                   .workers = cfg.workers > 0 ? cfg.workers : 1,
+                   .window_s = cfg.window_s,
+                   .give_up_s = cfg.give_up_s };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs");
@@ -50,7 +56,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_consumer) *events =
         tab_consumer_open(pg, rpc, "jobs", "tabella.event.work.done", jobs_on_work, &self);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (relay == NULL || events == NULL || !jobs_work_start(&self) || !tab_rpc_serve(rpc, jobs_methods, &self))
+    if (relay == NULL || events == NULL || !jobs_work_start(&self) ||
+        !tab_rpc_serve(rpc, jobs_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
 

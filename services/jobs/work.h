@@ -49,7 +49,7 @@ struct work {
     int progress;
     char phase[48];
     bool worker_lost; /* whoever had begun a call for it fell silent: the worker's own thread */
-    double from, to; /* the part of the job that the present pass is: 0..1 */
+    double from, to;  /* the part of the job that the present pass is: 0..1 */
 };
 
 bool jobs_work_start(jobs *self) TAB_CHECKED; /* threads and subscriptions */
@@ -60,9 +60,9 @@ void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 /* For the workflows. */
 void work_phase(work *w, const char *phase, double from, double to);
 /* A call to another service for this job: its organization, request id and deadline filled in. */
-tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
-                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
-    TAB_CHECKED;
+tab_status work_call(work *w, const char *service, const char *method, int64_t ms,
+                     const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
+                     tab_arena *a, const void **ret, tab_error *err) TAB_CHECKED;
 uint64_t work_seed(const char *id); /* the same for the same id */
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
@@ -72,7 +72,8 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
 void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);
-bool state_gone(jobs *self, const char *org, const Tabella__Endpoint *e); /* false: Redis does not know */
+bool state_gone(jobs *self, const char *org,
+                const Tabella__Endpoint *e); /* false: Redis does not know */
 void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
 
 /* chores.c: calls that must happen in the end. */

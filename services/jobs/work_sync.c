@@ -9,15 +9,19 @@ enum { SYNC_MS = 3600000 };
 tab_status work_sync(work *w, tab_arena *a, tab_error *err)
 {
     const jobs_claimed *c = w->c;
-    const Tabella__SubmitRequest *q = tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
-    Tabella__SyncRequest *ask = q == NULL ? NULL : tab_proto_read(a, &tabella__sync_request__descriptor,
-                                                                 (tab_str){ (const char *)q->request.data, q->request.len });
+    const Tabella__SubmitRequest *q =
+        tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
+    Tabella__SyncRequest *ask =
+        q == NULL ? NULL
+                  : tab_proto_read(a, &tabella__sync_request__descriptor,
+                                   (tab_str){ (const char *)q->request.data, q->request.len });
     if (ask == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
     ask->sync_id = (char *)c->job_id;
     const void *msg = NULL;
     work_phase(w, "syncing", 0.02, 0.98);
-    tab_status s = work_call(w, "data-connector", "Sync", SYNC_MS, &ask->base, &tabella__sync_reply__descriptor, a, &msg, err);
+    tab_status s = work_call(w, "data-connector", "Sync", SYNC_MS, &ask->base,
+                             &tabella__sync_reply__descriptor, a, &msg, err);
     if (s != TAB_OK)
         return s;
     const Tabella__SyncReply *y = msg;

@@ -87,7 +87,8 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     bool known;
     if (q->secret_sha256.len != TAB_SECRET_HASH)
         return tab_fail(err, TAB_VALIDATION, "secret_sha256", "not a SHA-256");
-    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL,
+                                tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, err);
     if (s == TAB_OK)
@@ -126,7 +127,8 @@ static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
     keys *self = arg;
     Tabella__ListKeysReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_list(tx, call->arena, call->org, NULL, &out->keys, &out->n_keys, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -207,7 +209,8 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     keys_tombstone old;
     char secret[TAB_SECRET_LENGTH + 1];
     tab_secret_new(secret);
-    tab_status s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_rotate(tx, call->org, q->id, secret, &old, err);
     if (s == TAB_OK)
@@ -230,7 +233,8 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     keys_tombstone old;
     bool again = false;
-    tab_status s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_end(tx, call->org, q->id, &old, &again, err);
     if (s == TAB_OK && !again)
@@ -260,7 +264,8 @@ static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
                         "an audit entry needs an id and an organization");
     if (e.at == 0)
         e.at = tab_now_us();
-    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_audit(tx, &e, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -272,7 +277,8 @@ static tab_status list_audit(void *arg, tab_call *call, tab_error *err)
     const Tabella__ListAuditRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     uint32_t limit = q->limit == 0 || q->limit > AUDIT_PAGE ? AUDIT_PAGE : q->limit;
-    tab_status s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_audit_list(tx, call->arena, call->org, limit, q->before, call->out, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -323,7 +329,8 @@ static void refill(keys *self, tab_call *call, const char *org)
     uint8_t(*hash)[TAB_SECRET_HASH];
     size_t n = 0;
     tab_error err;
-    if (tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, &err) != TAB_OK ||
+    if (tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, &err) !=
+            TAB_OK ||
         keys_store_hashes(tx, call->arena, org, &hash, &n, &err) != TAB_OK)
         n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -346,7 +353,8 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
     snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d",
              q->plan[0] ? q->plan : "-", (int)q->add_usage, (int)q->spend_cap);
-    tab_status s = tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_org_set(tx, q, err);
     if (s == TAB_OK)
@@ -366,7 +374,8 @@ static tab_status get_org(void *arg, tab_call *call, tab_error *err)
     const Tabella__GetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *org = q->org[0] != '\0' ? q->org : call->org;
-    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_org(tx, call->arena, org, call->out, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;

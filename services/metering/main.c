@@ -16,15 +16,23 @@ typedef struct {
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
-    TAB_OPTION(config, ratio[METERING_RUN], REAL, "TAB_RATIO_RUN", "1", "ratio of a run's cells to the fresh rate"),
-    TAB_OPTION(config, ratio[METERING_CACHED], REAL, "TAB_RATIO_CACHED", "0.05", "the same for cached cells"),
-    TAB_OPTION(config, ratio[METERING_CREATE], REAL, "TAB_RATIO_CREATE", "1", "the same for a creation"),
-    TAB_OPTION(config, ratio[METERING_REFRESH], REAL, "TAB_RATIO_REFRESH", "1", "the same for a refresh"),
-    TAB_OPTION(config, ratio[METERING_SERVE], REAL, "TAB_RATIO_SERVE", "1", "the same for a serve call"),
-    TAB_OPTION(config, ratio[METERING_BATCH], REAL, "TAB_RATIO_BATCH", "0.5", "the same for batch processing"),
-    TAB_OPTION(config, ratio[METERING_GENERATE], REAL, "TAB_RATIO_GENERATE", "0.5", "the same for generated cells"),
-    TAB_OPTION(config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
-               "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
+    TAB_OPTION(config, ratio[METERING_RUN], REAL, "TAB_RATIO_RUN", "1",
+               "ratio of a run's cells to the fresh rate"),
+    TAB_OPTION(config, ratio[METERING_CACHED], REAL, "TAB_RATIO_CACHED", "0.05",
+               "the same for cached cells"),
+    TAB_OPTION(config, ratio[METERING_CREATE], REAL, "TAB_RATIO_CREATE", "1",
+               "the same for a creation"),
+    TAB_OPTION(config, ratio[METERING_REFRESH], REAL, "TAB_RATIO_REFRESH", "1",
+               "the same for a refresh"),
+    TAB_OPTION(config, ratio[METERING_SERVE], REAL, "TAB_RATIO_SERVE", "1",
+               "the same for a serve call"),
+    TAB_OPTION(config, ratio[METERING_BATCH], REAL, "TAB_RATIO_BATCH", "0.5",
+               "the same for batch processing"),
+    TAB_OPTION(config, ratio[METERING_GENERATE], REAL, "TAB_RATIO_GENERATE", "0.5",
+               "the same for generated cells"),
+    TAB_OPTION(
+        config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
+        "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
     TAB_OPTIONS_END,
 };
 

@@ -8,31 +8,37 @@
 
 /* ---- who may use how much ------------------------------------------------------------------- */
 
-bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why, size_t size,
-                     uint32_t *ret_retry_s)
+bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,
+                     size_t size, uint32_t *ret_retry_s)
 {
     double used = (double)o->used_milli / 1000.0, cost = (double)cost_milli / 1000.0;
     double allowance = (double)o->allowance;
     char resets[16];
     metering_resets_in(o->resets_us, resets, sizeof resets);
-    *ret_retry_s = o->lifetime || o->resets_us <= 0 ? 86400 : (uint32_t)(o->resets_us / 1000000 + 1);
+    *ret_retry_s =
+        o->lifetime || o->resets_us <= 0 ? 86400 : (uint32_t)(o->resets_us / 1000000 + 1);
     bool pay_as_you_go = o->allowance == 0;
     if (!pay_as_you_go && used + cost <= allowance)
         return true;
     if (!pay_as_you_go && !o->add_usage) {
         double left = allowance > used ? allowance - used : 0;
         if (o->lifetime)
-            snprintf(why, size, "the lifetime allowance of %.0f cells has %.0f left and this call needs %.0f", allowance,
-                     left, cost);
+            snprintf(why, size,
+                     "the lifetime allowance of %.0f cells has %.0f left and this call needs %.0f",
+                     allowance, left, cost);
         else
-            snprintf(why, size, "the weekly allowance of %.0f cells has %.0f left and this call needs %.0f; it resets "
-                                "in %s", allowance, left, cost, resets);
+            snprintf(why, size,
+                     "the weekly allowance of %.0f cells has %.0f left and this call needs %.0f; "
+                     "it resets "
+                     "in %s",
+                     allowance, left, cost, resets);
         return false;
     }
     if (o->cap_set) {
         double over = used + cost - allowance;
         if (over * usd_per_million / 1e6 > o->cap_usd) {
-            snprintf(why, size, "the spend cap of %.2f USD is reached; it starts anew in %s", o->cap_usd, resets);
+            snprintf(why, size, "the spend cap of %.2f USD is reached; it starts anew in %s",
+                     o->cap_usd, resets);
             return false;
         }
     }
@@ -48,15 +54,20 @@ static metering_slot *slot_of(metering *m, const char *org)
 }
 
 /* The organization from keys, else as it was last known; NULL when nobody has ever said. */
-static tab_status org_read(metering *m, tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
-                           tab_error *err)
+static tab_status org_read(metering *m, tab_tx *tx, tab_arena *a, const char *org,
+                           Tabella__Org **ret, tab_error *err)
 {
     Tabella__GetOrgRequest q = TABELLA__GET_ORG_REQUEST__INIT;
     q.org = (char *)org;
     tab_answer answer = { 0 };
     tab_error away = { 0 };
-    tab_ask ask = { .service = "keys", .method = "GetOrg", .org = org, .deadline = tab_in_ms(500), .in = &q.base,
-                    .reply = &tabella__org__descriptor, .arena = a };
+    tab_ask ask = { .service = "keys",
+                    .method = "GetOrg",
+                    .org = org,
+                    .deadline = tab_in_ms(500),
+                    .in = &q.base,
+                    .reply = &tabella__org__descriptor,
+                    .arena = a };
     if (tab_rpc_call(m->rpc, &ask, &answer, &away) != TAB_OK)
         return metering_account_get(tx, a, org, ret, err);
     *ret = (Tabella__Org *)answer.msg;
@@ -75,7 +86,8 @@ static void slot_fill(metering_slot *s, const Tabella__Org *o)
 }
 
 /* A fresh copy of the organization's slot. *ret_known false: nobody can say what it may use. */
-static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *ret_known, tab_error *err)
+static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *ret_known,
+                       tab_error *err)
 {
     int64_t now = tab_mono_ms();
     pthread_mutex_lock(&m->lock);
@@ -92,7 +104,8 @@ static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *re
         snprintf(ret->org, sizeof ret->org, "%s", call->org);
     }
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK && !fresh_org) {
         Tabella__Org *org = NULL;
         s = org_read(m, tx, call->arena, call->org, &org, err);
@@ -132,7 +145,8 @@ static tab_status reserve(void *self, tab_call *call, tab_error *err)
         return s;
     int64_t cost = metering_milli(&m->rates, op, q->cells);
     char why[200] = "";
-    y->allowed = !known || metering_allows(&o, m->usd_per_million, cost, why, sizeof why, &y->retry_after_s);
+    y->allowed =
+        !known || metering_allows(&o, m->usd_per_million, cost, why, sizeof why, &y->retry_after_s);
     y->limit = known ? o.cells_per_minute : 0;
     double left = (double)o.allowance - (double)o.used_milli / 1000.0;
     y->remaining = left > 0 ? (uint64_t)left : 0;
@@ -156,7 +170,8 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     metering *m = self;
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Org *org = NULL;
-    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = org_read(m, tx, call->arena, call->org, &org, err);
     if (s == TAB_OK && org == NULL)
@@ -168,8 +183,8 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, bool *ret,
-                                  tab_error *err)
+static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
+                                  bool *ret, tab_error *err)
 {
     tab_status s = metering_count(tx, &m->rates, e, ret, err);
     if (s != TAB_OK || !*ret)
@@ -177,8 +192,9 @@ static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const T
     for (size_t i = 0; i < e->n_usage; i++) {
         char label[48];
         snprintf(label, sizeof label, "op=\"%s\"", e->usage[i]->op);
-        tab_metric_add(tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
-                       (double)e->usage[i]->cells);
+        tab_metric_add(
+            tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
+            (double)e->usage[i]->cells);
     }
     /* The settings as last known: a look at keys for each event would hold the transaction. */
     Tabella__Org *org = NULL;
@@ -195,7 +211,8 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "event", "no event, or another organization's");
     TAB_AUTO(tab_tx) *tx = NULL;
     bool counted = false;
-    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = count_and_alert(m, tx, call->arena, q->event, &counted, err);
     if (s == TAB_OK)
@@ -206,21 +223,27 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
 
 tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
 {
-    const Tabella__WorkDone *e = tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
+    const Tabella__WorkDone *e =
+        tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
     bool counted = false;
     tab_status s = e == NULL || strcmp(e->org_id, event->org) != 0
                        ? tab_fail(err, TAB_VALIDATION, "", "an event that cannot be read")
                        : count_and_alert(self, tx, event->arena, e, &counted, err);
     if (s == TAB_VALIDATION) { /* it can never be counted: an alarm, not an obstacle */
-        tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id, NULL);
-        tab_metric_add(tab_counter("tabella_usage_refused_events_total", "Events that cannot be counted", NULL), 1);
+        tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id,
+                       NULL);
+        tab_metric_add(tab_counter("tabella_usage_refused_events_total",
+                                   "Events that cannot be counted", NULL),
+                       1);
         s = TAB_OK;
     }
     return s;
 }
 
-#define METHOD(name, in, out, fn)                                                                  \
-    { name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn }
+#define METHOD(name, in, out, fn)                                             \
+    {                                                                         \
+        name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
+    }
 
 const tab_rpc_method metering_methods[] = {
     METHOD("Reserve", reserve_request, reserve_reply, reserve),

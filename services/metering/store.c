@@ -30,8 +30,8 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells)
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e, bool *ret,
-                          tab_error *err)
+tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e,
+                          bool *ret, tab_error *err)
 {
     enum { MOST = METERING_OP_COUNT, ROOM = 400 };
     if (e->event_id[0] == 0)
@@ -44,7 +44,8 @@ tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__Wo
         metering_op op;
         uint64_t n = e->usage[i]->cells;
         if (!metering_op_of(e->usage[i]->op, &op) || n > INT64_MAX / 1000)
-            return tab_fail(err, TAB_VALIDATION, "usage", "no such operation, or more cells than can be");
+            return tab_fail(err, TAB_VALIDATION, "usage",
+                            "no such operation, or more cells than can be");
         const char *comma = i == 0 ? "" : ",";
         size_t a = strlen(ops), b = strlen(cells), c = strlen(milli);
         snprintf(ops + a, ROOM - a, "%s%s", comma, metering_op_names[op]);
@@ -57,12 +58,14 @@ tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__Wo
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(
         tx, &rows, err,
-        "SELECT metering.count_event($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7, $8, $9, $10, $11, "
+        "SELECT metering.count_event($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7, $8, "
+        "$9, $10, $11, "
         "$12)",
         TAB_P(tab_p_text(e->org_id), tab_p_text(e->event_id), tab_p_time(e->at_us), tab_p_text(ops),
-              tab_p_text(cells), tab_p_text(milli), tab_p_text(e->surface[0] != 0 ? e->surface : "api"),
-              tab_p_text(e->key_id), tab_p_text(e->endpoint_id), tab_p_text(e->endpoint),
-              tab_p_text(e->base_model), tab_p_int(e->tables)));
+              tab_p_text(cells), tab_p_text(milli),
+              tab_p_text(e->surface[0] != 0 ? e->surface : "api"), tab_p_text(e->key_id),
+              tab_p_text(e->endpoint_id), tab_p_text(e->endpoint), tab_p_text(e->base_model),
+              tab_p_int(e->tables)));
     if (s == TAB_OK)
         *ret = tab_rows_bool(rows, 0, 0);
     return s;
@@ -70,19 +73,23 @@ tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__Wo
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-#define WEEK "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
+#define WEEK \
+    "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
 
 tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
                                 tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     static const char weekly[] =
-        "SELECT now(), " WEEK ", " WEEK " + interval '7 days', coalesce(sum(milli), 0)::bigint FROM metering.total "
+        "SELECT now(), " WEEK ", " WEEK
+        " + interval '7 days', coalesce(sum(milli), 0)::bigint FROM metering.total "
         "WHERE org = $1 AND day >= (" WEEK " AT TIME ZONE 'UTC')::date";
     static const char forever[] =
-        "SELECT now(), coalesce(min(day)::timestamp, date_trunc('day', now() AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC', "
+        "SELECT now(), coalesce(min(day)::timestamp, date_trunc('day', now() AT TIME ZONE 'UTC')) "
+        "AT TIME ZONE 'UTC', "
         "NULL::timestamptz, coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1";
-    tab_status s = tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org)));
     if (s == TAB_OK)
         *ret = (metering_window){ tab_rows_time(rows, 0, 0), tab_rows_time(rows, 0, 1),
                                   tab_rows_time(rows, 0, 2), tab_rows_int(rows, 0, 3) };
@@ -98,7 +105,8 @@ void metering_resets_in(int64_t left_us, char *buf, size_t size)
     int64_t left = left_us <= 0 ? 1 : (left_us + 999999) / 1000000;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (left >= units[i].seconds) {
-            snprintf(buf, size, "%" PRId64 "%c", (left + units[i].seconds - 1) / units[i].seconds, units[i].unit);
+            snprintf(buf, size, "%" PRId64 "%c", (left + units[i].seconds - 1) / units[i].seconds,
+                     units[i].unit);
             return;
         }
 }
@@ -111,25 +119,26 @@ static double equivalents(int64_t milli)
 }
 
 /* A list of n messages of a type in the arena, each initialised; NULL when it is full. */
-#define LIST(a, n, TYPE, init)                                                                     \
-    __extension__({                                                                                \
-        TYPE **list_ = tab_arena_new_of(a, TYPE *, (n) + 1);                                       \
-        TYPE *all_ = tab_arena_new_of(a, TYPE, (n) + 1);                                           \
-        for (size_t i_ = 0; list_ != NULL && all_ != NULL && i_ < (n); i_++) {                     \
-            init(&all_[i_]);                                                                       \
-            list_[i_] = &all_[i_];                                                                 \
-        }                                                                                          \
-        all_ == NULL ? NULL : list_;                                                               \
+#define LIST(a, n, TYPE, init)                                                 \
+    __extension__({                                                            \
+        TYPE **list_ = tab_arena_new_of(a, TYPE *, (n) + 1);                   \
+        TYPE *all_ = tab_arena_new_of(a, TYPE, (n) + 1);                       \
+        for (size_t i_ = 0; list_ != NULL && all_ != NULL && i_ < (n); i_++) { \
+            init(&all_[i_]);                                                   \
+            list_[i_] = &all_[i_];                                             \
+        }                                                                      \
+        all_ == NULL ? NULL : list_;                                           \
     })
 
-static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char *since, const metering_rates *r,
-                           Tabella__UsageReply *y, tab_error *err)
+static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char *since,
+                           const metering_rates *r, Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT op, sum(milli)::bigint, sum(cells)::bigint FROM metering.total WHERE org = $1 "
-                                "AND day >= $2::date GROUP BY op",
-                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT op, sum(milli)::bigint, sum(cells)::bigint FROM metering.total WHERE org = $1 "
+        "AND day >= $2::date GROUP BY op",
+        TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     int64_t total = 0;
@@ -137,7 +146,8 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
     if (y->by_op == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     y->n_by_op = METERING_OP_COUNT;
-    for (int i = 0; i < METERING_OP_COUNT; i++) { /* every operation, in this order, also those unused */
+    for (int i = 0; i < METERING_OP_COUNT;
+         i++) { /* every operation, in this order, also those unused */
         Tabella__OpCells *o = y->by_op[i];
         o->op = (char *)metering_op_names[i];
         o->multiplier = equivalents(r->milli[i]);
@@ -152,15 +162,16 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
     return TAB_OK;
 }
 
-static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
-                                tab_error *err)
+static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const char *since,
+                                Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT s.name, coalesce(sum(t.milli), 0)::bigint FROM (VALUES ('api'), ('ui')) s(name) "
-                                "LEFT JOIN metering.total t ON t.org = $1 AND t.day >= $2::date AND t.surface = s.name "
-                                "GROUP BY s.name ORDER BY s.name",
-                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT s.name, coalesce(sum(t.milli), 0)::bigint FROM (VALUES ('api'), ('ui')) s(name) "
+        "LEFT JOIN metering.total t ON t.org = $1 AND t.day >= $2::date AND t.surface = s.name "
+        "GROUP BY s.name ORDER BY s.name",
+        TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
@@ -176,15 +187,16 @@ static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const
     return s;
 }
 
-static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
-                                 tab_error *err)
+static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, const char *since,
+                                 Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT (array_agg(endpoint ORDER BY day DESC))[1], endpoint_id, sum(milli)::bigint "
-                                "FROM metering.total WHERE org = $1 AND day >= $2::date AND endpoint_id <> '' "
-                                "GROUP BY endpoint_id ORDER BY 3 DESC, 2 LIMIT 10",
-                                TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(
+        tx, &rows, err,
+        "SELECT (array_agg(endpoint ORDER BY day DESC))[1], endpoint_id, sum(milli)::bigint "
+        "FROM metering.total WHERE org = $1 AND day >= $2::date AND endpoint_id <> '' "
+        "GROUP BY endpoint_id ORDER BY 3 DESC, 2 LIMIT 10",
+        TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
@@ -201,16 +213,17 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
     return s;
 }
 
-static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const char *since, Tabella__UsageReply *y,
-                              tab_error *err)
+static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const char *since,
+                              Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT day::text, op, milli, tables, model, key_id, endpoint_id, requests, surface FROM metering.total "
-        "WHERE org = $1 AND day >= $2::date ORDER BY day DESC, op, model, key_id, endpoint_id, surface, endpoint "
-        "LIMIT 1000",
-        TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT day::text, op, milli, tables, model, key_id, endpoint_id, "
+                                "requests, surface FROM metering.total "
+                                "WHERE org = $1 AND day >= $2::date ORDER BY day DESC, op, model, "
+                                "key_id, endpoint_id, surface, endpoint "
+                                "LIMIT 1000",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
@@ -233,8 +246,8 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
     return s;
 }
 
-tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
-                          Tabella__UsageReply *y, tab_error *err)
+tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org,
+                          const metering_rates *r, Tabella__UsageReply *y, tab_error *err)
 {
     metering_window w;
     tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
@@ -281,17 +294,20 @@ tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *
     tab_str settings = a == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &org->base);
     if (settings.p == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return tab_tx_query(tx, NULL, err,
-                        "INSERT INTO metering.account (org, settings) VALUES ($1, $2) ON CONFLICT (org) DO UPDATE "
-                        "SET settings = excluded.settings, at = now() WHERE account.settings <> excluded.settings",
-                        TAB_P(tab_p_text(org->org), tab_p_bytes(settings)));
+    return tab_tx_query(
+        tx, NULL, err,
+        "INSERT INTO metering.account (org, settings) VALUES ($1, $2) ON CONFLICT (org) DO UPDATE "
+        "SET settings = excluded.settings, at = now() WHERE account.settings <> excluded.settings",
+        TAB_P(tab_p_text(org->org), tab_p_bytes(settings)));
 }
 
-tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret, tab_error *err)
+tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
+                                tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = $1",
-                                TAB_P(tab_p_text(org)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = $1",
+                     TAB_P(tab_p_text(org)));
     if (s != TAB_OK)
         return s;
     *ret = NULL;
@@ -315,7 +331,8 @@ tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
         if (!org->lifetime)
             tab_time_text_s(w.start_us, start);
         s = tab_tx_query(tx, &rows, err,
-                         "INSERT INTO metering.alert (org, window_start, percent) VALUES ($1, $2::timestamp::date, $3) "
+                         "INSERT INTO metering.alert (org, window_start, percent) VALUES ($1, "
+                         "$2::timestamp::date, $3) "
                          "ON CONFLICT DO NOTHING RETURNING 1",
                          TAB_P(tab_p_text(org->org), tab_p_text(start), tab_p_int(percents[i])));
         if (s != TAB_OK || tab_rows_count(rows) == 0)
@@ -329,7 +346,8 @@ tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
         alert.window = start;
         alert.used_cells = (uint64_t)(w.used_milli / 1000);
         alert.allowance = org->allowance_cells;
-        s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base, err);
+        s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base,
+                           err);
     }
     return s;
 }

@@ -8,13 +8,13 @@
 #include "proto/metering.pb-c.h"
 
 /* Operations of the meter, with their ratio to the fresh rate in thousandths; the ratio is configuration. */
-#define METERING_OPS(X)                                                                            \
-    X(RUN, "run", "1")                                                                             \
-    X(CACHED, "cached", "0.05")                                                                    \
-    X(CREATE, "create", "1")                                                                       \
-    X(REFRESH, "refresh", "1")                                                                     \
-    X(SERVE, "serve", "1")                                                                         \
-    X(BATCH, "batch", "0.5")                                                                       \
+#define METERING_OPS(X)         \
+    X(RUN, "run", "1")          \
+    X(CACHED, "cached", "0.05") \
+    X(CREATE, "create", "1")    \
+    X(REFRESH, "refresh", "1")  \
+    X(SERVE, "serve", "1")      \
+    X(BATCH, "batch", "0.5")    \
     X(GENERATE, "generate", "0.5")
 
 typedef enum {
@@ -36,8 +36,8 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
 /* Counts an event within a transaction of its organization. *ret is false when it was counted before.
  * VALIDATION for an event without id or with an unknown operation: it can never be counted. */
-tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e, bool *ret,
-                          tab_error *err) TAB_CHECKED;
+tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e,
+                          bool *ret, tab_error *err) TAB_CHECKED;
 
 /* The window that now is in, and what it holds. A lifetime allotment's window starts with the first event. */
 typedef struct {
@@ -48,8 +48,9 @@ tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, mete
                                 tab_error *err) TAB_CHECKED;
 
 /* Fills in the usage object, an initialised message, from the arena. */
-tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
-                          Tabella__UsageReply *y, tab_error *err) TAB_CHECKED;
+tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org,
+                          const metering_rates *r, Tabella__UsageReply *y,
+                          tab_error *err) TAB_CHECKED;
 
 /* What keys last said of an organization, kept for when keys is away. Get gives NULL when there is nothing. */
 tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;

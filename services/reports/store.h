@@ -21,8 +21,8 @@ tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella_
 /* The same within the caller's transaction, without reading it back. */
 tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Report *r,
                            tab_error *err) TAB_CHECKED;
-tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret, tab_error *err)
-    TAB_CHECKED;
+tab_status reports_get(const reports_at *at, const char *id, Tabella__Report **ret,
+                       tab_error *err) TAB_CHECKED;
 /* Starred first, then newest first. VALIDATION on "cursor" when `after` is no cursor of this list. */
 tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest *q,
                         Tabella__ListReportsReply **ret, tab_error *err) TAB_CHECKED;
@@ -30,6 +30,7 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
                         tab_error *err) TAB_CHECKED;
 
 /* The run record of a quick run's event; e->run is there. */
-tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
+                              tab_error *err) TAB_CHECKED;
 
 #endif

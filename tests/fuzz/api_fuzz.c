@@ -16,7 +16,8 @@ static void must(bool holds)
 /* A refusal is a whole envelope: a type that the client may see, a message, texts that end. */
 static bool taken(tab_status s, const tab_error *err)
 {
-    must(s == TAB_OK || (s == err->status && err->message[0] != 0 && memchr(err->param, 0, sizeof err->param) != NULL &&
+    must(s == TAB_OK || (s == err->status && err->message[0] != 0 &&
+                         memchr(err->param, 0, sizeof err->param) != NULL &&
                          memchr(err->message, 0, sizeof err->message) != NULL));
     must(s == TAB_OK || s == TAB_VALIDATION || s == TAB_INTERNAL); /* internal: out of memory */
     return s == TAB_OK;
@@ -40,11 +41,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     self.cfg.body_most = 1 << 20;
     self.cfg.run_cells = 100000;
     memset(self.cursor_key, 7, sizeof self.cursor_key);
-    tab_str query = tab_arena_copy(a, cut(&rest)), media = tab_arena_copy(a, cut(&rest)), body = tab_arena_copy(a, rest);
+    tab_str query = tab_arena_copy(a, cut(&rest)), media = tab_arena_copy(a, cut(&rest)),
+            body = tab_arena_copy(a, rest);
     if (query.p == NULL || media.p == NULL || body.p == NULL)
         return 0;
-    request r = { .api = &self, .arena = a, .route = TAB_POST_RUN, .query = query, .content_type = media.p,
-                  .body = (char *)(uintptr_t)body.p, .body_n = body.n, .who = { .org = "org_1", .key = "key_1" } };
+    request r = { .api = &self,
+                  .arena = a,
+                  .route = TAB_POST_RUN,
+                  .query = query,
+                  .content_type = media.p,
+                  .body = (char *)(uintptr_t)body.p,
+                  .body_n = body.n,
+                  .who = { .org = "org_1", .key = "key_1" } };
 
     tab_str found, after;
     uint32_t limit = 0;
@@ -77,7 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *q = tab_arena_printf(a, "cursor=%.*s", (int)(o.n - 2), o.p + 1);
         if (q != NULL) {
             r.query = tab_str_of(q);
-            must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_OK && tab_str_eq(after, position));
+            must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_OK &&
+                 tab_str_eq(after, position));
             must(query_page(&r, "reports", 20, &limit, &after, NULL) == TAB_VALIDATION);
             strcpy(r.who.org, "org_2");
             must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_VALIDATION);

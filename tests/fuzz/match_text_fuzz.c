@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n > TAB_NORMAL_MAX)
         abort();
     for (size_t i = 0; i < n; i++)
-        if ((a[i] >= 'A' && a[i] <= 'Z') || (a[i] == ' ' && (i == 0 || i + 1 == n || a[i + 1] == ' ')))
+        if ((a[i] >= 'A' && a[i] <= 'Z') ||
+            (a[i] == ' ' && (i == 0 || i + 1 == n || a[i + 1] == ' ')))
             abort();
     tab_str normal = { a, n };
     size_t m = tab_text_normal(normal, b);

@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const ProtobufCMessageDescriptor *type = types[data[0] % (sizeof types / sizeof *types)];
     int64_t packed = data[1] | data[2] << 8;
-    TAB_AUTO(tab_arena) *a = tab_arena_new(256 * size + (1 << 16)); /* small: running out is a case, too */
+    TAB_AUTO(tab_arena) *a =
+        tab_arena_new(256 * size + (1 << 16)); /* small: running out is a case, too */
     const void *msg = NULL;
     const tab_table *const *tables;
     size_t n;
@@ -52,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(body, data + 3, size - 3);
     tab_str bytes = { body, size - 3 };
-    if (rpc_body_read(a, bytes, packed == 65535 ? -1 : packed, type, &msg, &tables, &n, NULL) != TAB_OK)
+    if (rpc_body_read(a, bytes, packed == 65535 ? -1 : packed, type, &msg, &tables, &n, NULL) !=
+        TAB_OK)
         return 0;
     TAB_AUTO(tab_arena) *b = tab_arena_new((size_t)64 << 20);
     tab_str once = tab_proto_write(b, msg);

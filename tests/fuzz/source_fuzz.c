@@ -3,8 +3,8 @@
  * chooses; for a cell it is the type, and the reader's own file is part of this one. */
 #include "services/data-connector/provider_postgres.c"
 
-#include "common/table_wire.h"
 #include "common/json.h"
+#include "common/table_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,7 +24,8 @@ static void ref(tab_arena *a, const char *text)
         return;
     }
     must(r.segments <= REF_SEGMENTS && strlen(r.text) <= REF_LENGTH && strchr(r.host, '@') == NULL);
-    must(ref_parse(a, r.text, &again, NULL) == TAB_OK && strcmp(again.text, r.text) == 0 && again.port == r.port);
+    must(ref_parse(a, r.text, &again, NULL) == TAB_OK && strcmp(again.text, r.text) == 0 &&
+         again.port == r.port);
 }
 
 /* A cell is null, a number as JSON has it, or a text that JSON can hold. */
@@ -34,15 +35,16 @@ static void holds(const tab_column *c, size_t row)
     double x;
     size_t used;
     if (v.kind == TAB_CELL_NUMBER && v.text.n > 0)
-        must(tab_number_read(v.text.p, v.text.p + v.text.n, &used, &x) != TAB_NUMBER_NONE && used == v.text.n);
+        must(tab_number_read(v.text.p, v.text.p + v.text.n, &used, &x) != TAB_NUMBER_NONE &&
+             used == v.text.n);
     if (v.kind == TAB_CELL_TEXT)
         must(tab_utf8_valid(v.text) && memchr(v.text.p, 0, v.text.n) == NULL);
 }
 
 static void cell(tab_arena *a, uint8_t type, const char *text, size_t n)
 {
-    static const Oid types[] = { OID_BOOL, OID_INT4, OID_NUMERIC, OID_FLOAT8, OID_DATE, OID_TIMESTAMP, OID_TIMESTAMPTZ,
-                                 OID_BYTEA, 25, 3802 };
+    static const Oid types[] = { OID_BOOL,      OID_INT4,        OID_NUMERIC, OID_FLOAT8, OID_DATE,
+                                 OID_TIMESTAMP, OID_TIMESTAMPTZ, OID_BYTEA,   25,         3802 };
     tab_column col;
     tab_builder *b = tab_builder_new(a, TAB_S("x"));
     if (b == NULL)
@@ -52,7 +54,7 @@ static void cell(tab_arena *a, uint8_t type, const char *text, size_t n)
     if (!tab_builder_finish(b, &col))
         return;
     tab_table t = { .id = TAB_S("t"), .rows = 2, .cols = 1, .col = &col };
-    const tab_table *one = &t, *const *back;
+    const tab_table *one = &t, *const * back;
     tab_wire *w;
     size_t m;
     if (tab_wire_new(a, &one, 1, &w, NULL) != TAB_OK)
@@ -72,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 * size + (1 << 20));
-    tab_str text = tab_arena_copy(a, (tab_str){ (const char *)data + 1, size - 1 }); /* a zero behind, as libpq has it */
+    tab_str text = tab_arena_copy(
+        a, (tab_str){ (const char *)data + 1, size - 1 }); /* a zero behind, as libpq has it */
     if (text.p == NULL)
         return 0;
     if (data[0] < 128)

@@ -19,7 +19,8 @@ static void one(tab_str s)
     for (int k = 0; k < 2; k++) {
         if (tab_parse_number(s, k == 0 ? '.' : ',', &x) && !isfinite(x.value))
             abort();
-        if (tab_parse_date(s, k == 0 ? TAB_ORDER_MDY : TAB_ORDER_DMY, &d) && !(isfinite(d.seconds) && d.year >= 1))
+        if (tab_parse_date(s, k == 0 ? TAB_ORDER_MDY : TAB_ORDER_DMY, &d) &&
+            !(isfinite(d.seconds) && d.year >= 1))
             abort();
     }
     if (tab_parse_clock(s, &seconds) && !(seconds >= 0 && seconds < 86400))
@@ -56,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tab_table t = { .id = TAB_S("t"), .rows = rows, .cols = 1, .col = &c };
     tab_engine e = { .arena = a };
     tab_profile *p;
-    if (tab_profile_table(&e, &t, &p, NULL) == TAB_OK && !(p->col[0].role_confidence >= 0 && p->col[0].role_confidence <= 1))
+    if (tab_profile_table(&e, &t, &p, NULL) == TAB_OK &&
+        !(p->col[0].role_confidence >= 0 && p->col[0].role_confidence <= 1))
         abort();
     return 0;
 }

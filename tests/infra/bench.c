@@ -48,9 +48,14 @@ static int by_value(const void *a, const void *b)
 
 static tab_ask ask_of(tab_arena *a, const Tabella__UsageLine *in)
 {
-    return (tab_ask){ .service = "bench", .method = "Echo", .org = "org_a", .request_id = "req_b",
-                      .deadline = tab_in_ms(60000), .in = &in->base,
-                      .reply = &tabella__usage_line__descriptor, .arena = a };
+    return (tab_ask){ .service = "bench",
+                      .method = "Echo",
+                      .org = "org_a",
+                      .request_id = "req_b",
+                      .deadline = tab_in_ms(60000),
+                      .in = &in->base,
+                      .reply = &tabella__usage_line__descriptor,
+                      .arena = a };
 }
 
 int main(void)
@@ -64,7 +69,8 @@ int main(void)
     natsOptions_Create(&o);
     natsOptions_SetURL(o, getenv("TAB_NATS"));
     natsOptions_SetSendAsap(o, true);
-    if (natsConnection_Connect(&nc[0], o) != NATS_OK || natsConnection_Connect(&nc[1], o) != NATS_OK ||
+    if (natsConnection_Connect(&nc[0], o) != NATS_OK ||
+        natsConnection_Connect(&nc[1], o) != NATS_OK ||
         natsConnection_Subscribe(&sub, nc[0], "bare.echo", bare_echo, NULL) != NATS_OK)
         return 1;
     natsConnection_Flush(nc[0]);
@@ -101,7 +107,8 @@ int main(void)
     }
     double rpc_cpu = (cpu() - from) / CALLS * 1e6;
     qsort(took, CALLS, sizeof *took, by_value);
-    printf("round trip, median: bare NATS %.0f us, our RPC %.0f us: ratio %.2f (processor, client and server "
+    printf("round trip, median: bare NATS %.0f us, our RPC %.0f us: ratio %.2f (processor, client "
+           "and server "
            "together: %.0f and %.0f us)\n",
            bare, (double)took[CALLS / 2], (double)took[CALLS / 2] / bare, bare_cpu, rpc_cpu);
 
@@ -122,7 +129,8 @@ int main(void)
     if (tab_rpc_call(client, &q, &answer, NULL) != TAB_OK)
         return 1;
     double s = (double)(tab_now_us() - at) * 1e-6;
-    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s, cpu() - from);
+    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s,
+           cpu() - from);
     natsSubscription_Destroy(sub);
     natsConnection_Destroy(nc[0]);
     natsConnection_Destroy(nc[1]);

@@ -6,14 +6,14 @@
 
 extern int passed, failed;
 
-#define CHECK(what)                                                                                \
-    do {                                                                                           \
-        if (what) {                                                                                \
-            passed++;                                                                              \
-        } else {                                                                                   \
-            failed++;                                                                              \
-            printf("FAIL %s:%d: %s\n", __FILE__, __LINE__, #what);                                 \
-        }                                                                                          \
+#define CHECK(what)                                                \
+    do {                                                           \
+        if (what) {                                                \
+            passed++;                                              \
+        } else {                                                   \
+            failed++;                                              \
+            printf("FAIL %s:%d: %s\n", __FILE__, __LINE__, #what); \
+        }                                                          \
     } while (0)
 
 #endif

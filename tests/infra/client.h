@@ -20,11 +20,21 @@ MAYBE tab_arena *a;
 MAYBE const char *org;
 
 /* One call with these tables; the answer, or NULL with its error in *err, or printed where err is NULL. */
-MAYBE const void *ask_once(const char *whose, const char *service, const char *method, const ProtobufCMessage *in,
-                           const ProtobufCMessageDescriptor *reply, const tab_table *const *tables, size_t n, tab_error *err)
+MAYBE const void *ask_once(const char *whose, const char *service, const char *method,
+                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
+                           const tab_table *const *tables, size_t n, tab_error *err)
 {
-    tab_ask q = { .service = service, .method = method, .org = whose, .request_id = "req_test", .actor = "key_test",
-                  .deadline = tab_in_ms(60000), .in = in, .reply = reply, .arena = a, .tables = tables, .n_tables = n };
+    tab_ask q = { .service = service,
+                  .method = method,
+                  .org = whose,
+                  .request_id = "req_test",
+                  .actor = "key_test",
+                  .deadline = tab_in_ms(60000),
+                  .in = in,
+                  .reply = reply,
+                  .arena = a,
+                  .tables = tables,
+                  .n_tables = n };
     tab_answer y = { 0 };
     tab_error e = { 0 };
     if (tab_rpc_call(rpc, &q, &y, &e) == TAB_OK)

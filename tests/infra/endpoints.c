@@ -19,12 +19,14 @@
 
 int passed, failed;
 
-static const void *ask_for(const char *whose, const char *service, const char *method, const ProtobufCMessage *in,
-                           const ProtobufCMessageDescriptor *reply, const tab_table *t, tab_error *err)
+static const void *ask_for(const char *whose, const char *service, const char *method,
+                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
+                           const tab_table *t, tab_error *err)
 {
     return ask_once(whose, service, method, in, reply, t == NULL ? NULL : &t, t != NULL, err);
 }
-#define ASK(service, method, in, Reply, reply, e) ((const Reply *)ask_for(org, service, method, &(in).base, &reply, NULL, e))
+#define ASK(service, method, in, Reply, reply, e) \
+    ((const Reply *)ask_for(org, service, method, &(in).base, &reply, NULL, e))
 
 /* length, width, kind: kind follows from the two others, but for some noise. seed moves the rows. */
 static const tab_table *flowers(size_t rows, uint32_t seed, const char *const *names, bool gaps)
@@ -64,13 +66,14 @@ static const Tabella__DataObject *ingest(const tab_table *t)
     Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
     q.ingest_id = id("job_");
     q.name = (char *)"flowers";
-    const Tabella__IngestReply *y =
-        ask_for(org, "data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor, t, NULL);
+    const Tabella__IngestReply *y = ask_for(org, "data-connector", "Ingest", &q.base,
+                                            &tabella__ingest_reply__descriptor, t, NULL);
     return y == NULL ? NULL : y->dataset;
 }
 
 static const Tabella__EndpointJob *create(const char *name, const char *endpoint, const char *job,
-                                          const Tabella__DataObject *d, const char *base, const char *target, tab_error *err)
+                                          const Tabella__DataObject *d, const char *base,
+                                          const char *target, tab_error *err)
 {
     Tabella__CreateEndpointRequest q = TABELLA__CREATE_ENDPOINT_REQUEST__INIT;
     Tabella__TableSource src = TABELLA__TABLE_SOURCE__INIT, *list[] = { &src };
@@ -78,7 +81,8 @@ static const Tabella__EndpointJob *create(const char *name, const char *endpoint
     o.threshold = 0.5;
     o.base_model = (char *)base;
     o.target_mode = (char *)(target == NULL ? "auto" : "column");
-    o.target_column = (ProtobufCBinaryData){ target == NULL ? 0 : strlen(target), (uint8_t *)(uintptr_t)target };
+    o.target_column =
+        (ProtobufCBinaryData){ target == NULL ? 0 : strlen(target), (uint8_t *)(uintptr_t)target };
     src.id = (ProtobufCBinaryData){ 7, (uint8_t *)"flowers" };
     src.dataset = d->id;
     src.snapshot = d->snapshot;
@@ -89,7 +93,8 @@ static const Tabella__EndpointJob *create(const char *name, const char *endpoint
     q.n_sources = 1;
     q.options = &o;
     q.key_id = (char *)"key_test";
-    return ASK("jobs", "CreateEndpoint", q, Tabella__EndpointJob, tabella__endpoint_job__descriptor, err);
+    return ASK("jobs", "CreateEndpoint", q, Tabella__EndpointJob, tabella__endpoint_job__descriptor,
+               err);
 }
 
 static const Tabella__Endpoint *get(const char *endpoint, tab_error *err)
@@ -115,7 +120,8 @@ static const Tabella__Job *job_end(const char *job, int seconds)
     return j;
 }
 
-static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t, tab_error *err)
+static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t,
+                                        tab_error *err)
 {
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     Tabella__ServeState s = TABELLA__SERVE_STATE__INIT;
@@ -131,7 +137,8 @@ static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_ta
     s.n_sources = 1;
     s.options = &o;
     q.state = &s;
-    return (const Tabella__ServeReply *)ask_for(org, "inference", "Serve", &q.base, &tabella__serve_reply__descriptor, t, err);
+    return (const Tabella__ServeReply *)ask_for(org, "inference", "Serve", &q.base,
+                                                &tabella__serve_reply__descriptor, t, err);
 }
 
 static bool same_bundle(const Tabella__ServeReply *x, const Tabella__ServeReply *y)
@@ -166,8 +173,15 @@ static void *call_once(void *arg)
     s.n_sources = 1;
     s.options = &o;
     q.state = &s;
-    tab_ask ask = { .service = "inference", .method = "Serve", .org = org, .deadline = tab_in_ms(60000), .in = &q.base,
-                    .reply = &tabella__serve_reply__descriptor, .arena = own, .tables = &c->t, .n_tables = 1 };
+    tab_ask ask = { .service = "inference",
+                    .method = "Serve",
+                    .org = org,
+                    .deadline = tab_in_ms(60000),
+                    .in = &q.base,
+                    .reply = &tabella__serve_reply__descriptor,
+                    .arena = own,
+                    .tables = &c->t,
+                    .n_tables = 1 };
     tab_answer y = { 0 };
     tab_error e;
     if (tab_rpc_call(rpc, &ask, &y, &e) == TAB_OK) {
@@ -181,30 +195,36 @@ static void *call_once(void *arg)
 
 static void serving(const Tabella__Endpoint *e)
 {
-    const tab_table *rows = flowers(3, 99, in_order, false), *turned = flowers(3, 99, shuffled, false);
+    const tab_table *rows = flowers(3, 99, in_order, false),
+                    *turned = flowers(3, 99, shuffled, false);
     const tab_table *one = flowers(1, 99, in_order, false), *gaps = flowers(4, 7, in_order, true);
     const Tabella__ServeReply *cold = serve(e, rows, NULL), *warm = serve(e, rows, NULL);
     /* The first call is warm: the creation handed its fit over. */
-    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm && warm->request_cells == 9 && warm->pinned_cells == 900);
+    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm && warm->request_cells == 9 &&
+          warm->pinned_cells == 900);
     CHECK(same_bundle(cold, warm));
     CHECK(warm != NULL && warm->bundle->n_tables == 1 && warm->bundle->tables[0]->rows == 3 &&
           warm->bundle->prediction != NULL && warm->bundle->prediction->results->n_row == 3);
     CHECK(same_bundle(warm, serve(e, turned, NULL))); /* names decide, not order */
     const Tabella__ServeReply *single = serve(e, one, NULL);
     if (single != NULL && warm != NULL) { /* a row's answer does not hang on the rows beside it */
-        const Tabella__Results *x = single->bundle->prediction->results, *y = warm->bundle->prediction->results;
+        const Tabella__Results *x = single->bundle->prediction->results,
+                               *y = warm->bundle->prediction->results;
         CHECK(x->label[0] == y->label[0] && x->probabilities[0] == y->probabilities[0]);
     }
     const Tabella__ServeReply *filled = serve(e, gaps, NULL);
-    CHECK(filled != NULL && filled->bundle->imputation->n_row == 6 && filled->bundle->imputation->n_row_confidence == 4);
+    CHECK(filled != NULL && filled->bundle->imputation->n_row == 6 &&
+          filled->bundle->imputation->n_row_confidence == 4);
 
     tab_error err = { 0 };
     CHECK(serve(e, flowers(2, 1, other, false), &err) == NULL && err.status == TAB_VALIDATION &&
-          strcmp(err.param, "tables[0].columns") == 0 && strstr(err.message, "missing \"width\"") != NULL &&
+          strcmp(err.param, "tables[0].columns") == 0 &&
+          strstr(err.message, "missing \"width\"") != NULL &&
           strstr(err.message, "unexpected \"breadth\"") != NULL);
     tab_table stranger = *rows;
     stranger.id = TAB_S("trees");
-    CHECK(serve(e, &stranger, &err) == NULL && err.status == TAB_VALIDATION && strcmp(err.param, "tables[0].id") == 0);
+    CHECK(serve(e, &stranger, &err) == NULL && err.status == TAB_VALIDATION &&
+          strcmp(err.param, "tables[0].id") == 0);
     tab_builder *b = tab_builder_new(a, TAB_S("width"));
     tab_builder_number(b, 1);
     tab_builder_text(b, TAB_S("wide, I should say"));
@@ -213,7 +233,8 @@ static void serving(const Tabella__Endpoint *e)
     CHECK(tab_builder_finish(b, &odd));
     tab_column cols[] = { rows->col[0], odd, rows->col[2] };
     tab_table retyped = { .id = rows->id, .rows = 3, .cols = 3, .col = cols };
-    CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION && strcmp(err.param, "tables[0].rows[1][1]") == 0);
+    CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION &&
+          strcmp(err.param, "tables[0].rows[1][1]") == 0);
 
     one_call calls[12];
     pthread_t threads[12];
@@ -226,13 +247,14 @@ static void serving(const Tabella__Endpoint *e)
         CHECK(calls[i].ok && tab_str_eq(calls[i].got, calls[0].got));
     }
     /* A state fitted from the snapshot answers as the one handed over does. */
-    CHECK(warm != NULL && calls[0].ok && tab_str_eq(calls[0].got, tab_proto_write(a, &warm->bundle->base)));
+    CHECK(warm != NULL && calls[0].ok &&
+          tab_str_eq(calls[0].got, tab_proto_write(a, &warm->bundle->base)));
     for (size_t i = 0; i < 12; i++)
         free((void *)(uintptr_t)calls[i].got.p);
 }
 
-static const Tabella__EndpointJob *mutate(const char *what, const char *endpoint, const char *job, const char *base,
-                                          tab_error *err)
+static const Tabella__EndpointJob *mutate(const char *what, const char *endpoint, const char *job,
+                                          const char *base, tab_error *err)
 {
     if (base == NULL) {
         Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
@@ -264,8 +286,8 @@ int main(void)
     Tabella__CreateOrgRequest co = TABELLA__CREATE_ORG_REQUEST__INIT;
     co.name = (char *)"Test";
     co.plan = (char *)"pro";
-    const Tabella__CreateOrgReply *made =
-        ask_for("", "keys", "CreateOrg", &co.base, &tabella__create_org_reply__descriptor, NULL, NULL);
+    const Tabella__CreateOrgReply *made = ask_for(
+        "", "keys", "CreateOrg", &co.base, &tabella__create_org_reply__descriptor, NULL, NULL);
     org = made == NULL ? "org_none" : made->org;
     tab_error err = { 0 };
 
@@ -276,28 +298,35 @@ int main(void)
         return 1;
     char *ep = id(""), *job = id("job_");
     const Tabella__EndpointJob *y = create("flower-kind", ep, job, d, "base-1", "kind", NULL);
-    CHECK(y != NULL && strcmp(y->endpoint->status, "creating") == 0 && strcmp(y->endpoint->id, ep) == 0);
-    CHECK((y = create("flower-kind", ep, job, d, "base-1", "kind", NULL)) != NULL && strcmp(y->job->job_id, job) == 0);
-    CHECK(create("flower-kind", id(""), id("job_"), d, "base-1", "kind", &err) == NULL && err.status == TAB_CONFLICT &&
-          strcmp(err.param, "name") == 0);
-    CHECK(create("Bad_Name", id(""), id("job_"), d, "", "kind", &err) == NULL && err.status == TAB_VALIDATION);
-    CHECK(create("other", id(""), id("job_"), d, "base-99", "kind", &err) == NULL && strcmp(err.param, "base") == 0);
+    CHECK(y != NULL && strcmp(y->endpoint->status, "creating") == 0 &&
+          strcmp(y->endpoint->id, ep) == 0);
+    CHECK((y = create("flower-kind", ep, job, d, "base-1", "kind", NULL)) != NULL &&
+          strcmp(y->job->job_id, job) == 0);
+    CHECK(create("flower-kind", id(""), id("job_"), d, "base-1", "kind", &err) == NULL &&
+          err.status == TAB_CONFLICT && strcmp(err.param, "name") == 0);
+    CHECK(create("Bad_Name", id(""), id("job_"), d, "", "kind", &err) == NULL &&
+          err.status == TAB_VALIDATION);
+    CHECK(create("other", id(""), id("job_"), d, "base-99", "kind", &err) == NULL &&
+          strcmp(err.param, "base") == 0);
     const Tabella__Job *j = job_end(job, 60);
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->progress == 100 && j->result != NULL &&
           j->result->held_out != NULL && strcmp(j->result->endpoint_id, ep) == 0);
     const Tabella__Endpoint *e = get("flower-kind", NULL);
-    CHECK(e != NULL && strcmp(e->status, "live") == 0 && strcmp(e->base_model, "base-1") == 0 && e->config_revision == 1 &&
-          e->data_revision == 1 && e->n_system_prompts == 1 && e->held_out != NULL && e->held_out->score > 0.5 &&
-          e->pinned_cells == 900 && strncmp(e->report, "flower-kind.b1.create.", 22) == 0);
+    CHECK(e != NULL && strcmp(e->status, "live") == 0 && strcmp(e->base_model, "base-1") == 0 &&
+          e->config_revision == 1 && e->data_revision == 1 && e->n_system_prompts == 1 &&
+          e->held_out != NULL && e->held_out->score > 0.5 && e->pinned_cells == 900 &&
+          strncmp(e->report, "flower-kind.b1.create.", 22) == 0);
     if (e == NULL || strcmp(e->status, "live") != 0)
         return 1;
     const Tabella__Report *r = report(e->report_id);
     CHECK(r != NULL && strcmp(r->kind, "create") == 0 && r->held_out->score == e->held_out->score &&
-          strcmp(r->target, "flowers.kind") == 0 && r->data->rows == 300 && strcmp(r->data->snapshot, d->snapshot) == 0);
+          strcmp(r->target, "flowers.kind") == 0 && r->data->rows == 300 &&
+          strcmp(r->data->snapshot, d->snapshot) == 0);
     CHECK(number("SELECT count(*) FROM jobs.outbox WHERE event_id LIKE 'job/%'") == 1);
     Tabella__GetEndpointRequest ge = TABELLA__GET_ENDPOINT_REQUEST__INIT;
     ge.id_or_name = ep;
-    const Tabella__OutputReply *out = ASK("jobs", "EndpointBundle", ge, Tabella__OutputReply, tabella__output_reply__descriptor, NULL);
+    const Tabella__OutputReply *out = ASK("jobs", "EndpointBundle", ge, Tabella__OutputReply,
+                                          tabella__output_reply__descriptor, NULL);
     CHECK(out != NULL && out->bundle != NULL && out->bundle->prediction != NULL &&
           out->bundle->prediction->results->n_row == 300);
 
@@ -305,15 +334,16 @@ int main(void)
 
     /* ---- refresh: the same data, then new data would need a connection ---- */
     char *refresh = id("job_");
-    CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL && strcmp(y->job->kind, "refresh") == 0);
+    CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL &&
+          strcmp(y->job->kind, "refresh") == 0);
     if (mutate("Upgrade", ep, id("job_"), "base-2", &err) == NULL)
         CHECK(err.status == TAB_CONFLICT && strncmp(err.param, "running_job_id:job_", 19) == 0);
     j = job_end(refresh, 60);
-    CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->diff != NULL && j->result->diff->rows_unchanged == 300 &&
-          j->result->diff->rows_added == 0);
+    CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->diff != NULL &&
+          j->result->diff->rows_unchanged == 300 && j->result->diff->rows_added == 0);
     const Tabella__Endpoint *e2 = get(ep, NULL);
-    CHECK(e2 != NULL && e2->data_revision == 2 && e2->config_revision == 1 && strcmp(e2->report_id, e->report_id) != 0 &&
-          e2->held_out->seed != e->held_out->seed);
+    CHECK(e2 != NULL && e2->data_revision == 2 && e2->config_revision == 1 &&
+          strcmp(e2->report_id, e->report_id) != 0 && e2->held_out->seed != e->held_out->seed);
 
     /* ---- upgrade ---- */
     char *upgrade = id("job_");
@@ -322,11 +352,15 @@ int main(void)
     const Tabella__ServeReply *meanwhile = serve(e2, flowers(2, 5, in_order, false), NULL);
     CHECK(meanwhile != NULL && strcmp(meanwhile->bundle->base_model, "base-1") == 0);
     j = job_end(upgrade, 90);
-    CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta && strcmp(j->result->previous_base, "base-1") == 0);
+    CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta &&
+          strcmp(j->result->previous_base, "base-1") == 0);
     const Tabella__Endpoint *e3 = get(ep, NULL);
-    CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 && e3->held_out->seed == e2->held_out->seed);
-    const Tabella__ServeReply *upgraded = e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
-    CHECK(upgraded != NULL && upgraded->warm && strcmp(upgraded->bundle->base_model, "base-2") == 0);
+    CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 &&
+          e3->held_out->seed == e2->held_out->seed);
+    const Tabella__ServeReply *upgraded =
+        e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
+    CHECK(upgraded != NULL && upgraded->warm &&
+          strcmp(upgraded->bundle->base_model, "base-2") == 0);
     r = e3 == NULL ? NULL : report(e3->report_id);
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);
@@ -337,7 +371,8 @@ int main(void)
     CHECK(mutate("Refresh", ep, gone, NULL, NULL) != NULL);
     Tabella__CancelJobRequest cq = TABELLA__CANCEL_JOB_REQUEST__INIT;
     cq.job_id = gone;
-    const Tabella__Job *cancelled = ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
+    const Tabella__Job *cancelled =
+        ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
     if (cancelled != NULL) {
         CHECK(strcmp(cancelled->status, "cancelled") == 0);
         CHECK(tab_str_eq(before, tab_proto_write(a, &get(ep, NULL)->base)));
@@ -353,14 +388,19 @@ int main(void)
     o.target_mode = (char *)"column";
     o.target_column = (ProtobufCBinaryData){ 5, (uint8_t *)"width" };
     edit.rename = (char *)"flower-width";
-    const Tabella__Endpoint *e4 = ASK("jobs", "EditEndpoint", edit, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
-    CHECK(e4 != NULL && e4->config_revision == 2 && strcmp(e4->held_out->task, "regression") == 0 && strcmp(e4->id, ep) == 0);
-    CHECK(get("flower-kind", &err) == NULL && err.status == TAB_NOT_FOUND && get("flower-width", NULL) != NULL);
-    const Tabella__ServeReply *wide = e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
+    const Tabella__Endpoint *e4 =
+        ASK("jobs", "EditEndpoint", edit, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
+    CHECK(e4 != NULL && e4->config_revision == 2 && strcmp(e4->held_out->task, "regression") == 0 &&
+          strcmp(e4->id, ep) == 0);
+    CHECK(get("flower-kind", &err) == NULL && err.status == TAB_NOT_FOUND &&
+          get("flower-width", NULL) != NULL);
+    const Tabella__ServeReply *wide =
+        e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
     CHECK(wide != NULL && strcmp(wide->bundle->prediction->task_type, "regression") == 0);
     Tabella__EditEndpointRequest words = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     if (e4 != NULL) {
-        Tabella__SystemPrompt p0 = *e4->system_prompts[0], p1 = TABELLA__SYSTEM_PROMPT__INIT, *list[] = { &p1, &p0 };
+        Tabella__SystemPrompt p0 = *e4->system_prompts[0], p1 = TABELLA__SYSTEM_PROMPT__INIT,
+                              *list[] = { &p1, &p0 };
         p0.body = (char *)"Be brief.";
         p1.name = (char *)"tone";
         p1.body = (char *)"Be kind.";
@@ -368,24 +408,29 @@ int main(void)
         words.set_prompts = true;
         words.prompts = list;
         words.n_prompts = 2;
-        const Tabella__Endpoint *e5 = ASK("jobs", "EditEndpoint", words, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
-        CHECK(e5 != NULL && e5->n_system_prompts == 2 && e5->config_revision == 3 && e5->system_prompts[1]->version == 2 &&
-              e5->system_prompts[0]->version == 1 && e5->system_prompts[1]->order == 1);
+        const Tabella__Endpoint *e5 = ASK("jobs", "EditEndpoint", words, Tabella__Endpoint,
+                                          tabella__endpoint__descriptor, NULL);
+        CHECK(e5 != NULL && e5->n_system_prompts == 2 && e5->config_revision == 3 &&
+              e5->system_prompts[1]->version == 2 && e5->system_prompts[0]->version == 1 &&
+              e5->system_prompts[1]->order == 1);
     }
     CHECK(number("SELECT count(*) FROM jobs.outbox WHERE subject = 'tabella.event.audit'") == 2);
 
     /* ---- delete ---- */
     Tabella__DeleteEndpointRequest del = TABELLA__DELETE_ENDPOINT_REQUEST__INIT;
     del.id_or_name = ep;
-    CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply, tabella__delete_endpoint_reply__descriptor, NULL) != NULL);
+    CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply,
+              tabella__delete_endpoint_reply__descriptor, NULL) != NULL);
     CHECK(get(ep, &err) == NULL && err.status == TAB_NOT_FOUND);
-    CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply, tabella__delete_endpoint_reply__descriptor, &err) == NULL &&
+    CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply,
+              tabella__delete_endpoint_reply__descriptor, &err) == NULL &&
           err.status == TAB_NOT_FOUND);
     CHECK(e != NULL && report(e->report_id) != NULL); /* reports stay */
     CHECK(until("SELECT count(*) FROM jobs.chore", 0, 15));
     Tabella__DataRequest dq = TABELLA__DATA_REQUEST__INIT;
     dq.id = d->id;
-    const Tabella__DataObject *free_again = ASK("data-connector", "Get", dq, Tabella__DataObject, tabella__data_object__descriptor, NULL);
+    const Tabella__DataObject *free_again = ASK("data-connector", "Get", dq, Tabella__DataObject,
+                                                tabella__data_object__descriptor, NULL);
     CHECK(free_again != NULL && free_again->n_pinned_by == 0 && !free_again->pinned);
 
     /* ---- a creation that is cancelled leaves the name to the next one ---- */
@@ -394,12 +439,14 @@ int main(void)
     cq.job_id = half;
     if (ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err) != NULL) {
         const Tabella__Endpoint *left = get("second", NULL);
-        CHECK(left != NULL && strcmp(left->status, "creating") == 0 && strcmp(left->job_status, "cancelled") == 0);
+        CHECK(left != NULL && strcmp(left->status, "creating") == 0 &&
+              strcmp(left->job_status, "cancelled") == 0);
         CHECK(create("second", id(""), id("job_"), d, "", NULL, NULL) != NULL);
     }
     /* Billed: once a job that was done, never else. */
     CHECK(until("SELECT count(*) FROM metering.event WHERE event_id LIKE 'job/%'",
-                number("SELECT count(*) FROM jobs.job WHERE status = 'done' AND NOT output_at_api"), 20));
+                number("SELECT count(*) FROM jobs.job WHERE status = 'done' AND NOT output_at_api"),
+                20));
     tab_rpc_free(rpc);
     tab_pg_free(pg);
     tab_arena_free(a);

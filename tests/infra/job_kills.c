@@ -25,9 +25,16 @@ static const void *ask(const char *service, const char *method, const ProtobufCM
 {
     tab_error e = { 0 };
     for (int i = 0; i < 60; i++) {
-        tab_ask q = { .service = service, .method = method, .org = org == NULL ? "" : org, .request_id = "req_test",
-                      .deadline = tab_in_ms(30000), .in = in, .reply = reply, .arena = a,
-                      .tables = t == NULL ? NULL : &t, .n_tables = t == NULL ? 0 : 1 };
+        tab_ask q = { .service = service,
+                      .method = method,
+                      .org = org == NULL ? "" : org,
+                      .request_id = "req_test",
+                      .deadline = tab_in_ms(30000),
+                      .in = in,
+                      .reply = reply,
+                      .arena = a,
+                      .tables = t == NULL ? NULL : &t,
+                      .n_tables = t == NULL ? 0 : 1 };
         tab_answer y = { 0 };
         tab_status s = tab_rpc_call(rpc, &q, &y, &e);
         if (s == TAB_OK)
@@ -43,7 +50,8 @@ static const void *ask(const char *service, const char *method, const ProtobufCM
 static void send(const char *signal, const char *daemon)
 {
     char line[300];
-    snprintf(line, sizeof line, "kill -%s \"$(jq -r .children.%s.pid \"$TAB_RUN/state.json\")\"", signal, daemon);
+    snprintf(line, sizeof line, "kill -%s \"$(jq -r .children.%s.pid \"$TAB_RUN/state.json\")\"",
+             signal, daemon);
     CHECK(system(line) == 0);
 }
 
@@ -102,29 +110,36 @@ int main(void)
     Tabella__CreateOrgRequest co = TABELLA__CREATE_ORG_REQUEST__INIT;
     co.name = (char *)"Kills";
     co.plan = (char *)"pro";
-    const Tabella__CreateOrgReply *made = ask("keys", "CreateOrg", &co.base, &tabella__create_org_reply__descriptor, NULL);
+    const Tabella__CreateOrgReply *made =
+        ask("keys", "CreateOrg", &co.base, &tabella__create_org_reply__descriptor, NULL);
     if (made == NULL)
         return 1;
     org = made->org;
-    const tab_table *t = rows_of(4000), *large = rows_of(200000); /* large: not done before it is cancelled */
+    const tab_table *t = rows_of(4000),
+                    *large = rows_of(200000); /* large: not done before it is cancelled */
     char *job[JOBS + 2], *snapshot[JOBS + 2];
-    for (size_t i = 0; i < JOBS + 2; i++) { /* each job has a spool of its own: it is dropped when the job ends */
+    for (size_t i = 0; i < JOBS + 2;
+         i++) { /* each job has a spool of its own: it is dropped when the job ends */
         Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
         job[i] = id("job_");
         q.ingest_id = tab_arena_printf(a, "%s:0", job[i]);
         q.name = (char *)"t";
         q.temporary = true;
         q.owner = job[i];
-        const Tabella__IngestReply *y = ask("data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor,
-                                           i == JOBS + 1 ? large : t);
+        const Tabella__IngestReply *y =
+            ask("data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor,
+                i == JOBS + 1 ? large : t);
         CHECK(y != NULL && y->dataset != NULL);
         snapshot[i] = y == NULL || y->dataset == NULL ? (char *)"" : y->dataset->snapshot;
     }
     for (size_t i = 0; i < JOBS; i++)
         submit(job[i], snapshot[i]);
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1, 20));
+    CHECK(
+        until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0",
+              1, 20));
     send("KILL", "inference"); /* in the middle of a pass */
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND attempt > 1", 1, 20));
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND attempt > 1",
+                1, 20));
     send("KILL", "jobs"); /* the leases run out, another takes them */
     usleep(500000);
     send("KILL", "metering");
@@ -133,7 +148,8 @@ int main(void)
     CHECK(number("SELECT max(attempt) FROM jobs.job") > 1);
     CHECK(until("SELECT count(*) FROM metering.event", JOBS, 30));
     CHECK(until("SELECT count(*) FROM reports.report WHERE kind = 'run'", JOBS, 30));
-    CHECK(number("SELECT sum(cells)::bigint FROM metering.line WHERE op = 'run'") == (int64_t)JOBS * 4000 * 8);
+    CHECK(number("SELECT sum(cells)::bigint FROM metering.line WHERE op = 'run'") ==
+          (int64_t)JOBS * 4000 * 8);
     CHECK(until("SELECT count(*) FROM jobs.chore", 0, 40)); /* the spools are dropped */
 
     /* A worker that is frozen past its lease changes nothing when it thaws. */
@@ -147,7 +163,9 @@ int main(void)
 
     /* Cancelling stops the computation within a second, and bills nothing. */
     submit(job[JOBS + 1], snapshot[JOBS + 1]);
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1, 20));
+    CHECK(
+        until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0",
+              1, 20));
     Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
     c.job_id = job[JOBS + 1];
     const Tabella__Job *y = ask("jobs", "Cancel", &c.base, &tabella__job__descriptor, NULL);
@@ -155,7 +173,8 @@ int main(void)
     int idle = -1;
     for (int i = 0; i < 40 && idle != 0; i++) {
         usleep(100000);
-        idle = system("curl -s http://127.0.0.1:$(jq -r '.[\"inference-health\"]' $TAB_RUN/ports.json)/metrics | "
+        idle = system("curl -s http://127.0.0.1:$(jq -r '.[\"inference-health\"]' "
+                      "$TAB_RUN/ports.json)/metrics | "
                       "grep -q '^tabella_inference_running 0'");
         if (idle == 0)
             CHECK(i <= 20); /* the figure itself is a second old at most */

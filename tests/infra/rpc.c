@@ -192,7 +192,8 @@ static void large_bodies_are_streamed(tab_rpc *c)
         q.tables = two;
         q.n_tables = 2;
         CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
-        CHECK(ans.n_tables == 2 && tab_table_equal(ans.tables[0], t) && tab_table_equal(ans.tables[1], t));
+        CHECK(ans.n_tables == 2 && tab_table_equal(ans.tables[0], t) &&
+              tab_table_equal(ans.tables[1], t));
     }
 }
 

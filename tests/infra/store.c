@@ -20,12 +20,15 @@ int passed, failed;
 
 static const tab_migration schema[] = {
     { "alpha", 1, "0001-things",
-      "CREATE TABLE alpha.thing (org text NOT NULL, id text NOT NULL, n bigint NOT NULL, x float8, b bytea, "
+      "CREATE TABLE alpha.thing (org text NOT NULL, id text NOT NULL, n bigint NOT NULL, x float8, "
+      "b bytea, "
       "at timestamptz, ok bool, PRIMARY KEY (org, id)); SELECT tab.protect('alpha.thing');" },
-    { "alpha", 2, "0002-sums", "CREATE TABLE alpha.sum (org text PRIMARY KEY, total bigint NOT NULL);"
-                               "SELECT tab.protect('alpha.sum')" },
-    { "beta", 1, "0001-sums", "CREATE TABLE beta.sum (org text PRIMARY KEY, total bigint NOT NULL);"
-                              "SELECT tab.protect('beta.sum')" },
+    { "alpha", 2, "0002-sums",
+      "CREATE TABLE alpha.sum (org text PRIMARY KEY, total bigint NOT NULL);"
+      "SELECT tab.protect('alpha.sum')" },
+    { "beta", 1, "0001-sums",
+      "CREATE TABLE beta.sum (org text PRIMARY KEY, total bigint NOT NULL);"
+      "SELECT tab.protect('beta.sum')" },
 };
 
 static tab_deadline soon(void)
@@ -43,15 +46,17 @@ static int64_t number(tab_pg *pg, const char *org, const char *sql)
     return tab_rows_int(rows, 0, 0);
 }
 
-static tab_status put_thing(tab_pg *pg, const char *org, const char *owner, const char *id, tab_error *err)
+static tab_status put_thing(tab_pg *pg, const char *org, const char *owner, const char *id,
+                            tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(pg, org, soon(), &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err,
-                         "INSERT INTO alpha.thing (org, id, n, x, b, at, ok) VALUES ($1,$2,$3,$4,$5,$6,$7)",
-                         TAB_P(tab_p_text(owner), tab_p_text(id), tab_p_int(INT64_MAX), tab_p_real(0.1),
-                               tab_p_bytes(TAB_S("a\0\xff")), tab_p_time(1763715845123456), tab_p_bool(true)));
+        s = tab_tx_query(
+            tx, NULL, err,
+            "INSERT INTO alpha.thing (org, id, n, x, b, at, ok) VALUES ($1,$2,$3,$4,$5,$6,$7)",
+            TAB_P(tab_p_text(owner), tab_p_text(id), tab_p_int(INT64_MAX), tab_p_real(0.1),
+                  tab_p_bytes(TAB_S("a\0\xff")), tab_p_time(1763715845123456), tab_p_bool(true)));
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -63,9 +68,11 @@ static void migrations_run_once_and_in_order(tab_pg *pg)
     CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.schema_version") == 2);
     static const tab_migration gap[] = { { "alpha", 4, "0004-gap", "SELECT 1" } };
     CHECK(tab_pg_migrate(pg, gap, 1, &err) == TAB_INTERNAL);
-    static const tab_migration broken[] = { { "alpha", 3, "0003-broken", "CREATE TABLE alpha.x (i int); SELECT 1/0" } };
+    static const tab_migration broken[] = { { "alpha", 3, "0003-broken",
+                                              "CREATE TABLE alpha.x (i int); SELECT 1/0" } };
     CHECK(tab_pg_migrate(pg, broken, 1, &err) == TAB_INTERNAL);
-    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM pg_tables WHERE schemaname='alpha' AND tablename='x'") == 0);
+    CHECK(number(pg, TAB_ORG_ALL,
+                 "SELECT count(*) FROM pg_tables WHERE schemaname='alpha' AND tablename='x'") == 0);
 }
 
 static void an_organization_sees_its_rows_only(tab_pg *pg)
@@ -73,8 +80,10 @@ static void an_organization_sees_its_rows_only(tab_pg *pg)
     tab_error err = { 0 };
     CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_OK);
     CHECK(put_thing(pg, "org_b", "org_b", "1", &err) == TAB_OK);
-    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_CONFLICT && strcmp(err.param, "thing_pkey") == 0);
-    CHECK(put_thing(pg, "org_a", "org_b", "2", &err) == TAB_INTERNAL); /* writing as another: refused */
+    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_CONFLICT &&
+          strcmp(err.param, "thing_pkey") == 0);
+    CHECK(put_thing(pg, "org_a", "org_b", "2", &err) ==
+          TAB_INTERNAL); /* writing as another: refused */
     CHECK(number(pg, "org_a", "SELECT count(*) FROM alpha.thing") == 1);
     CHECK(number(pg, "org_c", "SELECT count(*) FROM alpha.thing") == 0);
     CHECK(number(pg, "", "SELECT count(*) FROM alpha.thing") == 0);
@@ -89,15 +98,18 @@ static void values_come_back_as_they_went(tab_pg *pg)
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
     tab_error err = { 0 };
     CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
-    CHECK(tab_tx_query(tx, &rows, &err, "SELECT id, n, x, b, at, ok, null FROM alpha.thing WHERE org = $1",
+    CHECK(tab_tx_query(tx, &rows, &err,
+                       "SELECT id, n, x, b, at, ok, null FROM alpha.thing WHERE org = $1",
                        TAB_P(tab_p_text("org_a"))) == TAB_OK);
-    CHECK(tab_str_eq(tab_rows_str(rows, 0, 0), TAB_S("1")) && tab_rows_int(rows, 0, 1) == INT64_MAX);
+    CHECK(tab_str_eq(tab_rows_str(rows, 0, 0), TAB_S("1")) &&
+          tab_rows_int(rows, 0, 1) == INT64_MAX);
     CHECK(tab_rows_real(rows, 0, 2) == 0.1 && tab_rows_time(rows, 0, 4) == 1763715845123456);
     CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 3, a), TAB_S("a\0\xff")));
     CHECK(tab_rows_bool(rows, 0, 5) && tab_rows_null(rows, 0, 6) && !tab_rows_null(rows, 0, 5));
     CHECK(tab_tx_query_bytes(tx, &rows, &err, "SELECT b FROM alpha.thing", TAB_P_NONE) == TAB_OK);
     CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 0, a), TAB_S("a\0\xff")));
-    CHECK(tab_tx_query(tx, NULL, &err, "SELECT $1::text", TAB_P(tab_p_str(TAB_S("a\0b")))) == TAB_VALIDATION);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT $1::text", TAB_P(tab_p_str(TAB_S("a\0b")))) ==
+          TAB_VALIDATION);
     CHECK(tab_tx_savepoint(tx, &err) == TAB_OK);
     CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1/0", TAB_P_NONE) == TAB_INTERNAL);
     CHECK(strcmp(tab_tx_sqlstate(tx), "22012") == 0);
@@ -118,8 +130,8 @@ static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_
     tab_tx_free(tx);
     tx = NULL;
     CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
-    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_terminate_backend(pg_backend_pid())", TAB_P_NONE) ==
-          TAB_UNAVAILABLE);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_terminate_backend(pg_backend_pid())",
+                       TAB_P_NONE) == TAB_UNAVAILABLE);
     tab_tx_free(tx);
     CHECK(number(pg, "org_a", "SELECT 7") == 7);
     CHECK(tab_pg_alive(pg));
@@ -157,9 +169,11 @@ static void a_deadlock_is_tried_again(tab_pg *pg)
     pthread_barrier_t meet;
     pthread_t t[2];
     tab_error err;
-    CHECK(put_thing(pg, "org_d", "org_d", "1", &err) == TAB_OK && put_thing(pg, "org_d", "org_d", "2", &err) == TAB_OK);
+    CHECK(put_thing(pg, "org_d", "org_d", "1", &err) == TAB_OK &&
+          put_thing(pg, "org_d", "org_d", "2", &err) == TAB_OK);
     pthread_barrier_init(&meet, NULL, 2);
-    locker l[2] = { { pg, "1", "2", &meet, false, TAB_INTERNAL }, { pg, "2", "1", &meet, false, TAB_INTERNAL } };
+    locker l[2] = { { pg, "1", "2", &meet, false, TAB_INTERNAL },
+                    { pg, "2", "1", &meet, false, TAB_INTERNAL } };
     for (int i = 0; i < 2; i++)
         pthread_create(&t[i], NULL, locking, &l[i]);
     for (int i = 0; i < 2; i++)
@@ -194,7 +208,8 @@ static void redis_answers(const char *address)
     CHECK(reply != NULL && reply->type == REDIS_REPLY_STRING && reply->len == 3);
     freeReplyObject(reply);
     CHECK(tab_redis_command(r, 500, NULL, &err, "NOSUCH") == TAB_INTERNAL);
-    CHECK(tab_redis_command(r, 500, NULL, &err, "CLIENT KILL TYPE normal SKIPME no") != TAB_INTERNAL);
+    CHECK(tab_redis_command(r, 500, NULL, &err, "CLIENT KILL TYPE normal SKIPME no") !=
+          TAB_INTERNAL);
     CHECK(tab_redis_command(r, 500, NULL, &err, "PING") == TAB_OK);
 }
 
@@ -211,8 +226,9 @@ static tab_status produce(tab_pg *pg, int i)
     e.used_cells = (uint64_t)i;
     tab_status s = tab_tx_begin(pg, org, soon(), &tx, NULL);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, NULL, "INSERT INTO alpha.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
-                                         "DO UPDATE SET total = alpha.sum.total + $2",
+        s = tab_tx_query(tx, NULL, NULL,
+                         "INSERT INTO alpha.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
+                         "DO UPDATE SET total = alpha.sum.total + $2",
                          TAB_P(tab_p_text(org), tab_p_int(i)));
     if (s == TAB_OK)
         s = tab_outbox_put(tx, "alpha", id, "tabella.event.infra.test", org, &e.base, NULL);
@@ -228,10 +244,12 @@ static tab_status add(void *self, tab_tx *tx, const tab_event *event, tab_error 
         return TAB_OK;
     int64_t cells = (int64_t)e->used_cells;
     tabella__usage_alert__free_unpacked(e, NULL);
-    if (cells % 17 == 0 && event->delivered == 1) /* now and then a consumer fails, and the event returns */
+    if (cells % 17 == 0 &&
+        event->delivered == 1) /* now and then a consumer fails, and the event returns */
         return tab_fail(err, TAB_INTERNAL, NULL, "on purpose");
-    return tab_tx_query(tx, NULL, err, "INSERT INTO beta.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
-                                       "DO UPDATE SET total = beta.sum.total + $2",
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO beta.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
+                        "DO UPDATE SET total = beta.sum.total + $2",
                         TAB_P(tab_p_text(event->org), tab_p_int(cells)));
 }
 
@@ -247,7 +265,8 @@ static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
                 fflush(stdout);
                 tab_relay_nudge(relay);
             } else {
-                poll(NULL, 0, 50); /* the same event id again: counted once even if it was committed */
+                poll(NULL, 0,
+                     50); /* the same event id again: counted once even if it was committed */
                 TAB_AUTO(tab_tx) *tx = NULL;
                 TAB_AUTO(tab_rows) *rows = NULL;
                 char id[32];
@@ -269,8 +288,10 @@ static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
 static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
 {
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
-    TAB_AUTO(tab_relay) *second = tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
-    TAB_AUTO(tab_consumer) *c = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
+    TAB_AUTO(tab_relay) *second =
+        tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
+    TAB_AUTO(tab_consumer) *c =
+        tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
     for (int i = 0; i < 200; i++)
         CHECK(produce(pg, i) == TAB_OK);
     CHECK(produce(pg, 5) == TAB_OK); /* its event is ignored: same id */
@@ -283,7 +304,8 @@ static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
     CHECK(got == want);
     poll(NULL, 0, 1500);
     CHECK(number(pg, TAB_ORG_ALL, "SELECT sum(total)::bigint FROM beta.sum") == want);
-    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.outbox WHERE published IS NULL") == 0);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.outbox WHERE published IS NULL") ==
+          0);
 }
 
 int main(int argc, char **argv)

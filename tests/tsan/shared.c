@@ -75,7 +75,8 @@ static void *borrow(void *arg)
                 wrong += !is_of(loan, key);
                 tab_states_give(states, loan);
             }
-        } else if (tab_states_take(states, tab_str_of(name), fit, &key, NULL, &loan, &warm, NULL) == TAB_OK) {
+        } else if (tab_states_take(states, tab_str_of(name), fit, &key, NULL, &loan, &warm, NULL) ==
+                   TAB_OK) {
             wrong += !is_of(loan, key);
             tab_states_give(states, loan);
         }

@@ -11,11 +11,11 @@
 enum { TILE = 256 }; /* rows: 256 x (128 + 2 x 256) floats at most */
 
 /* c (m, n) = a (m, k) b (k, n), or a' where ta, b' where tb; + beta c */
-static void gemm(int ta, int tb, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
-                 float beta, float *c, size_t ldc)
+static void gemm(int ta, int tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                 const float *b, size_t ldb, float beta, float *c, size_t ldc)
 {
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1.0f, a,
-                (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+                (int)m, (int)n, (int)k, 1.0f, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
 }
 
 /* y = x / sqrt(mean(x^2) + 1e-6) * g over rows of width w; r keeps the inverse root */
@@ -31,8 +31,8 @@ void norm_forward(size_t rows, size_t w, const float *x, const float *g, float *
     }
 }
 
-void norm_backward(size_t rows, size_t w, const float *x, const float *g, const float *r, const float *dy,
-                   float *dx, float *dg)
+void norm_backward(size_t rows, size_t w, const float *x, const float *g, const float *r,
+                   const float *dy, float *dx, float *dg)
 {
     for (size_t i = 0; i < rows; i++, x += w, dx += w, dy += w) {
         float k = r[i], s = 0.0f;
@@ -47,7 +47,8 @@ void norm_backward(size_t rows, size_t w, const float *x, const float *g, const 
 }
 
 /* out = rms(x) g W: x (rows, w), W (w, o) */
-void project_forward(size_t rows, size_t w, size_t o, const float *x, const float *g, const float *W, float *y)
+void project_forward(size_t rows, size_t w, size_t o, const float *x, const float *g,
+                     const float *W, float *y)
 {
     float *z = malloc(TILE * w * sizeof *z), r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
@@ -59,8 +60,8 @@ void project_forward(size_t rows, size_t w, size_t o, const float *x, const floa
 }
 
 /* dW and dg are added to, dx is written */
-void project_backward(size_t rows, size_t w, size_t o, const float *x, const float *g, const float *W, const float *dy,
-                      float *dx, float *dg, float *dW)
+void project_backward(size_t rows, size_t w, size_t o, const float *x, const float *g,
+                      const float *W, const float *dy, float *dx, float *dg, float *dW)
 {
     float *z = malloc(2 * TILE * w * sizeof *z), *dz = z + TILE * w, r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
@@ -86,14 +87,16 @@ static void gelu(size_t n, float *x)
 static void gelu_both(size_t n, float *x, float *dy)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = x[i], u = 1.5957691216f * v * (1.0f + 0.044715f * v * v), s = 1.0f / (1.0f + expf(-u));
+        float v = x[i], u = 1.5957691216f * v * (1.0f + 0.044715f * v * v),
+              s = 1.0f / (1.0f + expf(-u));
         dy[i] *= s + v * s * (1.0f - s) * 1.5957691216f * (1.0f + 0.134145f * v * v);
         x[i] = v * s;
     }
 }
 
 /* y = x + gelu(rms(x) g A) B: A (w, h), B (h, w) */
-void mlp_forward(size_t rows, size_t w, size_t h, const float *x, const float *g, const float *A, const float *B, float *y)
+void mlp_forward(size_t rows, size_t w, size_t h, const float *x, const float *g, const float *A,
+                 const float *B, float *y)
 {
     float *z = malloc(TILE * (w + h) * sizeof *z), *u = z + TILE * w, r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
@@ -107,10 +110,11 @@ void mlp_forward(size_t rows, size_t w, size_t h, const float *x, const float *g
     free(z);
 }
 
-void mlp_backward(size_t rows, size_t w, size_t h, const float *x, const float *g, const float *A, const float *B,
-                  const float *dy, float *dx, float *dg, float *dA, float *dB)
+void mlp_backward(size_t rows, size_t w, size_t h, const float *x, const float *g, const float *A,
+                  const float *B, const float *dy, float *dx, float *dg, float *dA, float *dB)
 {
-    float *z = malloc(2 * TILE * (w + h) * sizeof *z), *dz = z + TILE * w, *u = dz + TILE * w, *du = u + TILE * h, r[TILE];
+    float *z = malloc(2 * TILE * (w + h) * sizeof *z), *dz = z + TILE * w, *u = dz + TILE * w,
+          *du = u + TILE * h, r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
         size_t n = rows - at < TILE ? rows - at : TILE;
         norm_forward(n, w, x + at * w, g, z, r);
@@ -144,8 +148,8 @@ static void soften(size_t rows, size_t n, float *p)
 
 /* Softmax attention of N sets by head: q (N, L, heads D), k and v (N, K, ld) whose heads are D apart, or one head
  * that all share (stride 0). The scale is in q. out (N, L, heads D). */
-void attend_forward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride, const float *q,
-                    const float *k, const float *v, float *out)
+void attend_forward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride,
+                    const float *q, const float *k, const float *v, float *out)
 {
     size_t e = heads * D;
     float *p = malloc(L * K * sizeof *p);
@@ -160,8 +164,9 @@ void attend_forward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t
 }
 
 /* dk and dv, laid out as k and v, are added to; dq is written */
-void attend_backward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride, const float *q,
-                     const float *k, const float *v, const float *out, const float *dout, float *dq, float *dk, float *dv)
+void attend_backward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride,
+                     const float *q, const float *k, const float *v, const float *out,
+                     const float *dout, float *dq, float *dk, float *dv)
 {
     size_t e = heads * D;
     float *p = malloc(2 * L * K * sizeof *p), *dp = p + L * K;
@@ -197,8 +202,9 @@ enum { ROWS = 32 };
 #define KV_AT (((t * b + c) * n + i) * 2 * e + h * D)
 #define W_AT ((((t * n + i) * a + s) * heads + h) * b)
 
-static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *restrict q,
-                                   const float *restrict kv, float *restrict out, float *restrict w)
+static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D,
+                                   const float *restrict q, const float *restrict kv,
+                                   float *restrict out, float *restrict w)
 {
     size_t e = heads * D;
     float scale = 1.0f / sqrtf((float)D);
@@ -206,7 +212,8 @@ static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_
     for (size_t t = 0; t < B; t++)
         for (size_t from = 0, to; from < n; from = to) {
             to = from + ROWS < n ? from + ROWS : n;
-            EACH_PAIR {
+            EACH_PAIR
+            {
                 const float *x = q + Q_AT, *k = kv + KV_AT;
                 float d = 0.0f;
                 for (size_t j = 0; j < D; j++)
@@ -214,7 +221,8 @@ static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_
                 w[W_AT + c] = d * scale;
             }
             soften((to - from) * a * heads, b, w + (t * n + from) * a * heads * b);
-            EACH_PAIR {
+            EACH_PAIR
+            {
                 const float *v = kv + KV_AT + e;
                 float *o = out + Q_AT, p = w[W_AT + c];
                 for (size_t j = 0; j < D; j++)
@@ -224,8 +232,9 @@ static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_
 }
 
 /* dkv is written, dq too */
-static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *restrict q,
-                                    const float *restrict kv, const float *restrict w, const float *restrict dout,
+static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D,
+                                    const float *restrict q, const float *restrict kv,
+                                    const float *restrict w, const float *restrict dout,
                                     float *restrict dq, float *restrict dkv)
 {
     size_t e = heads * D;
@@ -236,7 +245,8 @@ static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size
         for (size_t from = 0, to; from < n; from = to) {
             to = from + ROWS < n ? from + ROWS : n;
             const float *wt = w + (t * n + from) * a * heads * b;
-            EACH_PAIR {
+            EACH_PAIR
+            {
                 const float *o = dout + Q_AT, *v = kv + KV_AT + e;
                 float *dv = dkv + KV_AT + e, d = 0.0f, p = w[W_AT + c];
                 for (size_t j = 0; j < D; j++) {
@@ -252,9 +262,11 @@ static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size
                 for (size_t c = 0; c < b; c++)
                     dw[i * b + c] = wt[i * b + c] * (dw[i * b + c] - mean) * scale;
             }
-            EACH_PAIR {
+            EACH_PAIR
+            {
                 const float *k = kv + KV_AT, *x = q + Q_AT;
-                float *dk = dkv + KV_AT, *g = dq + Q_AT, d = dw[(((i - from) * a + s) * heads + h) * b + c];
+                float *dk = dkv + KV_AT, *g = dq + Q_AT,
+                      d = dw[(((i - from) * a + s) * heads + h) * b + c];
                 for (size_t j = 0; j < D; j++) {
                     g[j] += d * k[j];
                     dk[j] += d * x[j];
@@ -264,8 +276,8 @@ static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size
     free(dw);
 }
 
-void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q, const float *kv,
-                  float *out, float *w)
+void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q,
+                  const float *kv, float *out, float *w)
 {
     if (D == 16) /* the sizes of net.py: loops of one vector */
         rows_forward_of(B, a, b, n, heads, 16, q, kv, out, w);
@@ -273,8 +285,8 @@ void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D
         rows_forward_of(B, a, b, n, heads, D, q, kv, out, w);
 }
 
-void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q, const float *kv,
-                   const float *w, const float *dout, float *dq, float *dkv)
+void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q,
+                   const float *kv, const float *w, const float *dout, float *dq, float *dkv)
 {
     if (D == 16)
         rows_backward_of(B, a, b, n, heads, 16, q, kv, w, dout, dq, dkv);

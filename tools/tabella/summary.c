@@ -66,7 +66,8 @@ static void print_cell(const Tabella__Column *c, size_t row)
         fputs("...", stdout);
 }
 
-static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u, ProtobufCBinaryData attribute, uint32_t table)
+static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u,
+                                              ProtobufCBinaryData attribute, uint32_t table)
 {
     for (size_t i = 0; u != NULL && i < u->n_shared_variants; i++) {
         const Tabella__SharedVariants *v = u->shared_variants[i];
@@ -80,12 +81,13 @@ static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u, Pro
 static void print_match(const Tabella__Bundle *b, const Tabella__EntityMatches *m, size_t i)
 {
     uint32_t ta = m->a_table[i], tb = m->b_table[i];
-    printf("  %.*s row %u = %.*s row %u  (%.0f %%)", BYTES(b->tables[ta]->id), m->a_row[i], BYTES(b->tables[tb]->id),
-           m->b_row[i], 100 * m->confidence[i]);
+    printf("  %.*s row %u = %.*s row %u  (%.0f %%)", BYTES(b->tables[ta]->id), m->a_row[i],
+           BYTES(b->tables[tb]->id), m->b_row[i], 100 * m->confidence[i]);
     const Tabella__UnifiedRows *u = b->unified_rows;
     size_t tables = b->n_tables, entity = 0;
     while (u != NULL && (entity + 1) * tables <= u->n_from_row &&
-           (u->from_row[entity * tables + ta] != m->a_row[i] || u->from_row[entity * tables + tb] != m->b_row[i]))
+           (u->from_row[entity * tables + ta] != m->a_row[i] ||
+            u->from_row[entity * tables + tb] != m->b_row[i]))
         entity++;
     bool found = u != NULL && (entity + 1) * tables <= u->n_from_row;
     for (size_t k = i == 0 ? 0 : m->matched_on_end[i - 1]; k < m->matched_on_end[i]; k++) {

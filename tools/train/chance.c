@@ -140,9 +140,12 @@ void fill_template(chance *c, const char *t, char *out, size_t size)
     static const char hexes[] = "0123456789abcdef", both[] = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
     size_t i = 0;
     for (; t[i] != 0 && i + 1 < size; i++)
-        out[i] = t[i] == '9' ? (char)('0' + chance_below(c, 10)) : t[i] == 'A' ? (char)('A' + chance_below(c, 26)) :
-                 t[i] == 'a' ? (char)('a' + chance_below(c, 26)) : t[i] == 'H' ? hexes[chance_below(c, 16)] :
-                 t[i] == 'N' ? both[chance_below(c, 33)] : t[i];
+        out[i] = t[i] == '9'   ? (char)('0' + chance_below(c, 10))
+                 : t[i] == 'A' ? (char)('A' + chance_below(c, 26))
+                 : t[i] == 'a' ? (char)('a' + chance_below(c, 26))
+                 : t[i] == 'H' ? hexes[chance_below(c, 16)]
+                 : t[i] == 'N' ? both[chance_below(c, 33)]
+                               : t[i];
     out[i] = 0;
 }
 

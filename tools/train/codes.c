@@ -38,9 +38,12 @@ static void gtin(chance *c, const char *prefix, size_t digits, char *t)
 
 static void iban(chance *c, char *t, size_t size)
 {
-    static const char *const of[] = { "DE999999999999999999", "FR9999999999999999999999999", "GBAAAA99999999999999", "ES99999999999999999999",
-                                      "ITA9999999999999999999999", "NLAAAA9999999999", "AT9999999999999999", "BE999999999999", "CH99999999999999999",
-                                      "PL999999999999999999999999", "SE99999999999999999999", "PT999999999999999999999" };
+    static const char *const of[] = { "DE999999999999999999",      "FR9999999999999999999999999",
+                                      "GBAAAA99999999999999",      "ES99999999999999999999",
+                                      "ITA9999999999999999999999", "NLAAAA9999999999",
+                                      "AT9999999999999999",        "BE999999999999",
+                                      "CH99999999999999999",       "PL999999999999999999999999",
+                                      "SE99999999999999999999",    "PT999999999999999999999" };
     static const size_t n[] = { 20, 25, 20, 22, 25, 16, 18, 14, 19, 26, 22, 23 };
     size_t k = chance_below(c, 12);
     char body[64], turned[96], country[3] = { of[k][0], of[k][1], 0 };
@@ -52,13 +55,16 @@ static void iban(chance *c, char *t, size_t size)
 
 static void isin(chance *c, char *t)
 {
-    static const char *const land[] = { "US", "DE", "GB", "FR", "IE", "LU", "NL", "CH", "JP", "CA" };
+    static const char *const land[] = {
+        "US", "DE", "GB", "FR", "IE", "LU", "NL", "CH", "JP", "CA"
+    };
     char wide[40];
     size_t n = 0;
     strcpy(t, land[chance_below(c, 10)]);
     fill_template(c, chance_of(c, 0.6) ? "999999999" : "N99999N99", t + 2, 10);
     for (const char *p = t; *p != 0; p++)
-        n += (size_t)snprintf(wide + n, sizeof wide - n, "%d", *p <= '9' ? *p - '0' : *p - 'A' + 10);
+        n +=
+            (size_t)snprintf(wide + n, sizeof wide - n, "%d", *p <= '9' ? *p - '0' : *p - 'A' + 10);
     t[11] = luhn(wide, n);
     t[12] = 0;
 }
@@ -66,7 +72,9 @@ static void isin(chance *c, char *t)
 static void vin(chance *c, char *t)
 {
     static const char set[] = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
-    static const int value[] = { 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9 };
+    static const int value[] = {
+        1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9
+    };
     static const int weight[] = { 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2 };
     int sum = 0;
     for (int i = 0; i < 17; i++)
@@ -85,7 +93,10 @@ static void national(chance *c, size_t way, char *t, size_t size)
     char d[40];
     int a = 0, b = 0;
     switch (way) {
-    case 0: snprintf(t, size, "%03zu-%02zu-%04zu", 1 + chance_below(c, 665), 1 + chance_below(c, 98), 1 + chance_below(c, 9998)); break;
+    case 0:
+        snprintf(t, size, "%03zu-%02zu-%04zu", 1 + chance_below(c, 665), 1 + chance_below(c, 98),
+                 1 + chance_below(c, 9998));
+        break;
     case 1: /* CPF */
         fill_template(c, "999999999", d, sizeof d);
         for (int i = 0; i < 9; i++)
@@ -99,20 +110,38 @@ static void national(chance *c, size_t way, char *t, size_t size)
         snprintf(t, size, "%zu%c", n, "TRWAGMYFPDXBNJZSQVHLCKE"[n % 23]);
         break;
     }
-    case 3: fill_template(c, chance_of(c, 0.5) ? "AA 99 99 99 A" : "AA999999A", t, size); break;
+    case 3:
+        fill_template(c, chance_of(c, 0.5) ? "AA 99 99 99 A" : "AA999999A", t, size);
+        break;
     case 4: { /* PESEL */
         static const int w[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3 };
-        snprintf(d, sizeof d, "%02zu%02zu%02zu%04zu", 40 + chance_below(c, 60), 1 + chance_below(c, 12), 1 + chance_below(c, 28), chance_below(c, 10000));
+        snprintf(d, sizeof d, "%02zu%02zu%02zu%04zu", 40 + chance_below(c, 60),
+                 1 + chance_below(c, 12), 1 + chance_below(c, 28), chance_below(c, 10000));
         for (int i = 0; i < 10; i++)
             a += (d[i] - '0') * w[i];
         snprintf(t, size, "%s%d", d, (10 - a % 10) % 10);
         break;
     }
-    case 5: snprintf(t, size, "%zu %02zu %02zu %02zu %03zu %03zu %02zu", 1 + chance_below(c, 2), chance_below(c, 100), 1 + chance_below(c, 12), 1 + chance_below(c, 95), chance_below(c, 999), chance_below(c, 999), 1 + chance_below(c, 97)); break;
-    case 6: fill_template(c, "AAAAAA99A99A999A", t, size); break;
-    case 7: snprintf(t, size, "%04zu %04zu %04zu", 2000 + chance_below(c, 7999), chance_below(c, 10000), chance_below(c, 10000)); break;
-    case 8: snprintf(d, sizeof d, "%02zu%02zu%02zu%03zu", chance_below(c, 100), 1 + chance_below(c, 12), 1 + chance_below(c, 28), chance_below(c, 1000)); snprintf(t, size, "%.6s-%.3s%c", d, d + 6, luhn(d, 9)); break;
-    default: fill_template(c, "99999999999", t, size); break;
+    case 5:
+        snprintf(t, size, "%zu %02zu %02zu %02zu %03zu %03zu %02zu", 1 + chance_below(c, 2),
+                 chance_below(c, 100), 1 + chance_below(c, 12), 1 + chance_below(c, 95),
+                 chance_below(c, 999), chance_below(c, 999), 1 + chance_below(c, 97));
+        break;
+    case 6:
+        fill_template(c, "AAAAAA99A99A999A", t, size);
+        break;
+    case 7:
+        snprintf(t, size, "%04zu %04zu %04zu", 2000 + chance_below(c, 7999), chance_below(c, 10000),
+                 chance_below(c, 10000));
+        break;
+    case 8:
+        snprintf(d, sizeof d, "%02zu%02zu%02zu%03zu", chance_below(c, 100), 1 + chance_below(c, 12),
+                 1 + chance_below(c, 28), chance_below(c, 1000));
+        snprintf(t, size, "%.6s-%.3s%c", d, d + 6, luhn(d, 9));
+        break;
+    default:
+        fill_template(c, "99999999999", t, size);
+        break;
     }
 }
 
@@ -120,7 +149,9 @@ static void tax(chance *c, size_t way, char *t, size_t size)
 {
     char d[40];
     switch (way) {
-    case 0: snprintf(t, size, "%02zu-%07zu", 10 + chance_below(c, 85), chance_below(c, 9999999)); break;
+    case 0:
+        snprintf(t, size, "%02zu-%07zu", 10 + chance_below(c, 85), chance_below(c, 9999999));
+        break;
     case 1: { /* DE: ISO 7064 mod 11, 10 */
         fill_template(c, "99999999", d, sizeof d);
         int p = 10;
@@ -138,17 +169,26 @@ static void tax(chance *c, size_t way, char *t, size_t size)
         snprintf(t, size, "FR%02ld%s", (12 + 3 * (atol(d) % 97)) % 97, d);
         break;
     }
-    case 3: fill_template(c, "99AAAAA9999A9Z9", t, size); break;
-    case 4: fill_template(c, "GB999999999", t, size); break;
-    case 5: fill_template(c, "99.999.999/0001-99", t, size); break;
-    default: snprintf(t, size, "ATU%08zu", chance_below(c, 99999999)); break;
+    case 3:
+        fill_template(c, "99AAAAA9999A9Z9", t, size);
+        break;
+    case 4:
+        fill_template(c, "GB999999999", t, size);
+        break;
+    case 5:
+        fill_template(c, "99.999.999/0001-99", t, size);
+        break;
+    default:
+        snprintf(t, size, "ATU%08zu", chance_below(c, 99999999));
+        break;
     }
 }
 
 static void web(maker *m, int role, size_t way, char *t, size_t size)
 {
     chance *c = m->c;
-    static const char *const tlds[] = { "com", "org", "net", "de", "co.uk", "fr", "io", "edu", "com.br", "jp", "it", "info", "gov" };
+    static const char *const tlds[] = { "com", "org",    "net", "de", "co.uk", "fr", "io",
+                                        "edu", "com.br", "jp",  "it", "info",  "gov" };
     char w[48], u[24];
     tab_str x = word_of(m, chance_of(c, 0.5) ? "last_name" : "product_word");
     size_t n = 0;
@@ -161,12 +201,17 @@ static void web(maker *m, int role, size_t way, char *t, size_t size)
         strcpy(w, "north");
     const char *tld = tlds[chance_below(c, 13)];
     switch (role) {
-    case TAB_ROLE_DOMAIN: snprintf(t, size, way == 0 ? "www.%s%s.%s" : "%s%s.%s", w, chance_of(c, 0.3) ? "-online" : "", tld); break;
+    case TAB_ROLE_DOMAIN:
+        snprintf(t, size, way == 0 ? "www.%s%s.%s" : "%s%s.%s", w,
+                 chance_of(c, 0.3) ? "-online" : "", tld);
+        break;
     case TAB_ROLE_FILE_PATH:
         if (way < 2)
-            snprintf(t, size, "/%s/%s/%s.%s", way == 0 ? "var/log" : "home", w, u, (const char *[]){ "log", "txt", "csv", "py", "conf" }[chance_below(c, 5)]);
+            snprintf(t, size, "/%s/%s/%s.%s", way == 0 ? "var/log" : "home", w, u,
+                     (const char *[]){ "log", "txt", "csv", "py", "conf" }[chance_below(c, 5)]);
         else
-            snprintf(t, size, "C:\\%s\\%s\\%s.%s", "Data", w, u, (const char *[]){ "xlsx", "pdf", "docx", "jpg" }[chance_below(c, 4)]);
+            snprintf(t, size, "C:\\%s\\%s\\%s.%s", "Data", w, u,
+                     (const char *[]){ "xlsx", "pdf", "docx", "jpg" }[chance_below(c, 4)]);
         break;
     default:
         if (way == 0)
@@ -185,10 +230,16 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
 {
     chance *c = m->c;
     static const char *const agents[] = {
-        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%zu.0.%zu.0 Safari/537.36",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%zu.%zu Safari/605.1.15",
-        "Mozilla/5.0 (X11; Linux x86_64; rv:%zu.0) Gecko/20100101 Firefox/%zu.0", "curl/%zu.%zu.0",
-        "Mozilla/5.0 (iPhone; CPU iPhone OS %zu_%zu like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148", "Googlebot/%zu.%zu" };
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+        "Chrome/%zu.0.%zu.0 Safari/537.36",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+        "Version/%zu.%zu Safari/605.1.15",
+        "Mozilla/5.0 (X11; Linux x86_64; rv:%zu.0) Gecko/20100101 Firefox/%zu.0",
+        "curl/%zu.%zu.0",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS %zu_%zu like Mac OS X) AppleWebKit/605.1.15 "
+        "Mobile/15E148",
+        "Googlebot/%zu.%zu"
+    };
     switch (role) {
     case TAB_ROLE_CREDIT_CARD: {
         char d[24];
@@ -203,7 +254,11 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
             t[n] = 0;
         return true;
     }
-    case TAB_ROLE_IMEI: fill_template(c, "35999999999999", t, size); t[14] = luhn(t, 14); t[15] = 0; return true;
+    case TAB_ROLE_IMEI:
+        fill_template(c, "35999999999999", t, size);
+        t[14] = luhn(t, 14);
+        t[15] = 0;
+        return true;
     case TAB_ROLE_IBAN: {
         char d[48];
         iban(c, d, sizeof d);
@@ -216,7 +271,14 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         t[n] = 0;
         return true;
     }
-    case TAB_ROLE_BIC: snprintf(t, size, "%c%c%c%c%s%c%c%s", (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)), train_locales[chance_below(c, train_locale_count)].country2, "2X9M"[chance_below(c, 4)], (char)('A' + chance_below(c, 26)), chance_of(c, 0.4) ? "XXX" : ""); return true;
+    case TAB_ROLE_BIC:
+        snprintf(t, size, "%c%c%c%c%s%c%c%s", (char)('A' + chance_below(c, 26)),
+                 (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)),
+                 (char)('A' + chance_below(c, 26)),
+                 train_locales[chance_below(c, train_locale_count)].country2,
+                 "2X9M"[chance_below(c, 4)], (char)('A' + chance_below(c, 26)),
+                 chance_of(c, 0.4) ? "XXX" : "");
+        return true;
     case TAB_ROLE_ISBN:
         if (way < 6) {
             gtin(c, "978", 13, t);
@@ -230,8 +292,12 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
             t[10] = 0;
         }
         return true;
-    case TAB_ROLE_GTIN: gtin(c, way < 4 ? "4" : way < 7 ? "5" : "0", way == 9 ? 8 : way > 6 ? 12 : 13, t); return true;
-    case TAB_ROLE_ISIN: isin(c, t); return true;
+    case TAB_ROLE_GTIN:
+        gtin(c, way < 4 ? "4" : way < 7 ? "5" : "0", way == 9 ? 8 : way > 6 ? 12 : 13, t);
+        return true;
+    case TAB_ROLE_ISIN:
+        isin(c, t);
+        return true;
     case TAB_ROLE_LEI: {
         char d[40];
         fill_template(c, "999900NNNNNNNNNNNN", d, sizeof d);
@@ -240,26 +306,51 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         snprintf(t, size, "%s%02d", d, 98 - mod97(all));
         return true;
     }
-    case TAB_ROLE_VIN: vin(c, t); return true;
-    case TAB_ROLE_NATIONAL_ID: national(c, way, t, size); return true;
-    case TAB_ROLE_TAX_ID: tax(c, way % 7, t, size); return true;
-    case TAB_ROLE_UUID: fill_template(c, "HHHHHHHH-HHHH-4HHH-9HHH-HHHHHHHHHHHH", t, size); t[19] = "89ab"[chance_below(c, 4)]; return true;
-    case TAB_ROLE_HASH: fill_template(c, "HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", t, way < 4 ? 33 : way < 7 ? 41 : 65); return true;
-    case TAB_ROLE_MAC_ADDRESS: fill_template(c, way < 7 ? "HH:HH:HH:HH:HH:HH" : "HH-HH-HH-HH-HH-HH", t, size); return true;
+    case TAB_ROLE_VIN:
+        vin(c, t);
+        return true;
+    case TAB_ROLE_NATIONAL_ID:
+        national(c, way, t, size);
+        return true;
+    case TAB_ROLE_TAX_ID:
+        tax(c, way % 7, t, size);
+        return true;
+    case TAB_ROLE_UUID:
+        fill_template(c, "HHHHHHHH-HHHH-4HHH-9HHH-HHHHHHHHHHHH", t, size);
+        t[19] = "89ab"[chance_below(c, 4)];
+        return true;
+    case TAB_ROLE_HASH:
+        fill_template(c, "HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", t,
+                      way < 4   ? 33
+                      : way < 7 ? 41
+                                : 65);
+        return true;
+    case TAB_ROLE_MAC_ADDRESS:
+        fill_template(c, way < 7 ? "HH:HH:HH:HH:HH:HH" : "HH-HH-HH-HH-HH-HH", t, size);
+        return true;
     case TAB_ROLE_IP_ADDRESS:
         if (way == 9)
             fill_template(c, "2001:db8:HHHH:HHHH::HHHH", t, size);
         else
-            snprintf(t, size, "%zu.%zu.%zu.%zu", way < 3 ? 10 : 1 + chance_below(c, 222), way < 2 ? 0 : chance_below(c, 256), chance_below(c, 256), 1 + chance_below(c, 254));
+            snprintf(t, size, "%zu.%zu.%zu.%zu", way < 3 ? 10 : 1 + chance_below(c, 222),
+                     way < 2 ? 0 : chance_below(c, 256), chance_below(c, 256),
+                     1 + chance_below(c, 254));
         return true;
-    case TAB_ROLE_CRYPTO_ADDRESS: fill_template(c, "0xHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", t, size); return true;
-    case TAB_ROLE_DOI: snprintf(t, size, "10.%zu/%s.%zu.%zu", 1000 + chance_below(c, 8999), (const char *[]){ "j.env", "s41586", "jacs", "nature" }[chance_below(c, 4)], 2000 + chance_below(c, 24), chance_below(c, 9999)); return true;
+    case TAB_ROLE_CRYPTO_ADDRESS:
+        fill_template(c, "0xHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", t, size);
+        return true;
+    case TAB_ROLE_DOI:
+        snprintf(t, size, "10.%zu/%s.%zu.%zu", 1000 + chance_below(c, 8999),
+                 (const char *[]){ "j.env", "s41586", "jacs", "nature" }[chance_below(c, 4)],
+                 2000 + chance_below(c, 24), chance_below(c, 9999));
+        return true;
     case TAB_ROLE_USER_AGENT: {
         const char *f = agents[chance_below(c, 6)];
         size_t n = 0, k = 0;
         for (; *f != 0 && n + 8 < size; f++)
             if (f[0] == '%') {
-                n += (size_t)snprintf(t + n, size - n, "%zu", 7 + chance_below(c, k++ == 0 ? 100 : 40));
+                n += (size_t)snprintf(t + n, size - n, "%zu",
+                                      7 + chance_below(c, k++ == 0 ? 100 : 40));
                 f += 2;
             } else {
                 t[n++] = *f;
@@ -267,30 +358,72 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         t[n] = 0;
         return true;
     }
-    case TAB_ROLE_VERSION: snprintf(t, size, way < 5 ? "%zu.%zu.%zu" : way < 8 ? "v%zu.%zu.%zu" : "%zu.%zu", chance_below(c, 9), chance_below(c, 20), chance_below(c, 30)); return true;
-    case TAB_ROLE_PASSPORT: fill_template(c, way < 4 ? "999999999" : way < 7 ? "A99999999" : "AA9999999", t, size); return true;
-    case TAB_ROLE_DRIVER_LICENSE: fill_template(c, way < 4 ? "A9999999" : way < 7 ? "A999-9999-9999" : "AAAAA999999AA9AA", t, size); return true;
-    case TAB_ROLE_ACCOUNT_NUMBER: fill_template(c, way < 5 ? "9999999999" : way < 8 ? "99999999" : "999999999999", t, size); return true;
-    case TAB_ROLE_PASSWORD: fill_template(c, way < 5 ? "aA9a9NaH!a" : "NHaAa9#9NaHa", t, size); return true;
-    case TAB_ROLE_LICENSE_PLATE: fill_template(c, m->loc->plate, t, size); return true;
-    case TAB_ROLE_POSTAL_CODE: fill_template(c, m->loc->postal, t, size); return true;
-    case TAB_ROLE_PHONE: fill_template(c, m->loc->phone[way % 3], t, size); if (way == 9 && chance_of(c, 0.3)) strcat(t, " x123"); return true;
-    case TAB_ROLE_URL: case TAB_ROLE_DOMAIN: case TAB_ROLE_FILE_PATH: web(m, role, role == TAB_ROLE_DOMAIN ? way % 3 : way % 4, t, size); return true;
+    case TAB_ROLE_VERSION:
+        snprintf(t, size,
+                 way < 5   ? "%zu.%zu.%zu"
+                 : way < 8 ? "v%zu.%zu.%zu"
+                           : "%zu.%zu",
+                 chance_below(c, 9), chance_below(c, 20), chance_below(c, 30));
+        return true;
+    case TAB_ROLE_PASSPORT:
+        fill_template(c, way < 4 ? "999999999" : way < 7 ? "A99999999" : "AA9999999", t, size);
+        return true;
+    case TAB_ROLE_DRIVER_LICENSE:
+        fill_template(c,
+                      way < 4   ? "A9999999"
+                      : way < 7 ? "A999-9999-9999"
+                                : "AAAAA999999AA9AA",
+                      t, size);
+        return true;
+    case TAB_ROLE_ACCOUNT_NUMBER:
+        fill_template(c, way < 5 ? "9999999999" : way < 8 ? "99999999" : "999999999999", t, size);
+        return true;
+    case TAB_ROLE_PASSWORD:
+        fill_template(c, way < 5 ? "aA9a9NaH!a" : "NHaAa9#9NaHa", t, size);
+        return true;
+    case TAB_ROLE_LICENSE_PLATE:
+        fill_template(c, m->loc->plate, t, size);
+        return true;
+    case TAB_ROLE_POSTAL_CODE:
+        fill_template(c, m->loc->postal, t, size);
+        return true;
+    case TAB_ROLE_PHONE:
+        fill_template(c, m->loc->phone[way % 3], t, size);
+        if (way == 9 && chance_of(c, 0.3))
+            strcat(t, " x123");
+        return true;
+    case TAB_ROLE_URL:
+    case TAB_ROLE_DOMAIN:
+    case TAB_ROLE_FILE_PATH:
+        web(m, role, role == TAB_ROLE_DOMAIN ? way % 3 : way % 4, t, size);
+        return true;
     case TAB_ROLE_MEDICAL_CODE: {
-        static const char *const of[] = { "A99.9", "A99", "A99.99", "99999", "99999-999-99", "9999-9", "999.9", "A99AA99", "999", "99999-9" };
+        static const char *const of[] = { "A99.9",  "A99",   "A99.99",  "99999", "99999-999-99",
+                                          "9999-9", "999.9", "A99AA99", "999",   "99999-9" };
         fill_template(c, of[way], t, size);
         return true;
     }
-    case TAB_ROLE_INDUSTRY_CODE: fill_template(c, (const char *[]){ "999999", "99.99", "9999", "A99.9", "9999.99", "99" }[way % 6], t, size); return true;
+    case TAB_ROLE_INDUSTRY_CODE:
+        fill_template(
+            c, (const char *[]){ "999999", "99.99", "9999", "A99.9", "9999.99", "99" }[way % 6], t,
+            size);
+        return true;
     case TAB_ROLE_COORDINATES:
         if (way < 6)
-            snprintf(t, size, way < 4 ? "%.4f, %.4f" : "(%.5f, %.5f)", m->loc->lat[0] + (m->loc->lat[1] - m->loc->lat[0]) * chance_unit(c), m->loc->lon[0] + (m->loc->lon[1] - m->loc->lon[0]) * chance_unit(c));
+            snprintf(t, size, way < 4 ? "%.4f, %.4f" : "(%.5f, %.5f)",
+                     m->loc->lat[0] + (m->loc->lat[1] - m->loc->lat[0]) * chance_unit(c),
+                     m->loc->lon[0] + (m->loc->lon[1] - m->loc->lon[0]) * chance_unit(c));
         else if (way < 8)
-            snprintf(t, size, "POINT (%.5f %.5f)", m->loc->lon[0] + (m->loc->lon[1] - m->loc->lon[0]) * chance_unit(c), m->loc->lat[0] + (m->loc->lat[1] - m->loc->lat[0]) * chance_unit(c));
+            snprintf(t, size, "POINT (%.5f %.5f)",
+                     m->loc->lon[0] + (m->loc->lon[1] - m->loc->lon[0]) * chance_unit(c),
+                     m->loc->lat[0] + (m->loc->lat[1] - m->loc->lat[0]) * chance_unit(c));
         else
-            snprintf(t, size, "%zu\xc2\xb0%02zu'%02zu\"N %zu\xc2\xb0%02zu'%02zu\"E", chance_below(c, 70), chance_below(c, 60), chance_below(c, 60), chance_below(c, 120), chance_below(c, 60), chance_below(c, 60));
+            snprintf(t, size, "%zu\xc2\xb0%02zu'%02zu\"N %zu\xc2\xb0%02zu'%02zu\"E",
+                     chance_below(c, 70), chance_below(c, 60), chance_below(c, 60),
+                     chance_below(c, 120), chance_below(c, 60), chance_below(c, 60));
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -298,13 +431,19 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
 static bool keys(maker *m, const spec *s)
 {
     chance *c = m->c;
-    static const char *const forms[] = { "AA-99999", "AAA9999", "9999-99", "A9999999", "AA99-9999", "999-999", "NNNNNNNN", "AAA-9999-99", "99-9999", "aaaaa99", "A-999", "HHHHHHHH", "AA999999", "9999999999", "99999999", "A99" };
-    bool own = s->arg[0] != 0 && strcmp(s->arg, "ref") != 0, ref = strcmp(s->arg, "ref") == 0 || (!own && chance_of(c, 0.3));
+    static const char *const forms[] = { "AA-99999",  "AAA9999",    "9999-99",  "A9999999",
+                                         "AA99-9999", "999-999",    "NNNNNNNN", "AAA-9999-99",
+                                         "99-9999",   "aaaaa99",    "A-999",    "HHHHHHHH",
+                                         "AA999999",  "9999999999", "99999999", "A99" };
+    bool own = s->arg[0] != 0 && strcmp(s->arg, "ref") != 0,
+         ref = strcmp(s->arg, "ref") == 0 || (!own && chance_of(c, 0.3));
     size_t way = own ? 9 : chance_below(c, 10), n = ref ? 3 + chance_below(c, m->rows) : m->rows;
-    double start = way < 2 ? (double)chance_below(c, 2) : floor(exp(3 + 10 * chance_unit(c))), spread = exp(1 + 4 * chance_unit(c));
+    double start = way < 2 ? (double)chance_below(c, 2) : floor(exp(3 + 10 * chance_unit(c))),
+           spread = exp(1 + 4 * chance_unit(c));
     const char *form = own ? s->arg : forms[chance_below(c, 16)];
     char head[12], t[64];
-    size_t n_head = strspn(form, "A"), fixed = chance_of(c, 0.75) ? n_head : 0; /* capitals in front are usually one prefix */
+    size_t n_head = strspn(form, "A"),
+           fixed = chance_of(c, 0.75) ? n_head : 0; /* capitals in front are usually one prefix */
     fill_template(c, "AAAAAAAAAA", head, sizeof head);
     bool serial = way >= 7 && chance_of(c, 0.4);
     tab_str *made = tab_arena_new_of(m->a, tab_str, n);
@@ -322,7 +461,8 @@ static bool keys(maker *m, const spec *s)
         } else {
             fill_template(c, form, t, sizeof t);
             memcpy(t, head, fixed);
-            for (size_t k = strlen(t), v = i + 1; serial && k > 0 && t[k - 1] >= '0' && t[k - 1] <= '9'; k--, v /= 10)
+            for (size_t k = strlen(t), v = i + 1;
+                 serial && k > 0 && t[k - 1] >= '0' && t[k - 1] <= '9'; k--, v /= 10)
                 t[k - 1] = (char)('0' + v % 10);
         }
         made[i] = tab_arena_copy(m->a, tab_str_of(t));
@@ -336,7 +476,10 @@ static bool keys(maker *m, const spec *s)
 static bool codes(maker *m, const spec *s)
 {
     chance *c = m->c;
-    static const char *const forms[] = { "AA", "AAA", "A9", "A99", "999", "9999", "AA9", "AA99", "99", "A-9", "AAAA", "9A", "99-99", "AA-A9", "A999", "AA.99", "99999", "9999AA", "AAA99", "999-9A" };
+    static const char *const forms[] = { "AA",    "AAA",   "A9",     "A99",   "999",
+                                         "9999",  "AA9",   "AA99",   "99",    "A-9",
+                                         "AAAA",  "9A",    "99-99",  "AA-A9", "A999",
+                                         "AA.99", "99999", "9999AA", "AAA99", "999-9A" };
     bool own = s->arg[0] != 0;
     bool pipes = strchr(s->arg, '|') != NULL;
     size_t want = 2 + (size_t)exp(4.5 * chance_unit(c)), n = want < 120 ? want : 120;
@@ -363,7 +506,8 @@ static bool codes(maker *m, const spec *s)
     double bend = 0.6 + 2 * chance_unit(c);
     bool blocks = chance_of(c, 0.25);
     for (size_t i = 0; i < m->rows; i++)
-        m->cell[i] = set[blocks ? i * n / m->rows : (size_t)((double)n * pow(chance_unit(c), bend)) % n];
+        m->cell[i] =
+            set[blocks ? i * n / m->rows : (size_t)((double)n * pow(chance_unit(c), bend)) % n];
     return true;
 }
 

@@ -79,8 +79,8 @@ static bool plain_number(tab_str s, double *x)
 {
     char buf[24], *end;
     size_t i = s.n > 0 && s.p[0] == '-';
-    if (s.n == 0 || s.n > 15 || i >= s.n || s.p[i] < '0' || s.p[i] > '9' || (s.p[i] == '0' && i + 1 < s.n && s.p[i + 1] != '.') ||
-        s.p[s.n - 1] == '.')
+    if (s.n == 0 || s.n > 15 || i >= s.n || s.p[i] < '0' || s.p[i] > '9' ||
+        (s.p[i] == '0' && i + 1 < s.n && s.p[i + 1] != '.') || s.p[s.n - 1] == '.')
         return false;
     for (size_t k = i; k < s.n; k++)
         if (!(s.p[k] >= '0' && s.p[k] <= '9') && s.p[k] != '.')
@@ -94,10 +94,15 @@ static bool plain_number(tab_str s, double *x)
 /* Missing cells and marks, then the builder. */
 static bool finish(maker *m, const spec *s, tab_column *col)
 {
-    static const char *const marks[] = { "NA", "N/A", "-", "?", "unknown", "None", "null", "-999", "n/a", "Unknown", ".", "--", "999", "nan" };
+    static const char *const marks[] = { "NA",   "N/A", "-",       "?", "unknown", "None", "null",
+                                         "-999", "n/a", "Unknown", ".", "--",      "999",  "nan" };
     chance *c = m->c;
-    double missing = chance_of(c, 0.22) ? chance_of(c, 0.2) ? chance_unit(c) * 0.9 : 0.25 * chance_unit(c) * chance_unit(c) : 0;
-    const char *mark = missing > 0 && chance_of(c, 0.25) && s->role != TAB_ROLE_FLAG ? marks[chance_below(c, 14)] : NULL;
+    double missing = chance_of(c, 0.22) ? chance_of(c, 0.2) ? chance_unit(c) * 0.9
+                                                            : 0.25 * chance_unit(c) * chance_unit(c)
+                                        : 0;
+    const char *mark = missing > 0 && chance_of(c, 0.25) && s->role != TAB_ROLE_FLAG
+                           ? marks[chance_below(c, 14)]
+                           : NULL;
     bool plain = true;
     double x;
     if (missing > 0)
@@ -127,11 +132,22 @@ static bool finish(maker *m, const spec *s, tab_column *col)
 static bool goes_with_group(maker *m, int role)
 {
     switch (tab_role_family[role]) {
-    case TAB_FAMILY_PERSON: case TAB_FAMILY_CONTACT: case TAB_FAMILY_PLACE: case TAB_FAMILY_THING: case TAB_FAMILY_VOCABULARY: return chance_of(m->c, 0.8);
-    case TAB_FAMILY_IDENTIFIER: return chance_of(m->c, 0.6);
-    case TAB_FAMILY_CATEGORY: case TAB_FAMILY_FLAG: return chance_of(m->c, 0.5);
-    case TAB_FAMILY_QUANTITY: case TAB_FAMILY_GEO: return chance_of(m->c, 0.12);
-    default: return false;
+    case TAB_FAMILY_PERSON:
+    case TAB_FAMILY_CONTACT:
+    case TAB_FAMILY_PLACE:
+    case TAB_FAMILY_THING:
+    case TAB_FAMILY_VOCABULARY:
+        return chance_of(m->c, 0.8);
+    case TAB_FAMILY_IDENTIFIER:
+        return chance_of(m->c, 0.6);
+    case TAB_FAMILY_CATEGORY:
+    case TAB_FAMILY_FLAG:
+        return chance_of(m->c, 0.5);
+    case TAB_FAMILY_QUANTITY:
+    case TAB_FAMILY_GEO:
+        return chance_of(m->c, 0.12);
+    default:
+        return false;
     }
 }
 
@@ -143,20 +159,30 @@ static bool make_column(maker *m, const spec *s, tab_column *col)
     if (m->cell == NULL || m->now == NULL || !make_numbers(m, s, &numeric))
         return false;
     if (numeric) {
-        if (strstr(s->arg, "total") == NULL && strstr(s->arg, "product") == NULL && m->group != NULL && goes_with_group(m, s->role))
+        if (strstr(s->arg, "total") == NULL && strstr(s->arg, "product") == NULL &&
+            m->group != NULL && goes_with_group(m, s->role))
             for (size_t i = 0; i < m->rows; i++) {
                 m->cell[i] = m->cell[m->group[i]];
                 m->now[i] = m->now[m->group[i]];
             }
-        if (s->role == TAB_ROLE_AMOUNT || s->role == TAB_ROLE_COUNT || s->role == TAB_ROLE_MEASURE || s->role == TAB_ROLE_PERCENTAGE) {
+        if (s->role == TAB_ROLE_AMOUNT || s->role == TAB_ROLE_COUNT ||
+            s->role == TAB_ROLE_MEASURE || s->role == TAB_ROLE_PERCENTAGE) {
             m->last[0] = m->last[1];
             m->last[1] = m->now;
         }
         return finish(m, s, col);
     }
     switch (s->role) {
-    case TAB_ROLE_DATE: case TAB_ROLE_DATETIME: case TAB_ROLE_BIRTH_DATE: case TAB_ROLE_TIME: case TAB_ROLE_PERIOD:
-    case TAB_ROLE_MONTH: case TAB_ROLE_WEEKDAY: case TAB_ROLE_DURATION: ok = make_times(m, s); break;
+    case TAB_ROLE_DATE:
+    case TAB_ROLE_DATETIME:
+    case TAB_ROLE_BIRTH_DATE:
+    case TAB_ROLE_TIME:
+    case TAB_ROLE_PERIOD:
+    case TAB_ROLE_MONTH:
+    case TAB_ROLE_WEEKDAY:
+    case TAB_ROLE_DURATION:
+        ok = make_times(m, s);
+        break;
     default:
         ok = make_codes(m, s, &made);
         if (ok && !made)
@@ -183,7 +209,8 @@ static bool make_ohlc(maker *m, tab_column *col, int *role)
     for (size_t i = 0; i < m->rows; i++) {
         double open = close * (1 + 0.3 * wild * chance_normal(m->c));
         close = fmax(0.5, open * (1 + wild * chance_normal(m->c)));
-        double v[4] = { open, fmax(open, close) * (1 + 0.5 * wild * chance_unit(m->c)), fmin(open, close) * (1 - 0.5 * wild * chance_unit(m->c)), close };
+        double v[4] = { open, fmax(open, close) * (1 + 0.5 * wild * chance_unit(m->c)),
+                        fmin(open, close) * (1 - 0.5 * wild * chance_unit(m->c)), close };
         for (int k = 0; k < 4; k++)
             tab_builder_number(b[k], round(v[k] * scale) / scale);
     }
@@ -196,7 +223,97 @@ static bool make_ohlc(maker *m, tab_column *col, int *role)
 }
 
 /* What any table may have beside what its trade asks for. */
-static const char *const anywhere[] = { "id", "id ref", "datetime", "date", "text", "flag", "code", "status", "category", "year", "name", "email", "count 0..60", "country", "city", "url", "username", "uuid", "currency_code", "unit", "label", "version", "rank", "measure 0..100", "percentage 0..100", "hash", "phone", "address", "language", "timezone", "list", "json", "range", "postal_code", "domain", "file_path", "color", "weekday", "month", "period", "duration", "coordinates", "national_id", "tax_id", "passport", "driver_license", "birth_date", "account_number", "iban", "credit_card", "ip_address", "mac_address", "imei", "password", "license_plate", "vin", "isbn", "gtin", "doi", "lei", "isin", "bic", "crypto_address", "user_agent", "medical_code", "industry_code", "religion", "nationality", "marital_status", "education_level", "ethnicity", "species", "airport_code", "ticker", "first_name", "last_name", "job_title", "organization", "product", "title", "place", "region", "country_code", "time", "date_part", "latitude", "longitude", "rating", "amount 1..5000", "age", "gender" };
+static const char *const anywhere[] = { "id",
+                                        "id ref",
+                                        "datetime",
+                                        "date",
+                                        "text",
+                                        "flag",
+                                        "code",
+                                        "status",
+                                        "category",
+                                        "year",
+                                        "name",
+                                        "email",
+                                        "count 0..60",
+                                        "country",
+                                        "city",
+                                        "url",
+                                        "username",
+                                        "uuid",
+                                        "currency_code",
+                                        "unit",
+                                        "label",
+                                        "version",
+                                        "rank",
+                                        "measure 0..100",
+                                        "percentage 0..100",
+                                        "hash",
+                                        "phone",
+                                        "address",
+                                        "language",
+                                        "timezone",
+                                        "list",
+                                        "json",
+                                        "range",
+                                        "postal_code",
+                                        "domain",
+                                        "file_path",
+                                        "color",
+                                        "weekday",
+                                        "month",
+                                        "period",
+                                        "duration",
+                                        "coordinates",
+                                        "national_id",
+                                        "tax_id",
+                                        "passport",
+                                        "driver_license",
+                                        "birth_date",
+                                        "account_number",
+                                        "iban",
+                                        "credit_card",
+                                        "ip_address",
+                                        "mac_address",
+                                        "imei",
+                                        "password",
+                                        "license_plate",
+                                        "vin",
+                                        "isbn",
+                                        "gtin",
+                                        "doi",
+                                        "lei",
+                                        "isin",
+                                        "bic",
+                                        "crypto_address",
+                                        "user_agent",
+                                        "medical_code",
+                                        "industry_code",
+                                        "religion",
+                                        "nationality",
+                                        "marital_status",
+                                        "education_level",
+                                        "ethnicity",
+                                        "species",
+                                        "airport_code",
+                                        "ticker",
+                                        "first_name",
+                                        "last_name",
+                                        "job_title",
+                                        "organization",
+                                        "product",
+                                        "title",
+                                        "place",
+                                        "region",
+                                        "country_code",
+                                        "time",
+                                        "date_part",
+                                        "latitude",
+                                        "longitude",
+                                        "rating",
+                                        "amount 1..5000",
+                                        "age",
+                                        "gender" };
 
 static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
 {
@@ -205,8 +322,12 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
     tab_table *table = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || role == NULL || type == NULL || table == NULL)
         return false;
-    maker m = { .a = a, .c = c, .rows = 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c)), .sector = tab_sectors[p->sector].slug,
-                .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2) : chance_below(c, train_locale_count)] };
+    maker m = { .a = a,
+                .c = c,
+                .rows = 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c)),
+                .sector = tab_sectors[p->sector].slug,
+                .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2)
+                                                        : chance_below(c, train_locale_count)] };
     if (chance_of(c, 0.25)) {
         uint32_t *group = tab_arena_new_of(a, uint32_t, m.rows), at = 0;
         if (group == NULL)
@@ -219,11 +340,13 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
         m.group = group;
     }
     size_t n = 0;
-    double keep = chance_of(c, 0.3) ? 1 : 0.5 + 0.5 * chance_unit(c), extra = chance_of(c, 0.5) ? 0 : 0.12 * chance_unit(c);
+    double keep = chance_of(c, 0.3) ? 1 : 0.5 + 0.5 * chance_unit(c),
+           extra = chance_of(c, 0.5) ? 0 : 0.12 * chance_unit(c);
     spec s;
     for (const char *from = p->columns; from != NULL && *from != 0 && n + 12 < MOST;) {
         const char *to = strchr(from, ';');
-        size_t len = to == NULL ? strlen(from) : (size_t)(to - from), times = read_spec(from, len, &s);
+        size_t len = to == NULL ? strlen(from) : (size_t)(to - from),
+               times = read_spec(from, len, &s);
         from = to == NULL ? NULL : to + 1;
         if (chance_of(c, extra)) { /* a stranger */
             spec x;
@@ -267,7 +390,8 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
         type[k] = -1;
     *table = (tab_table){ .id = TAB_S("generated"), .rows = m.rows, .cols = n, .col = col };
     *t = (tab_labelled){ .table = table, .role = role, .type = type, .sector = p->sector };
-    snprintf(t->source, sizeof t->source, "%.90s", p->line); /* tables of one plan stay together in folds */
+    snprintf(t->source, sizeof t->source, "%.90s",
+             p->line); /* tables of one plan stay together in folds */
     return true;
 }
 

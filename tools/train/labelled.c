@@ -29,7 +29,8 @@ static const tab_table *csv(tab_arena *a, const char *folder, const char *name)
     tab_error err = { 0 };
     snprintf(path, sizeof path, "%s/%s.csv", folder, name);
     tab_str s = slurp(a, path);
-    if (s.p == NULL || tab_csv_read(a, s, tab_arena_copy(a, tab_str_of(name)), &t, NULL, &err) != TAB_OK) {
+    if (s.p == NULL ||
+        tab_csv_read(a, s, tab_arena_copy(a, tab_str_of(name)), &t, NULL, &err) != TAB_OK) {
         fprintf(stderr, "cannot read %s %s\n", path, err.message);
         return NULL;
     }
@@ -49,7 +50,8 @@ static tab_labelled *find(tab_labelled *t, size_t n, tab_str name)
     return NULL;
 }
 
-static tab_labelled *need(tab_arena *a, const char *folder, tab_labelled *t, size_t *n, size_t cap, tab_str name)
+static tab_labelled *need(tab_arena *a, const char *folder, tab_labelled *t, size_t *n, size_t cap,
+                          tab_str name)
 {
     tab_labelled *x = find(t, *n, name);
     if (x != NULL || *n == cap || name.n >= sizeof x->name)
@@ -83,7 +85,8 @@ bool tab_labelled_read(tab_arena *a, const char *folder, tab_labelled **ret, siz
 {
     enum { MOST = 4096 };
     tab_labelled *t = tab_arena_new_of(a, tab_labelled, MOST);
-    const tab_table *labels = csv(a, folder, "labels"), *sectors = csv(a, folder, "sectors"), *sources = csv(a, folder, "sources");
+    const tab_table *labels = csv(a, folder, "labels"), *sectors = csv(a, folder, "sectors"),
+                    *sources = csv(a, folder, "sources");
     *n = 0;
     if (t == NULL || labels == NULL || sectors == NULL || sources == NULL)
         return false;
@@ -108,7 +111,8 @@ bool tab_labelled_read(tab_arena *a, const char *folder, tab_labelled **ret, siz
         tab_str path = text_at(sources, i, 2);
         if (x != NULL)
             /* a collection of many packages: each is a source of its own ("csv/agridat/...") */
-            snprintf(x->source, sizeof x->source, "%.*s/%.*s", TAB_STR(text_at(sources, i, 1)), (int)package_of(path), path.p);
+            snprintf(x->source, sizeof x->source, "%.*s/%.*s", TAB_STR(text_at(sources, i, 1)),
+                     (int)package_of(path), path.p);
     }
     *ret = t;
     return *n > 0;

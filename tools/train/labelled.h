@@ -7,11 +7,11 @@
 
 typedef struct {
     char name[96];
-    char source[96];   /* the repository it came from; "" when not told */
+    char source[96]; /* the repository it came from; "" when not told */
     const tab_table *table;
-    int *role;         /* (cols) tab_role, -1 where there is no label */
-    int *type;         /* (cols) tab_type, -1 */
-    int sector;        /* index into tab_sectors, -1 */
+    int *role;  /* (cols) tab_role, -1 where there is no label */
+    int *type;  /* (cols) tab_type, -1 */
+    int sector; /* index into tab_sectors, -1 */
 } tab_labelled;
 
 /* Reads all tables of the folder that sectors.csv or labels.csv name. False (and a line on stderr) when the

@@ -14,8 +14,8 @@ typedef struct {
 } chance;
 
 uint64_t chance_next(chance *c);
-double chance_unit(chance *c);             /* [0, 1) */
-size_t chance_below(chance *c, size_t n);  /* 0 .. n-1 */
+double chance_unit(chance *c);            /* [0, 1) */
+size_t chance_below(chance *c, size_t n); /* 0 .. n-1 */
 double chance_normal(chance *c);
 bool chance_of(chance *c, double p);
 
@@ -26,7 +26,7 @@ typedef struct {
     const char *money;    /* sign */
     const char *currency; /* ISO 4217 */
     double rate;          /* units for a dollar, roughly */
-    int date;             /* 0 year first, 1 month first, 2 day first with '/', 3 with '.', 4 with '-' */
+    int date; /* 0 year first, 1 month first, 2 day first with '/', 3 with '.', 4 with '-' */
     const char *phone[3], *postal, *plate, *country2, *country;
     const char *street[4]; /* "%n" the number, "%w" a name */
     const char *yes, *no;
@@ -42,10 +42,10 @@ typedef struct {
     const char *sector;
     const locale *loc;
     size_t rows;
-    tab_str *cell;             /* (rows) the column being made */
-    double *now, *last[2];     /* (rows) its numbers; those of the columns before */
-    int64_t *day;              /* (rows) the last date column, or NULL */
-    const uint32_t *group;     /* (rows) rows of one thing, or NULL */
+    tab_str *cell;         /* (rows) the column being made */
+    double *now, *last[2]; /* (rows) its numbers; those of the columns before */
+    int64_t *day;          /* (rows) the last date column, or NULL */
+    const uint32_t *group; /* (rows) rows of one thing, or NULL */
     size_t groups;
 } maker;
 
@@ -55,10 +55,12 @@ typedef struct {
 } spec;
 
 /* Fills m->cell (and m->now where the column is one of numbers: *numeric). False: no memory. */
-bool make_numbers(maker *m, const spec *s, bool *numeric); /* numbers.c: quantities, years, coordinates */
-bool make_times(maker *m, const spec *s);                  /* times.c: dates, timestamps, periods, clocks, durations */
-bool make_texts(maker *m, const spec *s);                  /* texts.c: words, names, classes */
-bool make_codes(maker *m, const spec *s, bool *made);      /* codes.c: identifiers of every kind */
+bool make_numbers(maker *m, const spec *s,
+                  bool *numeric); /* numbers.c: quantities, years, coordinates */
+bool make_times(maker *m,
+                const spec *s); /* times.c: dates, timestamps, periods, clocks, durations */
+bool make_texts(maker *m, const spec *s);             /* texts.c: words, names, classes */
+bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: identifiers of every kind */
 
 /* Word lists of the engine's lexicon ("city", "sector_banking"); the program ends when there is none. */
 tab_str word_of(maker *m, const char *list);

@@ -49,7 +49,8 @@ static double rounded(double x, int d)
 }
 
 /* Number as text: decimals fixed or as needed, the locale's marks. */
-static void number_text(const locale *l, double v, int decimals, bool fixed, bool native, bool grouped, char *out, size_t size)
+static void number_text(const locale *l, double v, int decimals, bool fixed, bool native,
+                        bool grouped, char *out, size_t size)
 {
     char buf[64], *p = buf;
     snprintf(buf, sizeof buf, "%.*f", decimals < 0 ? 0 : decimals, v);
@@ -106,23 +107,31 @@ static bool quantities(maker *m, const spec *s)
     if (money && r.hi > 3e5 && chance_of(c, 0.4))
         factor /= chance_of(c, 0.5) ? 1e3 : 1e6; /* in thousands, in millions */
     if (s->role == TAB_ROLE_MEASURE && !r.walk && chance_of(c, 0.35))
-        factor = chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
+        factor =
+            chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
     if (count && r.hi > 200 && chance_of(c, 0.4))
         factor = exp(0.8 * chance_normal(c));
     /* a column differs from its like in where it lies, too */
     double shift = exp(0.25 * chance_normal(c));
     factor *= r.lo >= 0 && r.hi > 30 ? shift : 1;
-    bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85), bell = chance_of(c, 0.7);
+    bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85),
+         bell = chance_of(c, 0.7);
     int decimals = r.decimals;
     double size = fmax(fabs(r.lo), fabs(r.hi)) * factor;
     if (decimals < 0)
-        decimals = size >= 3000 ? (int)chance_below(c, 2) : size >= 100 ? (int)chance_below(c, 3) : size >= 10 ? 1 + (int)chance_below(c, 2) : size >= 1 ? 1 + (int)chance_below(c, 3) : 2 + (int)chance_below(c, 4);
+        decimals = size >= 3000  ? (int)chance_below(c, 2)
+                   : size >= 100 ? (int)chance_below(c, 3)
+                   : size >= 10  ? 1 + (int)chance_below(c, 2)
+                   : size >= 1   ? 1 + (int)chance_below(c, 3)
+                                 : 2 + (int)chance_below(c, 4);
     else if (factor > 20 || factor < 0.05)
         decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 5;
     else if (decimals > 0 && chance_of(c, 0.3))
         decimals += chance_of(c, 0.5) ? 1 : -1;
     if (money)
-        decimals = chance_of(c, 0.6) && size < 1e5 ? 2 : chance_of(c, 0.75) ? 0 : 1 + (int)chance_below(c, 3);
+        decimals = chance_of(c, 0.6) && size < 1e5 ? 2
+                   : chance_of(c, 0.75)            ? 0
+                                                   : 1 + (int)chance_below(c, 3);
     if (count)
         decimals = 0;
     if (s->role == TAB_ROLE_MEASURE && chance_of(c, 0.04)) /* computed, not written by a person */
@@ -130,15 +139,21 @@ static bool quantities(maker *m, const spec *s)
     /* rounding to steps */
     double step = 0;
     if (money && decimals == 0 && chance_of(c, 0.45))
-        step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000 ? 6 : size > 300 ? 4 : 2)];
+        step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000  ? 6
+                                                                       : size > 300 ? 4
+                                                                                    : 2)];
     if (count && size > 300 && chance_of(c, 0.15))
         step = (double[]){ 10, 50, 100, 1000 }[chance_below(c, 4)];
     if (s->role == TAB_ROLE_MEASURE && decimals == 1 && chance_of(c, 0.15))
         step = 0.5;
     bool ninety_nine = money && decimals == 2 && size < 2000 && chance_of(c, 0.25);
-    double zero = r.zeros ? 0.2 + 0.6 * chance_unit(c) : (count || money) && chance_of(c, 0.12) ? 0.3 * chance_unit(c) : 0;
-    bool walk = r.walk, few = chance_of(c, 0.1), trend = chance_of(c, 0.03), outliers = chance_of(c, 0.08);
-    double at = r.lo + (r.hi - r.lo) * (0.2 + 0.6 * chance_unit(c)), pace = (r.hi - r.lo) * (0.004 + 0.03 * chance_unit(c));
+    double zero = r.zeros                                  ? 0.2 + 0.6 * chance_unit(c)
+                  : (count || money) && chance_of(c, 0.12) ? 0.3 * chance_unit(c)
+                                                           : 0;
+    bool walk = r.walk, few = chance_of(c, 0.1), trend = chance_of(c, 0.03),
+         outliers = chance_of(c, 0.08);
+    double at = r.lo + (r.hi - r.lo) * (0.2 + 0.6 * chance_unit(c)),
+           pace = (r.hi - r.lo) * (0.004 + 0.03 * chance_unit(c));
     double set[24];
     size_t sets = 3 + chance_below(c, 20);
     for (size_t i = 0; i < sets; i++)
@@ -178,17 +193,34 @@ static bool quantities(maker *m, const spec *s)
         m->now[i] = rounded(v, decimals);
     }
     /* in writing */
-    bool fixed = chance_of(c, money ? 0.6 : 0.3), native = m->loc->decimal == ',' && chance_of(c, 0.25);
+    bool fixed = chance_of(c, money ? 0.6 : 0.3),
+         native = m->loc->decimal == ',' && chance_of(c, 0.25);
     bool grouped = size >= 1000 && chance_of(c, 0.08), sign = money && chance_of(c, 0.14);
-    const char *unit = s->role == TAB_ROLE_MEASURE && chance_of(c, 0.05) ? (const char *[]){ " kg", " cm", "km", "%", " mm", " mg", " GB", " MPa", "\xc2\xb0" "C", " kWh", " l", " ha" }[chance_below(c, 12)] : "";
+    const char *unit = s->role == TAB_ROLE_MEASURE && chance_of(c, 0.05)
+                           ? (const char *[]){ " kg",
+                                               " cm",
+                                               "km",
+                                               "%",
+                                               " mm",
+                                               " mg",
+                                               " GB",
+                                               " MPa",
+                                               "\xc2\xb0"
+                                               "C",
+                                               " kWh",
+                                               " l",
+                                               " ha" }[chance_below(c, 12)]
+                           : "";
     bool thousands = (count || money) && size > 5000 && chance_of(c, 0.02);
     size_t sign_way = chance_below(c, 5);
     for (size_t i = 0; i < m->rows; i++) {
         char t[80], out[120];
         double v = thousands ? m->now[i] / 1000 : m->now[i];
-        number_text(m->loc, v, thousands ? 1 : decimals, fixed || thousands, native, grouped, t, sizeof t);
+        number_text(m->loc, v, thousands ? 1 : decimals, fixed || thousands, native, grouped, t,
+                    sizeof t);
         if (sign && sign_way < 3)
-            snprintf(out, sizeof out, "%s%s%s%s", t[0] == '-' ? "-" : "", m->loc->money, sign_way == 2 ? " " : "", t + (t[0] == '-'));
+            snprintf(out, sizeof out, "%s%s%s%s", t[0] == '-' ? "-" : "", m->loc->money,
+                     sign_way == 2 ? " " : "", t + (t[0] == '-'));
         else if (sign)
             snprintf(out, sizeof out, "%s %s", t, sign_way == 3 ? m->loc->money : m->loc->currency);
         else
@@ -203,18 +235,22 @@ static bool percentages(maker *m, const spec *s)
 {
     chance *c = m->c;
     range r = range_of(s->arg);
-    size_t way = chance_below(c, 20); /* 0..8 share of one, 9..17 of a hundred, 18, 19 with the sign */
+    size_t way =
+        chance_below(c, 20); /* 0..8 share of one, 9..17 of a hundred, 18, 19 with the sign */
     if (strchr(s->arg, 'f') != NULL)
         way = 0;
     double of = way < 9 ? 0.01 : 1;
-    int decimals = way < 9 ? 2 + (int)chance_below(c, 3) : chance_of(c, 0.2) ? 0 : 1 + (int)chance_below(c, 2);
+    int decimals = way < 9             ? 2 + (int)chance_below(c, 3)
+                   : chance_of(c, 0.2) ? 0
+                                       : 1 + (int)chance_below(c, 2);
     if (way < 9 && chance_of(c, 0.06))
         decimals = 9;
     if (!r.given) {
         r.lo = 0;
         r.hi = 100;
     }
-    bool skewed = r.lo >= 0 && r.hi < 60 && chance_of(c, 0.5), shares = strstr(s->arg, "rest") != NULL && m->last[1] != NULL, few = chance_of(c, 0.1);
+    bool skewed = r.lo >= 0 && r.hi < 60 && chance_of(c, 0.5),
+         shares = strstr(s->arg, "rest") != NULL && m->last[1] != NULL, few = chance_of(c, 0.1);
     double set[8];
     for (int i = 0; i < 8; i++)
         set[i] = r.lo + (r.hi - r.lo) * chance_unit(c);
@@ -227,10 +263,14 @@ static bool percentages(maker *m, const spec *s)
             v = fmin(r.hi > 100 ? 1e9 : 100, fabs(v));
         v *= of;
         if (shares)
-            v = fmax(0, (m->last[1][i] > 1 ? 100 : 1) - m->last[1][i] - (m->last[0] != NULL ? m->last[0][i] : 0));
+            v = fmax(0, (m->last[1][i] > 1 ? 100 : 1) - m->last[1][i] -
+                            (m->last[0] != NULL ? m->last[0][i] : 0));
         m->now[i] = rounded(v, decimals);
         char t[80];
-        snprintf(t, sizeof t, "%.*f%s", decimals, m->now[i], way == 18 ? "%" : way == 19 ? " %" : "");
+        snprintf(t, sizeof t, "%.*f%s", decimals, m->now[i],
+                 way == 18   ? "%"
+                 : way == 19 ? " %"
+                             : "");
         if (!put_cell(m, i, t))
             return false;
     }
@@ -247,15 +287,24 @@ static bool ratings(maker *m, const spec *s)
         r.lo = r.hi > 50 ? 40 : chance_of(c, 0.8) ? 1 : 0;
     }
     size_t way = chance_below(c, 6);
-    double step = r.decimals == 0 || (r.decimals < 0 && way < 2) || r.hi > 50 ? 1 : way == 2 ? 0.5 : way == 3 ? 0.25 : way == 4 ? 0.01 : 0.1;
-    double mid = r.lo + (r.hi - r.lo) * (0.45 + 0.4 * chance_unit(c)), sd = (r.hi - r.lo) * (0.08 + 0.2 * chance_unit(c));
+    double step = r.decimals == 0 || (r.decimals < 0 && way < 2) || r.hi > 50 ? 1
+                  : way == 2                                                  ? 0.5
+                  : way == 3                                                  ? 0.25
+                  : way == 4                                                  ? 0.01
+                                                                              : 0.1;
+    double mid = r.lo + (r.hi - r.lo) * (0.45 + 0.4 * chance_unit(c)),
+           sd = (r.hi - r.lo) * (0.08 + 0.2 * chance_unit(c));
     bool of = chance_of(c, 0.03);
     for (size_t i = 0; i < m->rows; i++) {
         double v = fmax(r.lo, fmin(r.hi, mid + sd * chance_normal(c)));
         v = round(v / step) * step;
         m->now[i] = v;
         char t[60];
-        snprintf(t, sizeof t, "%.*f%s", step >= 1 ? 0 : step == 0.25 || step == 0.01 ? 2 : 1, v, of ? r.hi > 5 ? "/10" : "/5" : "");
+        snprintf(t, sizeof t, "%.*f%s",
+                 step >= 1                      ? 0
+                 : step == 0.25 || step == 0.01 ? 2
+                                                : 1,
+                 v, of ? r.hi > 5 ? "/10" : "/5" : "");
         if (!put_cell(m, i, t))
             return false;
     }
@@ -286,12 +335,14 @@ static bool whole_numbers(maker *m, const spec *s)
         break;
     case TAB_ROLE_DATE_PART:
         if (!r.given) {
-            static const double ends[][2] = { { 1, 31 }, { 0, 23 }, { 1, 52 }, { 1, 366 }, { 0, 59 }, { 1, 24 }, { 1, 53 } };
+            static const double ends[][2] = { { 1, 31 }, { 0, 23 }, { 1, 52 }, { 1, 366 },
+                                              { 0, 59 }, { 1, 24 }, { 1, 53 } };
             size_t k = chance_below(c, 7);
             r.lo = ends[k][0], r.hi = ends[k][1];
         }
         break;
-    default: break;
+    default:
+        break;
     }
     bool steady = chance_of(c, 0.25), descending = chance_of(c, 0.2), shuffled = chance_of(c, 0.4);
     if (s->role == TAB_ROLE_RANK && chance_of(c, 0.3))
@@ -304,7 +355,9 @@ static bool whole_numbers(maker *m, const spec *s)
             v = fmax(r.lo, fmin(r.hi, mid + sd * chance_normal(c)));
             v = way == 9 ? rounded(v, 1) : floor(v);
         } else if (steady) { /* in order, as series are */
-            double n = r.hi - r.lo + 1, at = m->group != NULL ? (double)(i % (size_t)n) : floor((double)i * n / (double)m->rows);
+            double n = r.hi - r.lo + 1, at = m->group != NULL
+                                                 ? (double)(i % (size_t)n)
+                                                 : floor((double)i * n / (double)m->rows);
             v = descending ? r.hi - fmod(at, n) : r.lo + fmod(at, n);
         } else if (s->role == TAB_ROLE_YEAR && way < 5) { /* more of the recent */
             v = floor(r.hi - (r.hi - r.lo) * pow(chance_unit(c), 2));
@@ -321,7 +374,8 @@ static bool whole_numbers(maker *m, const spec *s)
 static bool positions(maker *m, const spec *s)
 {
     chance *c = m->c;
-    const locale *l = chance_of(c, 0.7) ? m->loc : &train_locales[chance_below(c, train_locale_count)];
+    const locale *l =
+        chance_of(c, 0.7) ? m->loc : &train_locales[chance_below(c, train_locale_count)];
     bool lat = s->role == TAB_ROLE_LATITUDE, world = chance_of(c, 0.3);
     double lo = lat ? l->lat[0] : l->lon[0], hi = lat ? l->lat[1] : l->lon[1];
     if (world)
@@ -345,11 +399,24 @@ bool make_numbers(maker *m, const spec *s, bool *numeric)
 {
     *numeric = true;
     switch (s->role) {
-    case TAB_ROLE_MEASURE: case TAB_ROLE_COUNT: case TAB_ROLE_AMOUNT: return quantities(m, s);
-    case TAB_ROLE_PERCENTAGE: return percentages(m, s);
-    case TAB_ROLE_RATING: return ratings(m, s);
-    case TAB_ROLE_YEAR: case TAB_ROLE_AGE: case TAB_ROLE_DATE_PART: case TAB_ROLE_RANK: return whole_numbers(m, s);
-    case TAB_ROLE_LATITUDE: case TAB_ROLE_LONGITUDE: return positions(m, s);
-    default: *numeric = false; return true;
+    case TAB_ROLE_MEASURE:
+    case TAB_ROLE_COUNT:
+    case TAB_ROLE_AMOUNT:
+        return quantities(m, s);
+    case TAB_ROLE_PERCENTAGE:
+        return percentages(m, s);
+    case TAB_ROLE_RATING:
+        return ratings(m, s);
+    case TAB_ROLE_YEAR:
+    case TAB_ROLE_AGE:
+    case TAB_ROLE_DATE_PART:
+    case TAB_ROLE_RANK:
+        return whole_numbers(m, s);
+    case TAB_ROLE_LATITUDE:
+    case TAB_ROLE_LONGITUDE:
+        return positions(m, s);
+    default:
+        *numeric = false;
+        return true;
     }
 }

@@ -23,7 +23,8 @@ static float *shared(size_t n)
 
 void *softmax_shared(size_t bytes)
 {
-    void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                   -1, 0);
     if (p == MAP_FAILED) {
         fputs("out of memory\n", stderr);
         exit(1);
@@ -63,7 +64,8 @@ void softmax_free(softmax *m)
 
 /* The loops over classes are what training costs. They are the same additions in the same order at any vector
  * width (no contraction, no reassociation), so the bytes do not depend on the machine. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
@@ -77,7 +79,8 @@ WIDE static void add_scaled(float *restrict p, const float *restrict w, float v,
 }
 
 /* One step of Adagrad on one input's weights. */
-WIDE static void step_row(float *restrict w, float *restrict q, const float *restrict b, const float *restrict p, float v, float l2, float rate, uint32_t n)
+WIDE static void step_row(float *restrict w, float *restrict q, const float *restrict b,
+                          const float *restrict p, float v, float l2, float rate, uint32_t n)
 {
     for (uint32_t c = 0; c < n; c++) {
         float g = p[c] * v + l2 * (w[c] - b[c]);
@@ -123,7 +126,8 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
 {
     uint32_t C = m->classes;
     size_t nw = (size_t)m->inputs * C;
-    float *g2 = zeroed(nw, sizeof(float)), *w0 = zeroed(nw, sizeof(float)), *gb = zeroed(C, sizeof(float));
+    float *g2 = zeroed(nw, sizeof(float)), *w0 = zeroed(nw, sizeof(float)),
+          *gb = zeroed(C, sizeof(float));
     float *p = zeroed(C, sizeof(float)), *gu = zeroed(m->tied + 1, sizeof(float));
     uint32_t *order = zeroed(n, sizeof *order);
     memcpy(w0, m->w, nw * sizeof(float));
@@ -163,7 +167,8 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
                 float v = r->x[j];
                 if (v == 0)
                     continue;
-                step_row(m->w + (size_t)j * C, g2 + (size_t)j * C, w0 + (size_t)j * C, p, v, o.l2, rate, C);
+                step_row(m->w + (size_t)j * C, g2 + (size_t)j * C, w0 + (size_t)j * C, p, v, o.l2,
+                         rate, C);
             }
         }
     }
@@ -180,7 +185,11 @@ bool softmax_write(const softmax *m, const char *path)
     FILE *f = fopen(path, "wb");
     if (f == NULL)
         return false;
-    tab_linear_header h = { .magic = "TABLIN1\n", .classes = m->classes, .inputs = m->inputs, .tied = m->tied, .temperature = m->temperature };
+    tab_linear_header h = { .magic = "TABLIN1\n",
+                            .classes = m->classes,
+                            .inputs = m->inputs,
+                            .tied = m->tied,
+                            .temperature = m->temperature };
     float *scale = zeroed(m->inputs, sizeof(float));
     int16_t *q = zeroed((size_t)m->inputs * m->classes, sizeof *q);
     for (uint32_t j = 0; j < m->inputs; j++) {
@@ -192,9 +201,12 @@ bool softmax_write(const softmax *m, const char *path)
         for (uint32_t c = 0; top > 0 && c < m->classes; c++)
             q[(size_t)j * m->classes + c] = (int16_t)lrintf(w[c] / scale[j]);
     }
-    bool ok = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(m->bias, sizeof(float), m->classes, f) == m->classes &&
-              fwrite(m->u, sizeof(float), m->tied, f) == m->tied && fwrite(scale, sizeof(float), m->inputs, f) == m->inputs &&
-              fwrite(q, sizeof *q, (size_t)m->inputs * m->classes, f) == (size_t)m->inputs * m->classes;
+    bool ok =
+        fwrite(&h, sizeof h, 1, f) == 1 &&
+        fwrite(m->bias, sizeof(float), m->classes, f) == m->classes &&
+        fwrite(m->u, sizeof(float), m->tied, f) == m->tied &&
+        fwrite(scale, sizeof(float), m->inputs, f) == m->inputs &&
+        fwrite(q, sizeof *q, (size_t)m->inputs * m->classes, f) == (size_t)m->inputs * m->classes;
     free(scale);
     free(q);
     return fclose(f) == 0 && ok;

@@ -54,7 +54,8 @@ static bool classes(maker *m, const spec *s, const tab_str *given, size_t n)
     chance *c = m->c;
     tab_str set[MOST];
     size_t way = chance_below(c, 100), first = chance_below(c, 2);
-    bool plain = s->role != TAB_ROLE_CATEGORY || strchr(s->arg, '!') != NULL; /* statuses stay words, nearly always */
+    bool plain = s->role != TAB_ROLE_CATEGORY ||
+                 strchr(s->arg, '!') != NULL; /* statuses stay words, nearly always */
     bool underscore = chance_of(c, 0.12);
     if (n > 3 && chance_of(c, 0.4)) /* not all of them occur */
         n -= chance_below(c, n / 2);
@@ -62,7 +63,10 @@ static bool classes(maker *m, const spec *s, const tab_str *given, size_t n)
         char t[160];
         tab_str w = given[i];
         if (way < 26 || plain) {
-            set[i] = way % 26 < 9 ? title_case(m, w) : way % 26 < 20 ? w : way % 26 < 23 ? lower(m, w, false) : lower(m, w, true);
+            set[i] = way % 26 < 9    ? title_case(m, w)
+                     : way % 26 < 20 ? w
+                     : way % 26 < 23 ? lower(m, w, false)
+                                     : lower(m, w, true);
             if (underscore && set[i].n < 40) {
                 snprintf(t, sizeof t, "%.*s", TAB_STR(set[i]));
                 for (char *p = t; *p != 0; p++)
@@ -92,11 +96,13 @@ static bool classes(maker *m, const spec *s, const tab_str *given, size_t n)
         else if (way < 94)
             snprintf(t, sizeof t, "%.*s (%zu)", TAB_STR(w), i + 1);
         else
-            snprintf(t, sizeof t, "%.*s", TAB_STR(way < 97 ? lower(m, w, true) : lower(m, w, false)));
+            snprintf(t, sizeof t, "%.*s",
+                     TAB_STR(way < 97 ? lower(m, w, true) : lower(m, w, false)));
         if (way >= 56)
             set[i] = tab_arena_copy(m->a, tab_str_of(t));
         /* cut inside a letter of two bytes: take the word as it is */
-        if (set[i].n > 0 && (unsigned char)set[i].p[set[i].n - 1] >= 0x80 && (unsigned char)set[i].p[set[i].n - 1] >= 0xc0)
+        if (set[i].n > 0 && (unsigned char)set[i].p[set[i].n - 1] >= 0x80 &&
+            (unsigned char)set[i].p[set[i].n - 1] >= 0xc0)
             set[i] = w;
         if (set[i].n == 0)
             set[i] = w;
@@ -128,9 +134,16 @@ static void phrase(maker *m, size_t words, char *t, size_t size)
     char name[64];
     size_t n = 0;
     for (size_t k = 0; k < words && n + 80 < size; k++) {
-        tab_str w = word_of(m, chance_of(m->c, 0.35) ? sector_list(m, name, sizeof name) : chance_of(m->c, 0.6) ? "stop_word" : chance_of(m->c, 0.5) ? "product_word" : "place_word");
+        tab_str w = word_of(m, chance_of(m->c, 0.35)  ? sector_list(m, name, sizeof name)
+                               : chance_of(m->c, 0.6) ? "stop_word"
+                               : chance_of(m->c, 0.5) ? "product_word"
+                                                      : "place_word");
         if (w.n < 50)
-            n += (size_t)snprintf(t + n, size - n, "%s%.*s", k == 0 ? "" : chance_of(m->c, 0.06) ? ". " : " ", TAB_STR(w));
+            n += (size_t)snprintf(t + n, size - n, "%s%.*s",
+                                  k == 0                  ? ""
+                                  : chance_of(m->c, 0.06) ? ". "
+                                                          : " ",
+                                  TAB_STR(w));
     }
     if (n > 0 && t[0] >= 'a' && t[0] <= 'z' && chance_of(m->c, 0.8))
         t[0] = (char)(t[0] - 32);
@@ -158,9 +171,16 @@ static void street(maker *m, const char *form, char *t, size_t size)
     size_t n = 0;
     for (; *form != 0 && n + 60 < size; form++) {
         if (form[0] == '%' && form[1] == 'n')
-            n += (size_t)snprintf(t + n, size - n, "%zu", 1 + (size_t)exp(7 * chance_unit(m->c) * chance_unit(m->c))), form++;
+            n += (size_t)snprintf(t + n, size - n, "%zu",
+                                  1 + (size_t)exp(7 * chance_unit(m->c) * chance_unit(m->c))),
+                form++;
         else if (form[0] == '%' && form[1] == 'w')
-            n += (size_t)snprintf(t + n, size - n, "%.*s", TAB_STR(title_case(m, word_of(m, chance_of(m->c, 0.6) ? "last_name" : chance_of(m->c, 0.5) ? "city" : "first_name")))), form++;
+            n += (size_t)snprintf(
+                t + n, size - n, "%.*s",
+                TAB_STR(title_case(m, word_of(m, chance_of(m->c, 0.6)   ? "last_name"
+                                                 : chance_of(m->c, 0.5) ? "city"
+                                                                        : "first_name")))),
+                form++;
         else
             t[n++] = *form;
     }
@@ -169,20 +189,50 @@ static void street(maker *m, const char *form, char *t, size_t size)
 
 static void person(maker *m, size_t way, char *t, size_t size)
 {
-    tab_str first = title_case(m, word_of(m, "first_name")), last = title_case(m, word_of(m, "last_name"));
+    tab_str first = title_case(m, word_of(m, "first_name")),
+            last = title_case(m, word_of(m, "last_name"));
     char middle = (char)('A' + chance_below(m->c, 26));
     switch (way) {
-    case 0: snprintf(t, size, "%.*s, %.*s", TAB_STR(last), TAB_STR(first)); break;
-    case 1: snprintf(t, size, "%.*s, %.*s %c.", TAB_STR(last), TAB_STR(first), middle); break;
-    case 2: snprintf(t, size, "%.*s %c. %.*s", TAB_STR(first), middle, TAB_STR(last)); break;
-    case 3: snprintf(t, size, "%s %.*s %.*s", (const char *[]){ "Mr.", "Mrs.", "Dr.", "Ms" }[chance_below(m->c, 4)], TAB_STR(first), TAB_STR(last)); break;
-    case 4: snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, first, true)), TAB_STR(lower(m, last, true))); break;
-    case 5: snprintf(t, size, "%c. %.*s", first.p[0] < 0 ? middle : first.p[0], TAB_STR(last)); break;
-    case 6: snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(first), TAB_STR(title_case(m, word_of(m, "first_name"))), TAB_STR(last)); break;
-    case 7: snprintf(t, size, "%.*s %.*s-%.*s", TAB_STR(first), TAB_STR(last), TAB_STR(title_case(m, word_of(m, "last_name")))); break;
-    case 8: snprintf(t, size, "%.*s %.*s", TAB_STR(last), TAB_STR(first)); break;
-    case 9: snprintf(t, size, "%.*s, %s %.*s", TAB_STR(last), (const char *[]){ "Mr", "Mrs", "Miss", "Dr" }[chance_below(m->c, 4)], TAB_STR(first)); break;
-    default: snprintf(t, size, "%.*s %.*s", TAB_STR(first), TAB_STR(last)); break;
+    case 0:
+        snprintf(t, size, "%.*s, %.*s", TAB_STR(last), TAB_STR(first));
+        break;
+    case 1:
+        snprintf(t, size, "%.*s, %.*s %c.", TAB_STR(last), TAB_STR(first), middle);
+        break;
+    case 2:
+        snprintf(t, size, "%.*s %c. %.*s", TAB_STR(first), middle, TAB_STR(last));
+        break;
+    case 3:
+        snprintf(t, size, "%s %.*s %.*s",
+                 (const char *[]){ "Mr.", "Mrs.", "Dr.", "Ms" }[chance_below(m->c, 4)],
+                 TAB_STR(first), TAB_STR(last));
+        break;
+    case 4:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, first, true)),
+                 TAB_STR(lower(m, last, true)));
+        break;
+    case 5:
+        snprintf(t, size, "%c. %.*s", first.p[0] < 0 ? middle : first.p[0], TAB_STR(last));
+        break;
+    case 6:
+        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(first),
+                 TAB_STR(title_case(m, word_of(m, "first_name"))), TAB_STR(last));
+        break;
+    case 7:
+        snprintf(t, size, "%.*s %.*s-%.*s", TAB_STR(first), TAB_STR(last),
+                 TAB_STR(title_case(m, word_of(m, "last_name"))));
+        break;
+    case 8:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(last), TAB_STR(first));
+        break;
+    case 9:
+        snprintf(t, size, "%.*s, %s %.*s", TAB_STR(last),
+                 (const char *[]){ "Mr", "Mrs", "Miss", "Dr" }[chance_below(m->c, 4)],
+                 TAB_STR(first));
+        break;
+    default:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(first), TAB_STR(last));
+        break;
     }
 }
 
@@ -190,71 +240,141 @@ static void organization(maker *m, const char *arg, size_t way, char *t, size_t 
 {
     tab_str set[MOST];
     size_t n = strchr(arg, '|') != NULL ? split(m, arg, set) : 0;
-    tab_str head = n > 0 ? set[chance_below(m->c, n)] : title_case(m, word_of(m, "org_word")), who = title_case(m, word_of(m, chance_of(m->c, 0.6) ? "last_name" : "city"));
+    tab_str head = n > 0 ? set[chance_below(m->c, n)] : title_case(m, word_of(m, "org_word")),
+            who = title_case(m, word_of(m, chance_of(m->c, 0.6) ? "last_name" : "city"));
     tab_str two = title_case(m, word_of(m, "last_name")), form = word_of(m, "org_form");
     switch (n > 0 && way < 4 ? 4 : way) {
-    case 0: snprintf(t, size, "%.*s %.*s", TAB_STR(who), TAB_STR(title_case(m, form))); break;
-    case 1: snprintf(t, size, "%.*s & %.*s", TAB_STR(who), TAB_STR(two)); break;
-    case 2: snprintf(t, size, "%.*s, %.*s and %.*s", TAB_STR(who), TAB_STR(two), TAB_STR(title_case(m, word_of(m, "last_name")))); break;
-    case 3: snprintf(t, size, "%.*s", TAB_STR(title_case(m, word_of(m, "company")))); break;
-    case 5: snprintf(t, size, "%.*s of %.*s", TAB_STR(head), TAB_STR(title_case(m, word_of(m, "city")))); break;
-    case 6: snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(who), TAB_STR(head), TAB_STR(title_case(m, form))); break;
-    case 7: snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, who, true)), TAB_STR(lower(m, head, true))); break;
-    case 8: snprintf(t, size, "%.*s %.*s", TAB_STR(head), TAB_STR(who)); break;
-    default: snprintf(t, size, "%.*s %.*s", TAB_STR(who), TAB_STR(head)); break;
+    case 0:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(who), TAB_STR(title_case(m, form)));
+        break;
+    case 1:
+        snprintf(t, size, "%.*s & %.*s", TAB_STR(who), TAB_STR(two));
+        break;
+    case 2:
+        snprintf(t, size, "%.*s, %.*s and %.*s", TAB_STR(who), TAB_STR(two),
+                 TAB_STR(title_case(m, word_of(m, "last_name"))));
+        break;
+    case 3:
+        snprintf(t, size, "%.*s", TAB_STR(title_case(m, word_of(m, "company"))));
+        break;
+    case 5:
+        snprintf(t, size, "%.*s of %.*s", TAB_STR(head),
+                 TAB_STR(title_case(m, word_of(m, "city"))));
+        break;
+    case 6:
+        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(who), TAB_STR(head),
+                 TAB_STR(title_case(m, form)));
+        break;
+    case 7:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, who, true)), TAB_STR(lower(m, head, true)));
+        break;
+    case 8:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(head), TAB_STR(who));
+        break;
+    default:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(who), TAB_STR(head));
+        break;
     }
 }
 
 static void product(maker *m, const tab_str *head, size_t heads, size_t way, char *t, size_t size)
 {
-    static const char *const size_of[] = { "500 ml", "1 kg", "XL", "Pack of 6", "250g", "12-pack", "Pro", "Mini", "2.0", "Plus", "No. 3", "S", "75cl", "10mm", "A4" };
-    tab_str w = heads > 0 ? head[chance_below(m->c, heads)] : word_of(m, "product_word"), brand = title_case(m, word_of(m, chance_of(m->c, 0.5) ? "company" : "last_name"));
+    static const char *const size_of[] = { "500 ml",  "1 kg", "XL",   "Pack of 6", "250g",
+                                           "12-pack", "Pro",  "Mini", "2.0",       "Plus",
+                                           "No. 3",   "S",    "75cl", "10mm",      "A4" };
+    tab_str w = heads > 0 ? head[chance_below(m->c, heads)] : word_of(m, "product_word"),
+            brand = title_case(m, word_of(m, chance_of(m->c, 0.5) ? "company" : "last_name"));
     tab_str x = title_case(m, w), adj = title_case(m, word_of(m, "color"));
     const char *z = size_of[chance_below(m->c, 15)];
     char model[12];
     fill_template(m->c, chance_of(m->c, 0.5) ? "A999" : "AA-99", model, sizeof model);
     switch (way) {
-    case 0: snprintf(t, size, "%.*s %.*s", TAB_STR(adj), TAB_STR(x)); break;
-    case 1: snprintf(t, size, "%.*s %s", TAB_STR(x), z); break;
-    case 2: snprintf(t, size, "%.*s %.*s %s", TAB_STR(brand), TAB_STR(x), z); break;
-    case 3: snprintf(t, size, "%.*s %.*s", TAB_STR(brand), TAB_STR(x)); break;
-    case 4: snprintf(t, size, "%.*s, %.*s, %s", TAB_STR(x), TAB_STR(adj), z); break;
-    case 5: snprintf(t, size, "%.*s", TAB_STR(x)); break;
-    case 6: snprintf(t, size, "%.*s %s", TAB_STR(brand), model); break;
-    case 7: snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, adj, true)), TAB_STR(lower(m, x, true))); break;
-    case 8: snprintf(t, size, "%.*s", TAB_STR(w)); break;
-    default: snprintf(t, size, "%.*s %s", TAB_STR(x), model); break;
+    case 0:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(adj), TAB_STR(x));
+        break;
+    case 1:
+        snprintf(t, size, "%.*s %s", TAB_STR(x), z);
+        break;
+    case 2:
+        snprintf(t, size, "%.*s %.*s %s", TAB_STR(brand), TAB_STR(x), z);
+        break;
+    case 3:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(brand), TAB_STR(x));
+        break;
+    case 4:
+        snprintf(t, size, "%.*s, %.*s, %s", TAB_STR(x), TAB_STR(adj), z);
+        break;
+    case 5:
+        snprintf(t, size, "%.*s", TAB_STR(x));
+        break;
+    case 6:
+        snprintf(t, size, "%.*s %s", TAB_STR(brand), model);
+        break;
+    case 7:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(lower(m, adj, true)), TAB_STR(lower(m, x, true)));
+        break;
+    case 8:
+        snprintf(t, size, "%.*s", TAB_STR(w));
+        break;
+    default:
+        snprintf(t, size, "%.*s %s", TAB_STR(x), model);
+        break;
     }
 }
 
 static void title(maker *m, size_t way, char *t, size_t size)
 {
     char name[64];
-    tab_str a = title_case(m, word_of(m, chance_of(m->c, 0.5) ? "product_word" : sector_list(m, name, sizeof name)));
-    tab_str b = title_case(m, word_of(m, chance_of(m->c, 0.4) ? "city" : chance_of(m->c, 0.5) ? "place_word" : "color")), n = title_case(m, word_of(m, "first_name"));
+    tab_str a = title_case(
+        m, word_of(m, chance_of(m->c, 0.5) ? "product_word" : sector_list(m, name, sizeof name)));
+    tab_str b = title_case(m, word_of(m, chance_of(m->c, 0.4)   ? "city"
+                                         : chance_of(m->c, 0.5) ? "place_word"
+                                                                : "color")),
+            n = title_case(m, word_of(m, "first_name"));
     switch ((way + chance_below(m->c, 3)) % 8) {
-    case 0: snprintf(t, size, "The %.*s", TAB_STR(a)); break;
-    case 1: snprintf(t, size, "%.*s of %.*s", TAB_STR(a), TAB_STR(b)); break;
-    case 2: snprintf(t, size, "The %.*s and the %.*s", TAB_STR(a), TAB_STR(b)); break;
-    case 3: snprintf(t, size, "%.*s", TAB_STR(b)); break;
-    case 4: snprintf(t, size, "How to %.*s in %.*s", TAB_STR(a), TAB_STR(b)); break;
-    case 5: snprintf(t, size, "%.*s: A %.*s Guide (Part %zu)", TAB_STR(a), TAB_STR(b), 1 + chance_below(m->c, 9)); break;
-    case 6: snprintf(t, size, "%.*s's %.*s", TAB_STR(n), TAB_STR(a)); break;
-    default: snprintf(t, size, "%.*s %.*s", TAB_STR(b), TAB_STR(a)); break;
+    case 0:
+        snprintf(t, size, "The %.*s", TAB_STR(a));
+        break;
+    case 1:
+        snprintf(t, size, "%.*s of %.*s", TAB_STR(a), TAB_STR(b));
+        break;
+    case 2:
+        snprintf(t, size, "The %.*s and the %.*s", TAB_STR(a), TAB_STR(b));
+        break;
+    case 3:
+        snprintf(t, size, "%.*s", TAB_STR(b));
+        break;
+    case 4:
+        snprintf(t, size, "How to %.*s in %.*s", TAB_STR(a), TAB_STR(b));
+        break;
+    case 5:
+        snprintf(t, size, "%.*s: A %.*s Guide (Part %zu)", TAB_STR(a), TAB_STR(b),
+                 1 + chance_below(m->c, 9));
+        break;
+    case 6:
+        snprintf(t, size, "%.*s's %.*s", TAB_STR(n), TAB_STR(a));
+        break;
+    default:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(b), TAB_STR(a));
+        break;
     }
 }
 
 static void place(maker *m, size_t way, char *t, size_t size)
 {
-    tab_str a = title_case(m, word_of(m, chance_of(m->c, 0.5) ? "city" : "last_name")), w = title_case(m, word_of(m, "place_word"));
+    tab_str a = title_case(m, word_of(m, chance_of(m->c, 0.5) ? "city" : "last_name")),
+            w = title_case(m, word_of(m, "place_word"));
     if (way < 5)
         snprintf(t, size, "%.*s %.*s", TAB_STR(a), TAB_STR(w));
     else if (way == 5)
-        snprintf(t, size, "%.*s %.*s %s", TAB_STR(a), TAB_STR(w), (const char *[]){ "North", "South", "East", "West" }[chance_below(m->c, 4)]);
+        snprintf(t, size, "%.*s %.*s %s", TAB_STR(a), TAB_STR(w),
+                 (const char *[]){ "North", "South", "East", "West" }[chance_below(m->c, 4)]);
     else if (way == 6)
-        snprintf(t, size, "%.*s & %.*s St", TAB_STR(a), TAB_STR(title_case(m, word_of(m, "last_name"))));
+        snprintf(t, size, "%.*s & %.*s St", TAB_STR(a),
+                 TAB_STR(title_case(m, word_of(m, "last_name"))));
     else if (way == 7)
-        snprintf(t, size, "%zu km %s of %.*s", 1 + chance_below(m->c, 90), (const char *[]){ "N", "SE", "WSW", "S" }[chance_below(m->c, 4)], TAB_STR(a));
+        snprintf(t, size, "%zu km %s of %.*s", 1 + chance_below(m->c, 90),
+                 (const char *[]){ "N", "SE", "WSW", "S" }[chance_below(m->c, 4)], TAB_STR(a));
     else
         snprintf(t, size, "%.*s", TAB_STR(a));
 }
@@ -262,15 +382,30 @@ static void place(maker *m, size_t way, char *t, size_t size)
 static void label(maker *m, size_t way, char *t, size_t size)
 {
     char code[16], name[64];
-    tab_str a = title_case(m, word_of(m, "last_name")), b = title_case(m, word_of(m, sector_list(m, name, sizeof name)));
+    tab_str a = title_case(m, word_of(m, "last_name")),
+            b = title_case(m, word_of(m, sector_list(m, name, sizeof name)));
     fill_template(m->c, "AA9", code, sizeof code);
     switch (way) {
-    case 0: snprintf(t, size, "%.*s %zu", TAB_STR(b), 1 + chance_below(m->c, 99)); break;
-    case 1: snprintf(t, size, "%.*s-%s", TAB_STR(a), code); break;
-    case 2: snprintf(t, size, "%.*s", TAB_STR(title_case(m, word_of(m, "first_name")))); break;
-    case 3: snprintf(t, size, "%.*s_%.*s_%zu", TAB_STR(lower(m, b, false)), TAB_STR(lower(m, title_case(m, word_of(m, "color")), false)), 2010 + chance_below(m->c, 15)); break;
-    case 4: snprintf(t, size, "%.*s %.*s", TAB_STR(title_case(m, word_of(m, "color"))), TAB_STR(b)); break;
-    default: snprintf(t, size, "%.*s %.*s", TAB_STR(a), TAB_STR(b)); break;
+    case 0:
+        snprintf(t, size, "%.*s %zu", TAB_STR(b), 1 + chance_below(m->c, 99));
+        break;
+    case 1:
+        snprintf(t, size, "%.*s-%s", TAB_STR(a), code);
+        break;
+    case 2:
+        snprintf(t, size, "%.*s", TAB_STR(title_case(m, word_of(m, "first_name"))));
+        break;
+    case 3:
+        snprintf(t, size, "%.*s_%.*s_%zu", TAB_STR(lower(m, b, false)),
+                 TAB_STR(lower(m, title_case(m, word_of(m, "color")), false)),
+                 2010 + chance_below(m->c, 15));
+        break;
+    case 4:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(title_case(m, word_of(m, "color"))), TAB_STR(b));
+        break;
+    default:
+        snprintf(t, size, "%.*s %.*s", TAB_STR(a), TAB_STR(b));
+        break;
     }
 }
 
@@ -279,16 +414,31 @@ static void several(maker *m, size_t way, char *t, size_t size)
     static const char *const between[] = { ", ", ";", "|", ",", " / ", "; " };
     char name[64];
     size_t n = 0, k = 1 + chance_below(m->c, 5);
-    const char *list = way % 3 == 0 ? sector_list(m, name, sizeof name) : way % 3 == 1 ? "genre" : "product_word", *mark = between[way % 6];
+    const char *list = way % 3 == 0   ? sector_list(m, name, sizeof name)
+                       : way % 3 == 1 ? "genre"
+                                      : "product_word",
+               *mark = between[way % 6];
     n += (size_t)snprintf(t, size, "%s", way == 7 ? "[" : "");
     for (size_t i = 0; i < k && n + 80 < size; i++)
-        n += (size_t)snprintf(t + n, size - n, way == 7 ? "%s'%.*s'" : way == 8 ? "%s#%.*s" : "%s%.*s", i == 0 ? "" : way == 8 ? " " : way == 7 ? ", " : mark, TAB_STR(word_of(m, list)));
+        n += (size_t)snprintf(t + n, size - n,
+                              way == 7   ? "%s'%.*s'"
+                              : way == 8 ? "%s#%.*s"
+                                         : "%s%.*s",
+                              i == 0     ? ""
+                              : way == 8 ? " "
+                              : way == 7 ? ", "
+                                         : mark,
+                              TAB_STR(word_of(m, list)));
     snprintf(t + n, size - n, "%s", way == 7 ? "]" : "");
 }
 
 static bool flags(maker *m)
 {
-    static const char *const pairs[][2] = { { "0", "1" }, { "0", "1" }, { "0", "1" }, { "No", "Yes" }, { "no", "yes" }, { "N", "Y" }, { "false", "true" }, { "False", "True" }, { "FALSE", "TRUE" }, { "F", "T" }, { "n", "y" }, { "NO", "YES" } };
+    static const char *const pairs[][2] = {
+        { "0", "1" },        { "0", "1" }, { "0", "1" },        { "No", "Yes" },
+        { "no", "yes" },     { "N", "Y" }, { "false", "true" }, { "False", "True" },
+        { "FALSE", "TRUE" }, { "F", "T" }, { "n", "y" },        { "NO", "YES" }
+    };
     chance *c = m->c;
     const char *const *p = pairs[chance_below(c, 12)];
     bool native = m->loc->decimal == ',' && chance_of(c, 0.5), alone = chance_of(c, 0.04);
@@ -308,45 +458,72 @@ static bool ranges(maker *m)
     chance *c = m->c;
     tab_str set[MOST];
     size_t way = chance_below(c, 8), n = 3 + chance_below(c, 7);
-    double lo = (double)chance_below(c, 2) * 18, step = (double[]){ 5, 10, 10, 20, 50, 100, 1000, 25 }[chance_below(c, 8)];
+    double lo = (double)chance_below(c, 2) * 18,
+           step = (double[]){ 5, 10, 10, 20, 50, 100, 1000, 25 }[chance_below(c, 8)];
     for (size_t i = 0; i < n; i++) {
         char t[64];
         double a = lo + step * (double)i, b = a + step - (step > 1 ? 1 : 0);
         if (i == 0 && way < 4)
-            snprintf(t, sizeof t, way == 1 ? "<%.0f" : way == 2 ? "Under %.0f" : "< %.0f", a + step);
+            snprintf(t, sizeof t,
+                     way == 1   ? "<%.0f"
+                     : way == 2 ? "Under %.0f"
+                                : "< %.0f",
+                     a + step);
         else if (i + 1 == n && way < 6)
             snprintf(t, sizeof t, way < 3 ? "%.0f+" : way < 5 ? ">%.0f" : "%.0f or more", a);
         else
-            snprintf(t, sizeof t, way == 3 ? "%.0f to %.0f" : way == 6 ? "[%.0f,%.0f)" : way == 7 ? "(%.0f, %.0f]" : way == 5 ? "$%.0f - $%.0f" : "%.0f-%.0f", a, b);
+            snprintf(t, sizeof t,
+                     way == 3   ? "%.0f to %.0f"
+                     : way == 6 ? "[%.0f,%.0f)"
+                     : way == 7 ? "(%.0f, %.0f]"
+                     : way == 5 ? "$%.0f - $%.0f"
+                                : "%.0f-%.0f",
+                     a, b);
         set[i] = tab_arena_copy(m->a, tab_str_of(t));
     }
     return spread(m, set, n);
 }
 
 /* One value of a role whose rows are drawn one by one. */
-static bool one(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t, size_t size)
+static bool one(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t,
+                size_t size)
 {
     chance *c = m->c;
     char u[40], w[40];
     bool title_it = way < 8;
     switch (s->role) {
-    case TAB_ROLE_NAME: person(m, way < 10 ? way : 10, t, size); break;
-    case TAB_ROLE_FIRST_NAME: case TAB_ROLE_LAST_NAME: {
-        tab_str x = title_case(m, word_of(m, s->role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
-        snprintf(t, size, "%.*s", TAB_STR(way == 9 ? lower(m, x, true) : way == 8 ? lower(m, x, false) : x));
+    case TAB_ROLE_NAME:
+        person(m, way < 10 ? way : 10, t, size);
+        break;
+    case TAB_ROLE_FIRST_NAME:
+    case TAB_ROLE_LAST_NAME: {
+        tab_str x =
+            title_case(m, word_of(m, s->role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
+        snprintf(t, size, "%.*s",
+                 TAB_STR(way == 9   ? lower(m, x, true)
+                         : way == 8 ? lower(m, x, false)
+                                    : x));
         break;
     }
-    case TAB_ROLE_USERNAME: case TAB_ROLE_EMAIL: {
+    case TAB_ROLE_USERNAME:
+    case TAB_ROLE_EMAIL: {
         ascii_word(m, "first_name", u, sizeof u);
         ascii_word(m, "last_name", w, sizeof w);
         if (s->role == TAB_ROLE_USERNAME && way % 2 == 0)
-            snprintf(t, size, chance_of(c, 0.5) ? "%s_%s" : chance_of(c, 0.5) ? "%.1s%s" : "%s%s", u, w);
+            snprintf(t, size,
+                     chance_of(c, 0.5)   ? "%s_%s"
+                     : chance_of(c, 0.5) ? "%.1s%s"
+                                         : "%s%s",
+                     u, w);
         else if (s->role == TAB_ROLE_USERNAME)
             snprintf(t, size, way % 3 ? "%s%zu" : "@%s%zu", u, chance_below(c, 1000));
         else if (way < 4)
-            snprintf(t, size, "%s.%s@%s", u, w, (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de", "orange.fr", "mail.ru" }[chance_below(c, 6)]);
+            snprintf(t, size, "%s.%s@%s", u, w,
+                     (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de",
+                                       "orange.fr", "mail.ru" }[chance_below(c, 6)]);
         else if (way < 7)
-            snprintf(t, size, "%.1s%s@example.%s", u, w, (const char *[]){ "com", "org", "net" }[chance_below(c, 3)]);
+            snprintf(t, size, "%.1s%s@example.%s", u, w,
+                     (const char *[]){ "com", "org", "net" }[chance_below(c, 3)]);
         else
             snprintf(t, size, "%s%zu@%s.com", u, chance_below(c, 999), w);
         break;
@@ -361,29 +538,58 @@ static bool one(maker *m, const spec *s, const tab_str *set, size_t n, size_t wa
         }
         break;
     }
-    case TAB_ROLE_ORGANIZATION: organization(m, s->arg, n > 0 ? 4 + way % 5 : (way + chance_below(c, 2)) % 10, t, size); break;
-    case TAB_ROLE_PRODUCT: product(m, set, n, way, t, size); break;
-    case TAB_ROLE_TITLE: title(m, way, t, size); break;
-    case TAB_ROLE_PLACE: place(m, way, t, size); break;
-    case TAB_ROLE_LABEL: label(m, way, t, size); break;
-    case TAB_ROLE_TEXT: phrase(m, (way < 3 ? 3 : way < 7 ? 8 : 20) + chance_below(c, way < 3 ? 5 : 14), t, size); break;
-    case TAB_ROLE_LIST: several(m, way < 9 ? way : 0, t, size); break;
-    case TAB_ROLE_JSON: snprintf(t, size, "{\"id\": %zu, \"%s\": \"%.*s\"}", chance_below(c, 9999), way < 5 ? "name" : "type", TAB_STR(word_of(m, "color"))); break;
-    case TAB_ROLE_CITY: snprintf(t, size, "%.*s", TAB_STR(way == 9 ? lower(m, word_of(m, "city"), true) : title_case(m, word_of(m, "city")))); break;
+    case TAB_ROLE_ORGANIZATION:
+        organization(m, s->arg, n > 0 ? 4 + way % 5 : (way + chance_below(c, 2)) % 10, t, size);
+        break;
+    case TAB_ROLE_PRODUCT:
+        product(m, set, n, way, t, size);
+        break;
+    case TAB_ROLE_TITLE:
+        title(m, way, t, size);
+        break;
+    case TAB_ROLE_PLACE:
+        place(m, way, t, size);
+        break;
+    case TAB_ROLE_LABEL:
+        label(m, way, t, size);
+        break;
+    case TAB_ROLE_TEXT:
+        phrase(m, (way < 3 ? 3 : way < 7 ? 8 : 20) + chance_below(c, way < 3 ? 5 : 14), t, size);
+        break;
+    case TAB_ROLE_LIST:
+        several(m, way < 9 ? way : 0, t, size);
+        break;
+    case TAB_ROLE_JSON:
+        snprintf(t, size, "{\"id\": %zu, \"%s\": \"%.*s\"}", chance_below(c, 9999),
+                 way < 5 ? "name" : "type", TAB_STR(word_of(m, "color")));
+        break;
+    case TAB_ROLE_CITY:
+        snprintf(t, size, "%.*s",
+                 TAB_STR(way == 9 ? lower(m, word_of(m, "city"), true)
+                                  : title_case(m, word_of(m, "city"))));
+        break;
     case TAB_ROLE_JOB_TITLE: {
         tab_str x = title_case(m, word_of(m, chance_of(c, 0.6) ? "job_title" : "job_word"));
         snprintf(t, size, way < 6 ? "%.*s" : way < 8 ? "Senior %.*s" : "%.*s II", TAB_STR(x));
         break;
     }
-    case TAB_ROLE_SPECIES: case TAB_ROLE_TICKER: case TAB_ROLE_AIRPORT_CODE: {
-        const char *list = s->role == TAB_ROLE_SPECIES ? "species" : s->role == TAB_ROLE_TICKER ? "ticker" : "airport_code";
+    case TAB_ROLE_SPECIES:
+    case TAB_ROLE_TICKER:
+    case TAB_ROLE_AIRPORT_CODE: {
+        const char *list = s->role == TAB_ROLE_SPECIES  ? "species"
+                           : s->role == TAB_ROLE_TICKER ? "ticker"
+                                                        : "airport_code";
         tab_str x = word_of(m, list);
-        snprintf(t, size, "%.*s", TAB_STR(s->role != TAB_ROLE_SPECIES ? lower(m, x, true) : title_it ? title_case(m, x) : x));
+        snprintf(t, size, "%.*s",
+                 TAB_STR(s->role != TAB_ROLE_SPECIES ? lower(m, x, true)
+                         : title_it                  ? title_case(m, x)
+                                                     : x));
         if (s->role == TAB_ROLE_TICKER && chance_of(c, 0.3))
             fill_template(c, chance_of(c, 0.5) ? "AAAA" : "AAA", t, size);
         break;
     }
-    default: return false;
+    default:
+        return false;
     }
     return true;
 }
@@ -392,45 +598,137 @@ static bool one(maker *m, const spec *s, const tab_str *set, size_t n, size_t wa
 static const char *list_of(const maker *m, int role)
 {
     switch (role) {
-    case TAB_ROLE_COUNTRY: return "country";
-    case TAB_ROLE_COUNTRY_CODE: return chance_of(m->c, 0.6) ? "country_code2" : "country_code3";
-    case TAB_ROLE_CURRENCY_CODE: return "currency_code";
-    case TAB_ROLE_LANGUAGE: return chance_of(m->c, 0.5) ? "language" : "language_code";
-    case TAB_ROLE_REGION: return chance_of(m->c, 0.35) ? "region_us" : chance_of(m->c, 0.75) ? "region" : "region_code";
-    case TAB_ROLE_TIMEZONE: return "timezone";
-    case TAB_ROLE_NATIONALITY: return "nationality";
-    case TAB_ROLE_RELIGION: return "religion";
-    case TAB_ROLE_ETHNICITY: return "ethnicity";
-    case TAB_ROLE_COLOR: return "color";
-    case TAB_ROLE_UNIT: return "unit";
-    case TAB_ROLE_STATUS: return "status";
-    case TAB_ROLE_MARITAL_STATUS: return "marital_status";
-    case TAB_ROLE_EDUCATION_LEVEL: return "education_level";
-    case TAB_ROLE_GENDER: return "gender";
-    case TAB_ROLE_CATEGORY: return "category_word";
-    default: return NULL;
+    case TAB_ROLE_COUNTRY:
+        return "country";
+    case TAB_ROLE_COUNTRY_CODE:
+        return chance_of(m->c, 0.6) ? "country_code2" : "country_code3";
+    case TAB_ROLE_CURRENCY_CODE:
+        return "currency_code";
+    case TAB_ROLE_LANGUAGE:
+        return chance_of(m->c, 0.5) ? "language" : "language_code";
+    case TAB_ROLE_REGION:
+        return chance_of(m->c, 0.35)   ? "region_us"
+               : chance_of(m->c, 0.75) ? "region"
+                                       : "region_code";
+    case TAB_ROLE_TIMEZONE:
+        return "timezone";
+    case TAB_ROLE_NATIONALITY:
+        return "nationality";
+    case TAB_ROLE_RELIGION:
+        return "religion";
+    case TAB_ROLE_ETHNICITY:
+        return "ethnicity";
+    case TAB_ROLE_COLOR:
+        return "color";
+    case TAB_ROLE_UNIT:
+        return "unit";
+    case TAB_ROLE_STATUS:
+        return "status";
+    case TAB_ROLE_MARITAL_STATUS:
+        return "marital_status";
+    case TAB_ROLE_EDUCATION_LEVEL:
+        return "education_level";
+    case TAB_ROLE_GENDER:
+        return "gender";
+    case TAB_ROLE_CATEGORY:
+        return "category_word";
+    default:
+        return NULL;
     }
 }
 
 /* Small closed sets come as one coherent set, in one language and notation. */
 static const char *coherent(const maker *m, int role)
 {
-    static const char *const sex[] = { "Male|Female", "M|F", "male|female", "m|f", "F|M|U", "Female|Male|Other", "m|w|d", "m\xc3\xa4nnlich|weiblich", "Homme|Femme", "Hombre|Mujer", "Masculino|Feminino", "Man|Woman|Non-binary", "MALE|FEMALE|UNKNOWN", "man|vrouw", "boy|girl", "M|K", "\xd0\xbc\xd1\x83\xd0\xb6|\xd0\xb6\xd0\xb5\xd0\xbd", "\xe7\x94\xb7|\xe5\xa5\xb3", "\xe7\x94\xb7\xe6\x80\xa7|\xe5\xa5\xb3\xe6\x80\xa7" };
-    static const char *const married[] = { "Single|Married|Divorced|Widowed", "single|married|divorced|widowed|separated", "S|M|D|W", "Never married|Married|Separated|Divorced|Widowed", "ledig|verheiratet|geschieden|verwitwet", "C\xc3\xa9libataire|Mari\xc3\xa9|Divorc\xc3\xa9|Veuf", "Soltero|Casado|Divorciado|Viudo", "1. Never Married|2. Married|3. Widowed|4. Divorced", "married|single|domestic partner", "Solteiro|Casado|Divorciado|Vi\xc3\xbavo" };
-    static const char *const school[] = { "High School|Bachelor|Master|PhD", "Primary|Secondary|Tertiary", "Less than high school|High school|Some college|College graduate|Graduate degree", "Bachelor's|Master's|Doctorate|High School|Associate", "No diploma|Diploma|Degree|Postgraduate", "elementary|secondary|university", "1. Below HS|2. HS Grad|3. Some College|4. College Grad|5. Advanced Degree", "Hauptschule|Realschule|Abitur|Studium", "Sin estudios|Primaria|Secundaria|Universidad", "undergraduate|graduate|none" };
-    static const char *const group[] = { "White|Black|Asian|Hispanic|Other", "Caucasian|African American|Asian|Native American|Other", "white|black|hispanic|other", "W|B|A|H|O", "WHITE|BLACK|ASIAN|UNKNOWN", "Hispanic or Latino|Not Hispanic or Latino", "White British|White Other|Asian|Black|Mixed", "Han|Hui|Zhuang|Uyghur", "1. White|2. Black|3. Asian|4. Other" };
-    static const char *const compass[] = { "North|South|East|West", "northeast|midwest|south|west", "N|S|E|W", "EMEA|APAC|Americas|LATAM", "North America|Europe|Asia|Africa|South America|Oceania", "Central|East|West|South", "Nord|S\xc3\xbc" "d|Ost|West", "Northwest|Southwest|Northeast|Southeast" };
-    static const char *const colors[] = { "Red|Blue|Black|White|Silver|Grey", "red|green|blue|yellow|orange", "BLACK|WHITE|SILVER|RED|BLUE", "schwarz|wei\xc3\x9f|blau|rot", "noir|blanc|bleu|rouge|gris", "brown|tabby|black|white|calico", "#FF0000|#00FF00|#1A2B3C|#FFFFFF|#333333" };
+    static const char *const sex[] = { "Male|Female",
+                                       "M|F",
+                                       "male|female",
+                                       "m|f",
+                                       "F|M|U",
+                                       "Female|Male|Other",
+                                       "m|w|d",
+                                       "m\xc3\xa4nnlich|weiblich",
+                                       "Homme|Femme",
+                                       "Hombre|Mujer",
+                                       "Masculino|Feminino",
+                                       "Man|Woman|Non-binary",
+                                       "MALE|FEMALE|UNKNOWN",
+                                       "man|vrouw",
+                                       "boy|girl",
+                                       "M|K",
+                                       "\xd0\xbc\xd1\x83\xd0\xb6|\xd0\xb6\xd0\xb5\xd0\xbd",
+                                       "\xe7\x94\xb7|\xe5\xa5\xb3",
+                                       "\xe7\x94\xb7\xe6\x80\xa7|\xe5\xa5\xb3\xe6\x80\xa7" };
+    static const char *const married[] = { "Single|Married|Divorced|Widowed",
+                                           "single|married|divorced|widowed|separated",
+                                           "S|M|D|W",
+                                           "Never married|Married|Separated|Divorced|Widowed",
+                                           "ledig|verheiratet|geschieden|verwitwet",
+                                           "C\xc3\xa9libataire|Mari\xc3\xa9|Divorc\xc3\xa9|Veuf",
+                                           "Soltero|Casado|Divorciado|Viudo",
+                                           "1. Never Married|2. Married|3. Widowed|4. Divorced",
+                                           "married|single|domestic partner",
+                                           "Solteiro|Casado|Divorciado|Vi\xc3\xbavo" };
+    static const char *const school[] = {
+        "High School|Bachelor|Master|PhD",
+        "Primary|Secondary|Tertiary",
+        "Less than high school|High school|Some college|College graduate|Graduate degree",
+        "Bachelor's|Master's|Doctorate|High School|Associate",
+        "No diploma|Diploma|Degree|Postgraduate",
+        "elementary|secondary|university",
+        "1. Below HS|2. HS Grad|3. Some College|4. College Grad|5. Advanced Degree",
+        "Hauptschule|Realschule|Abitur|Studium",
+        "Sin estudios|Primaria|Secundaria|Universidad",
+        "undergraduate|graduate|none"
+    };
+    static const char *const group[] = { "White|Black|Asian|Hispanic|Other",
+                                         "Caucasian|African American|Asian|Native American|Other",
+                                         "white|black|hispanic|other",
+                                         "W|B|A|H|O",
+                                         "WHITE|BLACK|ASIAN|UNKNOWN",
+                                         "Hispanic or Latino|Not Hispanic or Latino",
+                                         "White British|White Other|Asian|Black|Mixed",
+                                         "Han|Hui|Zhuang|Uyghur",
+                                         "1. White|2. Black|3. Asian|4. Other" };
+    static const char *const compass[] = { "North|South|East|West",
+                                           "northeast|midwest|south|west",
+                                           "N|S|E|W",
+                                           "EMEA|APAC|Americas|LATAM",
+                                           "North America|Europe|Asia|Africa|South America|Oceania",
+                                           "Central|East|West|South",
+                                           "Nord|S\xc3\xbc"
+                                           "d|Ost|West",
+                                           "Northwest|Southwest|Northeast|Southeast" };
+    static const char *const colors[] = { "Red|Blue|Black|White|Silver|Grey",
+                                          "red|green|blue|yellow|orange",
+                                          "BLACK|WHITE|SILVER|RED|BLUE",
+                                          "schwarz|wei\xc3\x9f|blau|rot",
+                                          "noir|blanc|bleu|rouge|gris",
+                                          "brown|tabby|black|white|calico",
+                                          "#FF0000|#00FF00|#1A2B3C|#FFFFFF|#333333" };
     const char *const *set;
     size_t n;
     switch (role) {
-    case TAB_ROLE_GENDER: set = sex, n = 19; break;
-    case TAB_ROLE_MARITAL_STATUS: set = married, n = 10; break;
-    case TAB_ROLE_EDUCATION_LEVEL: set = school, n = 10; break;
-    case TAB_ROLE_ETHNICITY: set = group, n = 9; break;
-    case TAB_ROLE_REGION: set = compass, n = 8; break;
-    case TAB_ROLE_COLOR: set = colors, n = 7; break;
-    default: return NULL;
+    case TAB_ROLE_GENDER:
+        set = sex, n = 19;
+        break;
+    case TAB_ROLE_MARITAL_STATUS:
+        set = married, n = 10;
+        break;
+    case TAB_ROLE_EDUCATION_LEVEL:
+        set = school, n = 10;
+        break;
+    case TAB_ROLE_ETHNICITY:
+        set = group, n = 9;
+        break;
+    case TAB_ROLE_REGION:
+        set = compass, n = 8;
+        break;
+    case TAB_ROLE_COLOR:
+        set = colors, n = 7;
+        break;
+    default:
+        return NULL;
     }
     double p = role == TAB_ROLE_REGION ? 0.25 : role == TAB_ROLE_COLOR ? 0.4 : 0.9;
     return chance_of(m->c, p) ? set[chance_below(m->c, n)] : NULL;
@@ -441,13 +739,16 @@ bool make_texts(maker *m, const spec *s)
     chance *c = m->c;
     char buf[64], list[64];
     tab_str set[MOST];
-    size_t n = strchr(s->arg, '|') != NULL ? split(m, s->arg, set) : 0, way = chance_below(c, s->role == TAB_ROLE_NAME ? 16 : 10);
+    size_t n = strchr(s->arg, '|') != NULL ? split(m, s->arg, set) : 0,
+           way = chance_below(c, s->role == TAB_ROLE_NAME ? 16 : 10);
     if (s->role == TAB_ROLE_FLAG)
         return flags(m);
     if (s->role == TAB_ROLE_RANGE && n == 0)
         return ranges(m);
     if (s->arg[0] == '~')
-        return from_lists(m, s, sector_list(m, buf, sizeof buf), 2, (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)))));
+        return from_lists(
+            m, s, sector_list(m, buf, sizeof buf), 2,
+            (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)))));
     bool own_list = s->arg[0] == 'w' && s->arg[1] == ':';
     if (own_list)
         snprintf(list, sizeof list, "%.60s", s->arg + 2);
@@ -467,10 +768,18 @@ bool make_texts(maker *m, const spec *s)
     }
     const char *from = list_of(m, s->role);
     if (n == 0 && from != NULL)
-        return from_lists(m, s, from, s->role == TAB_ROLE_CATEGORY || s->role == TAB_ROLE_STATUS ? 2 : 1, s->role == TAB_ROLE_COUNTRY || s->role == TAB_ROLE_REGION ? 60 : s->role == TAB_ROLE_UNIT ? 6 : 14);
+        return from_lists(m, s, from,
+                          s->role == TAB_ROLE_CATEGORY || s->role == TAB_ROLE_STATUS ? 2 : 1,
+                          s->role == TAB_ROLE_COUNTRY || s->role == TAB_ROLE_REGION ? 60
+                          : s->role == TAB_ROLE_UNIT                                ? 6
+                                                                                    : 14);
     if (from != NULL)
         return classes(m, s, set, n);
-    bool repeat = chance_of(c, s->role == TAB_ROLE_ORGANIZATION || s->role == TAB_ROLE_PRODUCT || s->role == TAB_ROLE_JOB_TITLE || s->role == TAB_ROLE_CITY || s->role == TAB_ROLE_SPECIES ? 0.5 : 0.15);
+    bool repeat = chance_of(c, s->role == TAB_ROLE_ORGANIZATION || s->role == TAB_ROLE_PRODUCT ||
+                                       s->role == TAB_ROLE_JOB_TITLE || s->role == TAB_ROLE_CITY ||
+                                       s->role == TAB_ROLE_SPECIES
+                                   ? 0.5
+                                   : 0.15);
     size_t pool = 2 + chance_below(c, 30);
     if (n > 0 && s->role != TAB_ROLE_PRODUCT && s->role != TAB_ROLE_ORGANIZATION)
         return classes(m, s, set, n);

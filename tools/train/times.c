@@ -8,19 +8,30 @@
 #include "tools/train/maker.h"
 
 static const char *const months[][12] = {
-    { "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December" },
-    { "Januar", "Februar", "M\xc3\xa4rz", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember" },
-    { "janvier", "f\xc3\xa9vrier", "mars", "avril", "mai", "juin", "juillet", "ao\xc3\xbbt", "septembre", "octobre", "novembre", "d\xc3\xa9" "cembre" },
-    { "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre" },
-    { "gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre" },
-    { "janeiro", "fevereiro", "mar\xc3\xa7o", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro" },
+    { "January", "February", "March", "April", "May", "June", "July", "August", "September",
+      "October", "November", "December" },
+    { "Januar", "Februar", "M\xc3\xa4rz", "April", "Mai", "Juni", "Juli", "August", "September",
+      "Oktober", "November", "Dezember" },
+    { "janvier", "f\xc3\xa9vrier", "mars", "avril", "mai", "juin", "juillet", "ao\xc3\xbbt",
+      "septembre", "octobre", "novembre",
+      "d\xc3\xa9"
+      "cembre" },
+    { "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre",
+      "octubre", "noviembre", "diciembre" },
+    { "gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre",
+      "ottobre", "novembre", "dicembre" },
+    { "janeiro", "fevereiro", "mar\xc3\xa7o", "abril", "maio", "junho", "julho", "agosto",
+      "setembro", "outubro", "novembro", "dezembro" },
     { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" },
 };
 static const char *const days[][7] = {
     { "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday" },
     { "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag" },
     { "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche" },
-    { "lunes", "martes", "mi\xc3\xa9rcoles", "jueves", "viernes", "s\xc3\xa1" "bado", "domingo" },
+    { "lunes", "martes", "mi\xc3\xa9rcoles", "jueves", "viernes",
+      "s\xc3\xa1"
+      "bado",
+      "domingo" },
     { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" },
     { "Mon", "Tues", "Wed", "Thur", "Fri", "Sat", "Sun" },
 };
@@ -41,8 +52,15 @@ static void date_text(const maker *m, int64_t day, size_t layout, char *out, siz
     tab_civil_from_days(day, &y, &mo, &d);
     int form = m->loc->date;
     switch (layout) {
-    case 0: case 1: case 2: case 3: snprintf(out, n, "%04d-%02d-%02d", y, mo, d); break;
-    case 4: case 5: case 6:
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        snprintf(out, n, "%04d-%02d-%02d", y, mo, d);
+        break;
+    case 4:
+    case 5:
+    case 6:
         if (form == 0)
             snprintf(out, n, "%04d/%02d/%02d", y, mo, d);
         else if (form == 1)
@@ -54,12 +72,25 @@ static void date_text(const maker *m, int64_t day, size_t layout, char *out, siz
         else
             snprintf(out, n, "%02d-%02d-%04d", d, mo, y);
         break;
-    case 7: snprintf(out, n, form == 1 ? "%d/%d/%02d" : "%02d.%02d.%02d", form == 1 ? mo : d, form == 1 ? d : mo, y % 100); break;
-    case 8: snprintf(out, n, "%02d-%s-%04d", d, months[6][mo - 1], y); break;
-    case 9: snprintf(out, n, "%s %d, %d", months[form == 1 ? 0 : 6][mo - 1], d, y); break;
-    case 10: snprintf(out, n, "%d %s %d", d, months[language(m)][mo - 1], y); break;
-    case 11: snprintf(out, n, "%04d%02d%02d", y, mo, d); break;
-    default: snprintf(out, n, "%04d-%02d-%02d 00:00:00", y, mo, d); break;
+    case 7:
+        snprintf(out, n, form == 1 ? "%d/%d/%02d" : "%02d.%02d.%02d", form == 1 ? mo : d,
+                 form == 1 ? d : mo, y % 100);
+        break;
+    case 8:
+        snprintf(out, n, "%02d-%s-%04d", d, months[6][mo - 1], y);
+        break;
+    case 9:
+        snprintf(out, n, "%s %d, %d", months[form == 1 ? 0 : 6][mo - 1], d, y);
+        break;
+    case 10:
+        snprintf(out, n, "%d %s %d", d, months[language(m)][mo - 1], y);
+        break;
+    case 11:
+        snprintf(out, n, "%04d%02d%02d", y, mo, d);
+        break;
+    default:
+        snprintf(out, n, "%04d-%02d-%02d 00:00:00", y, mo, d);
+        break;
     }
 }
 
@@ -79,8 +110,10 @@ static bool dates(maker *m, const spec *s)
         lo += (int64_t)((double)(hi - lo) * chance_unit(c) * 0.8);
         hi = lo + span;
     }
-    bool after = strstr(s->arg, "after") != NULL && m->day != NULL, sorted = !birth && !after && chance_of(c, 0.45);
-    bool working = !birth && chance_of(c, 0.2), monthly = !birth && !stamp && chance_of(c, 0.1), daily = sorted && chance_of(c, 0.4);
+    bool after = strstr(s->arg, "after") != NULL && m->day != NULL,
+         sorted = !birth && !after && chance_of(c, 0.45);
+    bool working = !birth && chance_of(c, 0.2), monthly = !birth && !stamp && chance_of(c, 0.1),
+         daily = sorted && chance_of(c, 0.4);
     size_t layout = chance_below(c, 13), clock = chance_below(c, 9);
     if (stamp && layout == 12)
         layout = 0;
@@ -89,11 +122,12 @@ static bool dates(maker *m, const spec *s)
     if (day == NULL)
         return false;
     for (size_t i = 0; i < m->rows; i++) {
-        int64_t d = lo + (int64_t)((double)(hi - lo) * (sorted ? (double)i / (double)m->rows : chance_unit(c)));
+        int64_t d = lo + (int64_t)((double)(hi - lo) *
+                                   (sorted ? (double)i / (double)m->rows : chance_unit(c)));
         if (daily)
             d = lo + (int64_t)i;
         if (after)
-            d = m->day[i] + (int64_t)(-gap * log(fmax(1e-9, chance_unit(c)))) ;
+            d = m->day[i] + (int64_t)(-gap * log(fmax(1e-9, chance_unit(c))));
         if (working)
             while ((d + 3) % 7 >= 5)
                 d++;
@@ -106,16 +140,37 @@ static bool dates(maker *m, const spec *s)
         char t[120];
         date_text(m, d, layout, t, sizeof t);
         if (stamp) {
-            size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60), n = strlen(t);
+            size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60),
+                   n = strlen(t);
             switch (clock) {
-            case 0: snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zuZ", h, mi, se); break;
-            case 1: snprintf(t + n, sizeof t - n, " %02zu:%02zu", h, mi); break;
-            case 2: snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se, chance_below(c, 1000)); break;
-            case 3: snprintf(t + n, sizeof t - n, " %zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM"); break;
-            case 4: snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zu+02:00", h, mi, se); break;
-            case 5: snprintf(t + n, sizeof t - n, " %02zu:00:00", h); break;
-            case 6: snprintf(t, sizeof t, "%lld%s", (long long)d * 86400 + (long long)(h * 3600 + mi * 60 + se), layout > 8 ? "000" : ""); break;
-            default: snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu", h, mi, se); break;
+            case 0:
+                snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zuZ", h, mi, se);
+                break;
+            case 1:
+                snprintf(t + n, sizeof t - n, " %02zu:%02zu", h, mi);
+                break;
+            case 2:
+                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se,
+                         chance_below(c, 1000));
+                break;
+            case 3:
+                snprintf(t + n, sizeof t - n, " %zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi,
+                         h < 12 ? "AM" : "PM");
+                break;
+            case 4:
+                snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zu+02:00", h, mi, se);
+                break;
+            case 5:
+                snprintf(t + n, sizeof t - n, " %02zu:00:00", h);
+                break;
+            case 6:
+                snprintf(t, sizeof t, "%lld%s",
+                         (long long)d * 86400 + (long long)(h * 3600 + mi * 60 + se),
+                         layout > 8 ? "000" : "");
+                break;
+            default:
+                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu", h, mi, se);
+                break;
             }
         }
         if (!put_cell(m, i, t))
@@ -128,7 +183,8 @@ static bool dates(maker *m, const spec *s)
 static bool others(maker *m, const spec *s)
 {
     chance *c = m->c;
-    size_t way = chance_below(c, 12), lang = chance_of(c, 0.5) ? language(m) : 0, y0 = 1998 + chance_below(c, 20);
+    size_t way = chance_below(c, 12), lang = chance_of(c, 0.5) ? language(m) : 0,
+           y0 = 1998 + chance_below(c, 20);
     double lo = 10, hi = 5000;
     const char *dots = strstr(s->arg, "..");
     if (dots != NULL) {
@@ -138,9 +194,12 @@ static bool others(maker *m, const spec *s)
     bool ordered = chance_of(c, 0.3);
     for (size_t i = 0; i < m->rows; i++) {
         char t[80];
-        size_t mo = ordered ? i % 12 : chance_below(c, 12), wd = ordered ? i % 7 : chance_below(c, 7), y = y0 + (ordered ? i / 12 % 25 : chance_below(c, 6));
+        size_t mo = ordered ? i % 12 : chance_below(c, 12),
+               wd = ordered ? i % 7 : chance_below(c, 7),
+               y = y0 + (ordered ? i / 12 % 25 : chance_below(c, 6));
         size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60);
-        double v = exp((log(fmax(lo, 0.5)) + log(hi)) / 2 + (log(hi) - log(fmax(lo, 0.5))) / 4 * chance_normal(c));
+        double v = exp((log(fmax(lo, 0.5)) + log(hi)) / 2 +
+                       (log(hi) - log(fmax(lo, 0.5))) / 4 * chance_normal(c));
         m->now[i] = v;
         switch (s->role) {
         case TAB_ROLE_MONTH:
@@ -169,7 +228,8 @@ static bool others(maker *m, const spec *s)
             else if (way == 5)
                 snprintf(t, sizeof t, "Q%zu %zu", mo / 3 + 1, y);
             else if (way < 8)
-                snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ", way == 6 ? y % 100 : y);
+                snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ",
+                         way == 6 ? y % 100 : y);
             else if (way == 8)
                 snprintf(t, sizeof t, "%zu/%02zu", y, (y + 1) % 100);
             else if (way == 9)
@@ -185,7 +245,8 @@ static bool others(maker *m, const spec *s)
             else if (way < 7)
                 snprintf(t, sizeof t, "%02zu:%02zu:%02zu", h, mi, se);
             else if (way < 9)
-                snprintf(t, sizeof t, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM");
+                snprintf(t, sizeof t, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi,
+                         h < 12 ? "AM" : "PM");
             else if (way == 9)
                 snprintf(t, sizeof t, "%zu:%02zu", h, mi);
             else
@@ -199,11 +260,13 @@ static bool others(maker *m, const spec *s)
             else if (way < 6)
                 snprintf(t, sizeof t, "%.*f", way - 3 > 1 ? 2 : 1, v / 60);
             else if (way < 8)
-                snprintf(t, sizeof t, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60, (int)v % 60);
+                snprintf(t, sizeof t, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60,
+                         (int)v % 60);
             else if (way == 8)
                 snprintf(t, sizeof t, "%d:%02d", (int)(v / 60), (int)v % 60);
             else if (way == 9)
-                snprintf(t, sizeof t, v >= 3600 ? "%dh %dm" : "%d min", v >= 3600 ? (int)(v / 3600) : (int)(v / 60), (int)(v / 60) % 60);
+                snprintf(t, sizeof t, v >= 3600 ? "%dh %dm" : "%d min",
+                         v >= 3600 ? (int)(v / 3600) : (int)(v / 60), (int)(v / 60) % 60);
             else if (way == 10)
                 snprintf(t, sizeof t, "PT%dM%dS", (int)(v / 60), (int)v % 60);
             else
@@ -218,5 +281,8 @@ static bool others(maker *m, const spec *s)
 
 bool make_times(maker *m, const spec *s)
 {
-    return s->role == TAB_ROLE_DATE || s->role == TAB_ROLE_DATETIME || s->role == TAB_ROLE_BIRTH_DATE ? dates(m, s) : others(m, s);
+    return s->role == TAB_ROLE_DATE || s->role == TAB_ROLE_DATETIME ||
+                   s->role == TAB_ROLE_BIRTH_DATE
+               ? dates(m, s)
+               : others(m, s);
 }

@@ -25,8 +25,8 @@ typedef struct {
     const tab_labelled *label;
     tab_staged *col;
     tab_staged **ptr; /* (cols) */
-    float *sector; /* (TAB_SECTORS) */
-    int group; /* source */
+    float *sector;    /* (TAB_SECTORS) */
+    int group;        /* source */
     bool real;
 } sample;
 
@@ -57,7 +57,8 @@ static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
         tab_summary sum;
         s->ptr[k] = &s->col[k];
         s->col[k].reading = tab_arena_new_of(a, tab_reading, 1);
-        if (s->col[k].reading == NULL || !tab_read_column(a, &t->table->col[k], t->table->rows, s->col[k].reading) ||
+        if (s->col[k].reading == NULL ||
+            !tab_read_column(a, &t->table->col[k], t->table->rows, s->col[k].reading) ||
             !tab_summarize(s->col[k].reading, &sum))
             return false;
         tab_features_of(&sum, &s->col[k].features, NULL);
@@ -170,8 +171,10 @@ static void fit_stage1(softmax *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage1);
-    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
-                                                : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
+    softmax_fit(m, r.row, r.n,
+                d->again == NULL
+                    ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
+                    : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
     drop(&r);
 }
 
@@ -192,8 +195,10 @@ static void add_sector(rowset *r, const sample *s, size_t table, bool again)
     (void)again;
     if (s->label->sector < 0)
         return;
-    float *x = grown(NULL, TAB_SECTOR_INPUTS, sizeof *x), *z = grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
-    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
+    float *x = grown(NULL, TAB_SECTOR_INPUTS, sizeof *x),
+          *z = grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
+    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
+                      s->label->table->rows, x, z);
     add(r, (softmax_row){ x, z, s->label->sector, 1 });
 }
 
@@ -201,15 +206,23 @@ static void fit_sector(softmax *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_sector);
-    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 20, .rate = 0.01f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 }
-                                                : (softmax_options){ .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
+    softmax_fit(m, r.row, r.n,
+                d->again == NULL
+                    ? (softmax_options){ .epochs = 20,
+                                         .rate = 0.01f,
+                                         .l2 = 2e-3f,
+                                         .tied_start = 1,
+                                         .seed = 2 }
+                    : (softmax_options){
+                          .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
     drop(&r);
 }
 
 static void apply_sector(const softmax *m, sample *s)
 {
     float x[TAB_SECTOR_INPUTS], z[TAB_SECTORS * TAB_SECTOR_TIED];
-    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
+    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
+                      s->label->table->rows, x, z);
     softmax_apply(m, x, z, s->sector);
 }
 
@@ -218,8 +231,10 @@ static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
     for (size_t k = 0; k < s->label->table->cols; k++) {
         if (s->label->role[k] < 0 || (again && !returns(table, k)))
             continue;
-        float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), *z = grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
+        float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x),
+              *z = grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
+                          z);
         add(r, (softmax_row){ x, z, s->label->role[k], s->real ? WEIGHT : 1 });
     }
 }
@@ -228,8 +243,15 @@ static void fit_stage2(softmax *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage2);
-    softmax_fit(m, r.row, r.n, d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.015f, .l2 = 1e-3f, .tied_start = 1, .seed = 3 }
-                                                : (softmax_options){ .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
+    softmax_fit(m, r.row, r.n,
+                d->again == NULL
+                    ? (softmax_options){ .epochs = 6,
+                                         .rate = 0.015f,
+                                         .l2 = 1e-3f,
+                                         .tied_start = 1,
+                                         .seed = 3 }
+                    : (softmax_options){
+                          .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
     drop(&r);
 }
 
@@ -237,7 +259,8 @@ static void apply_stage2(const softmax *m, sample *s)
 {
     float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
     for (size_t k = 0; k < s->label->table->cols; k++) {
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
+                          z);
         softmax_apply(m, x, z, s->col[k].p2);
         tab_restrict_roles(&s->col[k], s->col[k].p2);
     }
@@ -260,7 +283,9 @@ static void fit_one(void *ctx, size_t f)
 {
     inner *c = ctx;
     bool *part = grown(NULL, c->all->n, sizeof *part);
-    softmax *m = f == c->folds ? c->full : c->start != NULL ? softmax_copy(c->start) : softmax_new(c->full->classes, c->full->inputs, c->full->tied);
+    softmax *m = f == c->folds      ? c->full
+                 : c->start != NULL ? softmax_copy(c->start)
+                                    : softmax_new(c->full->classes, c->full->inputs, c->full->tied);
     for (size_t i = 0; i < c->all->n; i++)
         part[i] = c->in[i] && (f == c->folds || (size_t)(c->all->s[i].group / 5) % c->folds != f);
     m->temperature = 1;
@@ -271,8 +296,9 @@ static void fit_one(void *ctx, size_t f)
     free(part);
 }
 
-static softmax *fit_inner(const softmax *start, softmax *fresh, samples *all, const bool *in, const samples *again, size_t folds,
-                          void (*fit)(softmax *, const diet *), void (*apply)(const softmax *, sample *))
+static softmax *fit_inner(const softmax *start, softmax *fresh, samples *all, const bool *in,
+                          const samples *again, size_t folds, void (*fit)(softmax *, const diet *),
+                          void (*apply)(const softmax *, sample *))
 {
     softmax *full = start != NULL ? softmax_copy(start) : fresh;
     inner c = { start, full, all, in, folds, again, fit, apply };
@@ -309,8 +335,13 @@ static models fit(const models *start, samples *all, const bool *in, const sampl
     models m = { 0 };
     answers a = { 0 };
     bool fresh = start == NULL;
-    m.stage1 = fit_inner(fresh ? NULL : start->stage1, fresh ? softmax_new(TAB_ROLES, TAB_STAGE1_INPUTS, 0) : NULL, all, in, again, fresh ? 2 : 4, fit_stage1, apply_stage1);
-    m.sector = fit_inner(fresh ? NULL : start->sector, fresh ? softmax_new(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED) : NULL, all, in, again, 4, fit_sector, apply_sector);
+    m.stage1 = fit_inner(fresh ? NULL : start->stage1,
+                         fresh ? softmax_new(TAB_ROLES, TAB_STAGE1_INPUTS, 0) : NULL, all, in,
+                         again, fresh ? 2 : 4, fit_stage1, apply_stage1);
+    m.sector =
+        fit_inner(fresh ? NULL : start->sector,
+                  fresh ? softmax_new(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED) : NULL, all,
+                  in, again, 4, fit_sector, apply_sector);
     for (size_t i = 0; i < all->n; i++)
         if (in[i] && all->s[i].label->sector >= 0)
             answer(&a, all->s[i].sector, TAB_SECTORS, all->s[i].label->sector);
@@ -323,7 +354,9 @@ static models fit(const models *start, samples *all, const bool *in, const sampl
         for (int s = 0; in[i] && s < TAB_SECTORS; s++)
             all->s[i].sector[s] /= sum;
     }
-    m.stage2 = fit_inner(fresh ? NULL : start->stage2, fresh ? softmax_new(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED) : NULL, all, in, again, 3, fit_stage2, apply_stage2);
+    m.stage2 = fit_inner(fresh ? NULL : start->stage2,
+                         fresh ? softmax_new(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED) : NULL,
+                         all, in, again, 3, fit_stage2, apply_stage2);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; in[i] && k < all->s[i].label->table->cols; k++)
             if (all->s[i].label->role[k] >= 0)
@@ -380,7 +413,8 @@ static void score(const samples *all, FILE *dump)
             right += g == y;
             right1 += g1 == y;
             family += tab_role_family[g] == tab_role_family[y];
-            tab_type t = tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
+            tab_type t =
+                tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
             type += (int)t == all->s[i].label->type[k];
             miss[y][g]++;
             double pii = 0;
@@ -392,13 +426,18 @@ static void score(const samples *all, FILE *dump)
                 tp[a] += pii >= at[a] && tab_role_pii[y];
             }
             if (dump != NULL)
-                fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", all->s[i].label->name, TAB_STR(all->s[i].label->table->col[k].name),
-                        tab_role_names[y], tab_role_names[g], tab_type_name(t), (double)c->p2[g], all->s[i].label->type[k] == (int)t ? "" : "TYPE", pii);
+                fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", all->s[i].label->name,
+                        TAB_STR(all->s[i].label->table->col[k].name), tab_role_names[y],
+                        tab_role_names[g], tab_type_name(t), (double)c->p2[g],
+                        all->s[i].label->type[k] == (int)t ? "" : "TYPE", pii);
         }
-    printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", n, (double)right / (double)n, (double)right1 / (double)n,
-           (double)family / (double)n, (double)type / (double)n, ece_of(conf, hit, n));
+    printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", n,
+           (double)right / (double)n, (double)right1 / (double)n, (double)family / (double)n,
+           (double)type / (double)n, ece_of(conf, hit, n));
     for (int a = 0; a < 6; a++)
-        printf("pii >= %.2f  precision %.3f  recall %.3f\n", at[a], said[a] ? (double)tp[a] / (double)said[a] : 0.0, (double)tp[a] / (double)(want ? want : 1));
+        printf("pii >= %.2f  precision %.3f  recall %.3f\n", at[a],
+               said[a] ? (double)tp[a] / (double)said[a] : 0.0,
+               (double)tp[a] / (double)(want ? want : 1));
     size_t tables = 0, first = 0, five = 0;
     for (size_t i = 0; i < all->n; i++) {
         int y = all->s[i].label->sector, top = 0, above = 0;
@@ -413,9 +452,12 @@ static void score(const samples *all, FILE *dump)
         first += top == y;
         five += above < 5;
         if (dump != NULL)
-            fprintf(dump, "sector,%s,%s,%s,%.4f\n", all->s[i].label->name, tab_sectors[y].slug, tab_sectors[top].slug, (double)all->s[i].sector[top]);
+            fprintf(dump, "sector,%s,%s,%s,%.4f\n", all->s[i].label->name, tab_sectors[y].slug,
+                    tab_sectors[top].slug, (double)all->s[i].sector[top]);
     }
-    printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables, (double)first / (double)tables, (double)five / (double)tables, ece_of(conf, hit, tables));
+    printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables,
+           (double)first / (double)tables, (double)five / (double)tables,
+           ece_of(conf, hit, tables));
     printf("largest confusions:");
     for (int q = 0; q < 14; q++) {
         int a = 0, b = 1;
@@ -473,7 +515,8 @@ static bool write_models(const models *m, const char *out)
     snprintf(path[0], sizeof path[0], "%s/profile/stage1.model", out);
     snprintf(path[1], sizeof path[1], "%s/profile/stage2.model", out);
     snprintf(path[2], sizeof path[2], "%s/sector/sector.model", out);
-    return softmax_write(m->stage1, path[0]) && softmax_write(m->stage2, path[1]) && softmax_write(m->sector, path[2]);
+    return softmax_write(m->stage1, path[0]) && softmax_write(m->stage2, path[1]) &&
+           softmax_write(m->sector, path[2]);
 }
 
 static const char TABLES[] = "tools/train/tables";
@@ -496,7 +539,9 @@ int main(int argc, char **argv)
             out = argv[i];
     }
     if ((cv == NULL && out == NULL) || generated == 0) {
-        fputs("usage: train [--generated N] [--no-tables] [--cv [FOLDER]] [--dump FILE] [ENGINE_FOLDER]\n", stderr);
+        fputs("usage: train [--generated N] [--no-tables] [--cv [FOLDER]] [--dump FILE] "
+              "[ENGINE_FOLDER]\n",
+              stderr);
         return 2;
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);

@@ -1,21 +1,25 @@
 #include "services/inference/engine/bases.h"
 
 /* What base-2 is made of; base-3 adds to it. */
-#define BASE_2                                                                                                 \
-    &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, &tab_learn_forest,       \
-        &tab_learn_knn
+#define BASE_2                                                                        \
+    &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, \
+        &tab_learn_forest, &tab_learn_knn
 
 /* The budget is in rows x features (or multiply-adds) of all fits together; see docs/decisions/0051. */
 static const tab_base bases[] = {
     { .name = "base-1",
-      .recipe = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear }, .n = 2, .folds = 4, .work = 4e12 },
+      .recipe = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear },
+                  .n = 2,
+                  .folds = 4,
+                  .work = 4e12 },
       .anomaly_trees = 100 },
     { .name = "base-2",
       .is_default = true,
       .recipe = { .learner = { BASE_2 }, .n = 6, .work = 4e13 },
       .anomaly_trees = 200,
       .scaled_residuals = true },
-    { .name = "base-3", /* base-2 and the in-context transformer; docs/decisions/0081 says why not the default */
+    { .name =
+          "base-3", /* base-2 and the in-context transformer; docs/decisions/0081 says why not the default */
       .recipe = { .learner = { BASE_2, &tab_learn_pfn }, .n = 7, .work = 4e13 },
       .anomaly_trees = 200,
       .scaled_residuals = true },

@@ -8,9 +8,9 @@ typedef struct {
     const char *name;
     bool retired;
     bool is_default;
-    tab_recipe recipe;        /* the learners, in the order in which the budget admits them */
-    size_t anomaly_trees;     /* of the isolation forest */
-    bool scaled_residuals;    /* intervals follow a fitted local scale, not one width for all rows */
+    tab_recipe recipe;     /* the learners, in the order in which the budget admits them */
+    size_t anomaly_trees;  /* of the isolation forest */
+    bool scaled_residuals; /* intervals follow a fitted local scale, not one width for all rows */
 } tab_base;
 
 const tab_base *tab_bases(size_t *n);

@@ -23,7 +23,8 @@ static tab_status out_of_memory(tab_error *err)
 
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
 {
-    Tabella__ColumnProfile *m = tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
+    Tabella__ColumnProfile *m =
+        tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
     if (m == NULL)
         return NULL;
     tab_str name = tab_arena_copy(a, c->column->name);
@@ -55,7 +56,8 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
             if (!taken[s] && (best == TAB_SECTORS || p->sector[s] > p->sector[best]))
                 best = s;
         taken[best] = true;
-        Tabella__NameConfidence *c = tab_message(a, Tabella__NameConfidence, TABELLA__NAME_CONFIDENCE__INIT);
+        Tabella__NameConfidence *c =
+            tab_message(a, Tabella__NameConfidence, TABELLA__NAME_CONFIDENCE__INIT);
         if (c == NULL)
             return false;
         c->name = tab_text(tab_sectors[best].name);
@@ -84,9 +86,12 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
 }
 
 static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
-                          const tab_run_options *o, tab_pass_parts *parts, Tabella__Prediction **ret, tab_error *err)
+                          const tab_run_options *o, tab_pass_parts *parts,
+                          Tabella__Prediction **ret, tab_error *err)
 {
-    tab_fit_options fit = { .base = o->base, .task = s->task, .target = s->column, .table = (uint32_t)s->table };
+    tab_fit_options fit = {
+        .base = o->base, .task = s->task, .target = s->column, .table = (uint32_t)s->table
+    };
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
     if (st == TAB_OK)
@@ -102,8 +107,9 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
     return tab_engine_pass(e, tables, n, o, NULL, ret, err);
 }
 
-tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n, const tab_run_options *o,
-                           tab_pass_parts *parts, Tabella__Bundle **ret, tab_error *err)
+tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n,
+                           const tab_run_options *o, tab_pass_parts *parts, Tabella__Bundle **ret,
+                           tab_error *err)
 {
     tab_engine keep = *e; /* what is kept lives where the caller wants it */
     if (parts != NULL)
@@ -134,7 +140,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     }
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
-        st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows, &b->records_linked, err);
+        st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
+                              &b->records_linked, err);
         if (st != TAB_OK)
             return st;
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
@@ -154,7 +161,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         if (st != TAB_OK)
             return st;
     }
-    tab_impute_target target = { s.table, s.column, s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
+    tab_impute_target target = { s.table, s.column,
+                                 s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     tab_engine_progress(e, "impute", 0);
     st = tab_impute(e, p, n, &target, &b->imputation, err);
     if (st != TAB_OK)

@@ -18,7 +18,8 @@ typedef struct {
 } tab_pass_parts;
 
 /* tab_engine_run that leaves its parts behind; parts may be NULL. The bundle points into parts->arena. */
-tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n, const tab_run_options *o,
-                           tab_pass_parts *parts, Tabella__Bundle **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n,
+                           const tab_run_options *o, tab_pass_parts *parts, Tabella__Bundle **ret,
+                           tab_error *err) TAB_CHECKED;
 
 #endif

@@ -6,12 +6,12 @@
 
 /* A message of type `Name` in arena a, initialised; NULL when the arena is full.
  *   Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT); */
-#define tab_message(a, type, init)                                                                 \
-    __extension__({                                                                                \
-        type *message_ = tab_arena_new_of((a), type, 1);                                           \
-        if (message_ != NULL)                                                                      \
-            *message_ = (type)init;                                                                \
-        message_;                                                                                  \
+#define tab_message(a, type, init)                       \
+    __extension__({                                      \
+        type *message_ = tab_arena_new_of((a), type, 1); \
+        if (message_ != NULL)                            \
+            *message_ = (type)init;                      \
+        message_;                                        \
     })
 
 /* Protobuf text fields are `char *`; constants are never written to. */

@@ -17,18 +17,23 @@ static const tab_table *table(tab_arena *a, size_t n, const char *const *cell)
 Test(near, the_rarest_shared_words_decide)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
-    const char *rows[] = { "Anna Berg, Main Street", "Carl Dorn, Main Street", NULL, "Emma Falk, Main Street", "Anna Falk, Main Street" };
+    const char *rows[] = { "Anna Berg, Main Street", "Carl Dorn, Main Street", NULL,
+                           "Emma Falk, Main Street", "Anna Falk, Main Street" };
     static const struct {
         const char *query;
         uint32_t likest;
-    } cases[] = { { "BERG anna", 0 }, { "carl.dorn@example.org", 1 }, { "Street of Emma", 3 }, { "Falk, Anna", 4 } };
+    } cases[] = { { "BERG anna", 0 },
+                  { "carl.dorn@example.org", 1 },
+                  { "Street of Emma", 3 },
+                  { "Falk, Anna", 4 } };
     const tab_near_index *x = tab_near_new(a, table(a, 5, rows));
     tab_near_space *s = tab_near_scratch(a, x);
     cr_assert(x != NULL && s != NULL);
     for (int again = 0; again < 2; again++) /* a query leaves nothing behind */
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             uint32_t got[2];
-            cr_assert_geq(tab_near_rows(x, s, table(a, 1, &cases[i].query), 0, 2, got), 1, "%s", cases[i].query);
+            cr_assert_geq(tab_near_rows(x, s, table(a, 1, &cases[i].query), 0, 2, got), 1, "%s",
+                          cases[i].query);
             cr_expect_eq(got[0], cases[i].likest, "%s: row %u", cases[i].query, got[0]);
         }
 }
@@ -36,7 +41,8 @@ Test(near, the_rarest_shared_words_decide)
 Test(near, equal_rows_come_by_number_and_never_more_than_asked)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
-    const char *rows[] = { "x", "same words", "same words", "same words" }, *query = "same words", *nothing = NULL;
+    const char *rows[] = { "x", "same words", "same words", "same words" }, *query = "same words",
+               *nothing = NULL;
     const tab_near_index *x = tab_near_new(a, table(a, 4, rows));
     tab_near_space *s = tab_near_scratch(a, x);
     uint32_t got[8];

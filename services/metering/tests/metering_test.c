@@ -10,9 +10,17 @@ Test(metering, resets_in_the_largest_unit_that_is_left)
     static const struct {
         int64_t left;
         const char *want;
-    } cases[] = { { 3 * DAY, "3d" },         { 3 * DAY + 1, "4d" }, { DAY, "1d" },        { DAY - 1000000, "24h" },
-                  { 4 * HOUR, "4h" },        { HOUR + 1, "2h" },    { HOUR - 1000000, "60m" }, { 59000000, "59s" },
-                  { 1, "1s" },               { 0, "1s" },           { -5, "1s" } };
+    } cases[] = { { 3 * DAY, "3d" },
+                  { 3 * DAY + 1, "4d" },
+                  { DAY, "1d" },
+                  { DAY - 1000000, "24h" },
+                  { 4 * HOUR, "4h" },
+                  { HOUR + 1, "2h" },
+                  { HOUR - 1000000, "60m" },
+                  { 59000000, "59s" },
+                  { 1, "1s" },
+                  { 0, "1s" },
+                  { -5, "1s" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buf[32];
         metering_resets_in(cases[i].left, buf, sizeof buf);
@@ -38,7 +46,9 @@ Test(metering, allowance_ends_exactly_where_it_ends)
 Test(metering, add_usage_goes_on_until_the_spend_cap)
 {
     uint32_t retry;
-    metering_slot o = { .allowance = 1000, .used_milli = 1000000, .resets_us = HOUR, .add_usage = true };
+    metering_slot o = {
+        .allowance = 1000, .used_milli = 1000000, .resets_us = HOUR, .add_usage = true
+    };
     cr_expect(allows(&o, 1000000000, &retry), "no cap was set");
     o.cap_set = true;
     o.cap_usd = 1; /* ten million cells at 0.1 USD a million */

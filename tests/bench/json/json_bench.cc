@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <string>
 #include <malloc.h>
+#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,8 @@ static double cpu()
 
 static std::string make(const char *kind, size_t bytes)
 {
-    static const char *WORDS[] = { "Vienna", "Graz", "north", "south", "in stock", "sold", "pending review" };
+    static const char *WORDS[] = { "Vienna",   "Graz", "north",         "south",
+                                   "in stock", "sold", "pending review" };
     std::string s = "{\"tables\":[{\"id\":\"t\",\"columns\":[";
     for (int c = 0; c < 20; c++)
         s += (c ? ",\"c" : "\"c") + std::to_string(c) + "\"";
@@ -48,11 +49,17 @@ static std::string make(const char *kind, size_t bytes)
             if (drand48() < 0.03)
                 s += "null";
             else if (k == 't')
-                c % 5 == 0 ? snprintf(buf, sizeof buf, "\"user %ld of %ld\"", lrand48() % 100000, lrand48() % 10)
+                c % 5 == 0 ? snprintf(buf, sizeof buf, "\"user %ld of %ld\"", lrand48() % 100000,
+                                      lrand48() % 10)
                            : snprintf(buf, sizeof buf, "\"%s\"", WORDS[lrand48() % 7]),
                     s += buf;
             else
-                snprintf(buf, sizeof buf, k == 'm' ? "%.2f" : k == 'd' ? "%.17g" : "%.0f", drand48() * 10000), s += buf;
+                snprintf(buf, sizeof buf,
+                         k == 'm'   ? "%.2f"
+                         : k == 'd' ? "%.17g"
+                                    : "%.0f",
+                         drand48() * 10000),
+                    s += buf;
         }
         s += "]";
     }
@@ -128,13 +135,19 @@ static size_t dom(const std::string &s)
 }
 #endif
 #ifdef HAVE_YAJL
-static int y_null(void *) { return 1; }
+static int y_null(void *)
+{
+    return 1;
+}
 static int y_number(void *n, const char *p, size_t len)
 {
     *static_cast<double *>(n) += strtod(std::string(p, len).c_str(), nullptr);
     return 1;
 }
-static int y_string(void *n, const unsigned char *, size_t len) { return *static_cast<double *>(n) += double(len), 1; }
+static int y_string(void *n, const unsigned char *, size_t len)
+{
+    return *static_cast<double *>(n) += double(len), 1;
+}
 static size_t yajl(const std::string &s)
 {
     static const yajl_callbacks cb = { y_null,  nullptr, nullptr, nullptr, y_number, y_string,
@@ -205,8 +218,8 @@ static double peak(parser f, const std::string &s)
 
 int main()
 {
-    printf("%-14s %10s %12s %10s %10s %8s %8s %10s %10s\n", "MB/CPU s", "columns", "simdjson", "yajl", "jansson",
-           "x jansson", "x simdj", "mem/cols", "DOM/cols");
+    printf("%-14s %10s %12s %10s %10s %8s %8s %10s %10s\n", "MB/CPU s", "columns", "simdjson",
+           "yajl", "jansson", "x jansson", "x simdj", "mem/cols", "DOM/cols");
     for (const char *kind : { "measurements", "texts", "mixed", "digits" }) {
         std::string s = make(kind, 16u << 20);
         double columns = static_cast<double>(ours(s)), mem = peak(ours, s) / columns;
@@ -218,9 +231,10 @@ int main()
         djm = peak(dom, s) / columns;
         j = rate(dom, s);
 #endif
-        printf("%-14s %10.0f %12.0f %10.0f %10.0f %8.1fx %7.2fx %10.2f %10.2f\n", kind, r, b, y, j, j > 0 ? r / j : 0, r / b,
-               mem, djm);
+        printf("%-14s %10.0f %12.0f %10.0f %10.0f %8.1fx %7.2fx %10.2f %10.2f\n", kind, r, b, y, j,
+               j > 0 ? r / j : 0, r / b, mem, djm);
     }
-    puts("mem/cols: peak memory that reading adds to the body, over the size of the columns (goal: under 2)");
+    puts("mem/cols: peak memory that reading adds to the body, over the size of the columns (goal: "
+         "under 2)");
     return 0;
 }

@@ -19,7 +19,8 @@ static uint32_t draw(uint32_t n)
 
 static void word(char *out, size_t syllables, uint32_t from)
 {
-    static const char *const s[] = { "ka", "lo", "mi", "ren", "tu", "sa", "vel", "no", "dri", "pha", "ber", "gus" };
+    static const char *const s[] = { "ka",  "lo", "mi",  "ren", "tu",  "sa",
+                                     "vel", "no", "dri", "pha", "ber", "gus" };
     out[0] = 0;
     for (size_t i = 0; i < syllables; i++, from /= 12)
         strcat(out, s[from % 12]);
@@ -44,7 +45,8 @@ static void person(uint32_t id, char cell[COLS][WIDTH])
     snprintf(cell[9], WIDTH, "%07u", draw(10000000));
 }
 
-static void build(tab_arena *a, tab_table *t, const char *id, uint32_t from, size_t rows, bool errors)
+static void build(tab_arena *a, tab_table *t, const char *id, uint32_t from, size_t rows,
+                  bool errors)
 {
     tab_builder *b[COLS];
     tab_column *col = tab_arena_new_of(a, tab_column, COLS);
@@ -111,7 +113,9 @@ void scale_run(size_t rows, size_t threads)
     tab_table t[2];
     build(a, &t[0], "a", 0, rows, false);
     build(a, &t[1], "b", (uint32_t)(rows * 3 / 10), rows, true);
-    tab_engine e = { .arena = a, .parallel_for = threads > 1 ? on_threads : NULL, .parallel_arg = &threads };
+    tab_engine e = { .arena = a,
+                     .parallel_for = threads > 1 ? on_threads : NULL,
+                     .parallel_arg = &threads };
     tab_profile *p[2];
     tab_error err = { 0 };
     Tabella__CrossTableMap *map;
@@ -135,9 +139,11 @@ void scale_run(size_t rows, size_t threads)
         right += map->entity_matches->a_row[i] == map->entity_matches->b_row[i] + rows * 3 / 10;
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    printf("%8zu rows a side, %zu thread%s: profile %.2f s, map and records %.2f s (CPU; the calling thread's part of all "
+    printf("%8zu rows a side, %zu thread%s: profile %.2f s, map and records %.2f s (CPU; the "
+           "calling thread's part of all "
            "%.2f s, wall %.2f s), %ld MB; P %.4f R %.4f\n",
-           rows, threads, threads > 1 ? "s" : "", mid - from, end - mid, seconds(CLOCK_THREAD_CPUTIME_ID) - mine,
-           seconds(CLOCK_MONOTONIC) - wall, u.ru_maxrss / 1024, said > 0 ? (double)right / (double)said : 0,
+           rows, threads, threads > 1 ? "s" : "", mid - from, end - mid,
+           seconds(CLOCK_THREAD_CPUTIME_ID) - mine, seconds(CLOCK_MONOTONIC) - wall,
+           u.ru_maxrss / 1024, said > 0 ? (double)right / (double)said : 0,
            (double)right / (double)(rows - rows * 3 / 10));
 }

@@ -18,7 +18,8 @@ static double cpu(void)
 
 static float normal(uint64_t i)
 {
-    return (float)(sqrt(-2 * log(tab_unit(tab_mix2(i, 1)) + 1e-18)) * cos(2 * M_PI * tab_unit(tab_mix2(i, 2))));
+    return (float)(sqrt(-2 * log(tab_unit(tab_mix2(i, 1)) + 1e-18)) *
+                   cos(2 * M_PI * tab_unit(tab_mix2(i, 2))));
 }
 
 static float *table(size_t n, size_t m, uint64_t seed)
@@ -45,19 +46,22 @@ int main(void)
     if (w == NULL)
         return fprintf(stderr, "%s\n", why), 1;
     openblas_set_num_threads(1);
-    printf("pfn e %u, %u blocks\n%12s %10s %8s %12s %14s %8s %10s\n", w->e, w->blocks, "context", "encode s", "GFLOP/s", "1 row ms",
-           "1,000 rows s", "GFLOP/s", "cache MB");
+    printf("pfn e %u, %u blocks\n%12s %10s %8s %12s %14s %8s %10s\n", w->e, w->blocks, "context",
+           "encode s", "GFLOP/s", "1 row ms", "1,000 rows s", "GFLOP/s", "cache MB");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         size_t n = shapes[s].n, m = shapes[s].m;
-        float *x = table(n, m, 1), *q = table(1000, m, 2), *code = table(m, TAB_PFN_CODE, 3), *logp = malloc(10000 * sizeof *logp);
+        float *x = table(n, m, 1), *q = table(1000, m, 2), *code = table(m, TAB_PFN_CODE, 3),
+              *logp = malloc(10000 * sizeof *logp);
         uint8_t *slot = malloc(n), *cat = calloc(m, 1);
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
-        if (x == NULL || q == NULL || code == NULL || logp == NULL || slot == NULL || cat == NULL || a == NULL)
+        if (x == NULL || q == NULL || code == NULL || logp == NULL || slot == NULL || cat == NULL ||
+            a == NULL)
             return 1;
         for (size_t i = 0; i < n; i++)
             slot[i] = x[i] > 0;
         double t = cpu();
-        tab_pfn_context *c = tab_pfn_encode(w, a, &(tab_pfn_table){ n, m, x, cat }, slot, code, NULL);
+        tab_pfn_context *c =
+            tab_pfn_encode(w, a, &(tab_pfn_table){ n, m, x, cat }, slot, code, NULL);
         double encode = cpu() - t;
         double one[50];
         for (size_t i = 0; i < 50; i++) {
@@ -71,8 +75,9 @@ int main(void)
         if (!tab_pfn_query(c, &(tab_pfn_table){ 1000, m, q, cat }, logp))
             return 1;
         double many = cpu() - t;
-        printf("%6zu x %-3zu %10.3f %8.1f %12.2f %14.3f %8.1f %10.1f\n", n, m, encode, 2e-9 * tab_pfn_encode_work(w, n, m) / encode,
-               1e3 * one[25], many, 2e-6 * tab_pfn_query_work(w, n, m) / many, (double)tab_arena_used(a) / 1e6);
+        printf("%6zu x %-3zu %10.3f %8.1f %12.2f %14.3f %8.1f %10.1f\n", n, m, encode,
+               2e-9 * tab_pfn_encode_work(w, n, m) / encode, 1e3 * one[25], many,
+               2e-6 * tab_pfn_query_work(w, n, m) / many, (double)tab_arena_used(a) / 1e6);
         fflush(stdout);
         free(x), free(q), free(code), free(logp), free(slot), free(cat);
     }

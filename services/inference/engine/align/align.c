@@ -51,7 +51,7 @@ static uint32_t shape_of(tab_str s)
     size_t n = 0;
     for (size_t i = 0; i < s.n && n < sizeof out; i++) {
         char c = s.p[i];
-        char k = (c >= '0' && c <= '9') ? '9'
+        char k = (c >= '0' && c <= '9')                                 ? '9'
                  : ((c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80) ? 'a'
                  : (c >= 'A' && c <= 'Z')                               ? 'A'
                                                                         : c;
@@ -61,8 +61,8 @@ static uint32_t shape_of(tab_str s)
     return (uint32_t)(tab_hash_bytes(out, n, 3) % SHAPES);
 }
 
-static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
-                        column_signature *s)
+static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w,
+                        tab_arena *a, column_signature *s)
 {
     size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, sampled = 0;
     double length = 0, tokens = 0, digits = 0, letters = 0, weight = 0;
@@ -136,7 +136,8 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     float sum = 0;
     for (uint32_t i = 0; i < s->toks; i++) {
         uint32_t df = v->df[s->tok[i].id];
-        s->tok[i].w = sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
+        s->tok[i].w =
+            sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
         sum += s->tok[i].w * s->tok[i].w;
     }
     for (uint32_t i = 0; i < s->toks; i++)
@@ -469,7 +470,8 @@ static void score_chunk(void *ctx, size_t chunk)
     uint32_t *xs = malloc((n + 1) * sizeof *xs), *ys = malloc((n + 1) * sizeof *ys);
     if (pt == NULL || xs == NULL || ys == NULL)
         s->failed = true;
-    for (size_t i = s->a->cols * chunk / CHUNKS; !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
+    for (size_t i = s->a->cols * chunk / CHUNKS;
+         !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
         for (size_t j = 0; j < s->b->cols; j++) {
             if (tab_engine_cancelled(s->e))
                 break;
@@ -483,7 +485,8 @@ static void score_chunk(void *ctx, size_t chunk)
                 if (n > 0)
                     row_features(s->v, wa, wb, s->rows, pt, xs, ys, f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                s->p[at] = (float)log_odds(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
+                s->p[at] =
+                    (float)log_odds(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
             }
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);

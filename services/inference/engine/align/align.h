@@ -10,8 +10,8 @@
 
 typedef struct tab_signature tab_signature; /* of one table's columns */
 
-tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t table,
-                              tab_arena *a, tab_signature **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t table, tab_arena *a,
+                              tab_signature **ret, tab_error *err) TAB_CHECKED;
 
 /* Rows that are believed to be one entity, and equally many pairs that are not. */
 typedef struct {
@@ -35,6 +35,6 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
 
 /* The one-to-one assignment of greatest total log-odds among the pairs with p >= least: match[i] is the
  * column of b for column i of a, or TAB_NULL. */
-tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least, uint32_t *match,
-                            tab_error *err) TAB_CHECKED;
+tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least,
+                            uint32_t *match, tab_error *err) TAB_CHECKED;
 #endif

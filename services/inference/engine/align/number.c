@@ -67,7 +67,8 @@ static bool read_duration(const char *p, size_t n, double *ret)
         size_t un = i - unit;
         if ((u == 'h' || u == 'H') && un <= 5)
             total += x * 3600;
-        else if ((u == 'm' || u == 'M') && un <= 7 && !(un == 2 && (p[unit + 1] == 'm' || p[unit + 1] == 's')))
+        else if ((u == 'm' || u == 'M') && un <= 7 &&
+                 !(un == 2 && (p[unit + 1] == 'm' || p[unit + 1] == 's')))
             total += x * 60;
         else if ((u == 's' || u == 'S') && un <= 7)
             total += x;

@@ -32,8 +32,8 @@ static const struct {
     int32_t c;
     const char *latin;
 } plain[] = {
-    { 0xf8, "o" },   { 0x142, "l" }, { 0x111, "d" },  { 0xf0, "d" },  { 0xfe, "th" },
-    { 0xe6, "ae" },  { 0x153, "oe" }, { 0x131, "i" }, { 0x127, "h" }, { 0x2bc, "" },
+    { 0xf8, "o" },  { 0x142, "l" },  { 0x111, "d" }, { 0xf0, "d" },  { 0xfe, "th" },
+    { 0xe6, "ae" }, { 0x153, "oe" }, { 0x131, "i" }, { 0x127, "h" }, { 0x2bc, "" },
 };
 
 static void put_point(writer *w, int32_t c)
@@ -99,7 +99,7 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
     static const struct {
         const char *name;
         int32_t c;
-    } names[] = { { "amp;", '&' }, { "lt;", '<' },   { "gt;", '>' },
+    } names[] = { { "amp;", '&' },  { "lt;", '<' },    { "gt;", '>' },
                   { "quot;", '"' }, { "apos;", '\'' }, { "nbsp;", ' ' } };
     size_t left = s.n - at - 1;
     const char *p = s.p + at + 1;
@@ -108,10 +108,10 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
         int32_t c = 0;
         size_t i = hex ? 2 : 1, from = i;
         for (; i < left && i < 9; i++) {
-            int d = p[i] >= '0' && p[i] <= '9'                ? p[i] - '0'
-                    : hex && p[i] >= 'a' && p[i] <= 'f'       ? p[i] - 'a' + 10
-                    : hex && p[i] >= 'A' && p[i] <= 'F'       ? p[i] - 'A' + 10
-                                                              : -1;
+            int d = p[i] >= '0' && p[i] <= '9'          ? p[i] - '0'
+                    : hex && p[i] >= 'a' && p[i] <= 'f' ? p[i] - 'a' + 10
+                    : hex && p[i] >= 'A' && p[i] <= 'F' ? p[i] - 'A' + 10
+                                                        : -1;
             if (d < 0)
                 break;
             c = c * (hex ? 16 : 10) + d;
@@ -191,9 +191,9 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 /* Scripts written without spaces between words. */
 static bool unspaced(int32_t c)
 {
-    return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xe00 && c <= 0xeff) ||
-           (c >= 0x1000 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) ||
-           (c >= 0x20000 && c <= 0x3ffff);
+    return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) ||
+           (c >= 0xe00 && c <= 0xeff) || (c >= 0x1000 && c <= 0x109f) ||
+           (c >= 0x1780 && c <= 0x17ff) || (c >= 0x20000 && c <= 0x3ffff);
 }
 
 static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *ctx)

@@ -29,7 +29,8 @@ static int by_key(const void *a, const void *b)
 }
 
 /* test[row] for every row with a target; class (rows): TAB_NULL where the target is missing. */
-static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed, bool *test)
+static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed,
+                  bool *test)
 {
     keyed *k = malloc((rows + 1) * sizeof *k);
     size_t n = 0;
@@ -120,8 +121,8 @@ static int by_double(const void *a, const void *b)
 }
 
 /* The class of each test row by the fitted classes; cells unknown to them get `classes`. */
-static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, const Tabella__Column *classes,
-                          size_t count)
+static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows,
+                          const Tabella__Column *classes, size_t count)
 {
     uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
     for (size_t i = 0; truth != NULL && i < rows; i++) {
@@ -191,7 +192,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
     h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
     for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
-        Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
+        Tabella__ClassMetrics *c =
+            tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
         if (c == NULL)
             return false;
         double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
@@ -208,8 +210,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
     qsort(confidence, n, sizeof *confidence, by_double);
-    h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)", confidence[n / 10],
-                                 confidence[n - 1 - n / 10]);
+    h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)",
+                                 confidence[n / 10], confidence[n - 1 - n / 10]);
     return !tab_arena_full(a);
 }
 
@@ -244,8 +246,8 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         width += (q[high] / unit - q[low] / unit) / (double)n;
     }
     for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
-        Tabella__QuantileCalibration *c = tab_message(a, Tabella__QuantileCalibration,
-                                                      TABELLA__QUANTILE_CALIBRATION__INIT);
+        Tabella__QuantileCalibration *c =
+            tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
         if (c == NULL)
             return false;
         c->nominal = m->quantile_levels[l];
@@ -264,8 +266,9 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     add_metric(a, h, "baseline_mean", sqrt(base) * unit);
     add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(mse / base)) : 0);
     h->calibrated = fabs(covered - 0.8) < 0.02 + 2.58 * 0.4 / sqrt((double)n);
-    h->spread = tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
-                                 var > 0 ? width / sqrt(var) : 0);
+    h->spread = tab_arena_printf(
+        a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
+        var > 0 ? width / sqrt(var) : 0);
     return !tab_arena_full(a);
 }
 
@@ -288,8 +291,9 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     add_metric(a, h, "flagged_share", share);
     add_metric(a, h, "baseline_share", m->expected_share);
     h->calibrated = fabs(share - m->expected_share) < slack;
-    h->spread = tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
-                                 100 * share, 100 * m->expected_share);
+    h->spread = tab_arena_printf(
+        a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
+        100 * share, 100 * m->expected_share);
     return !tab_arena_full(a);
 }
 
@@ -300,7 +304,8 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 }
 
 /* Strata of the split: a class's code, one stratum for numbers; TAB_NULL where the target is missing. */
-static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task, uint32_t *class)
+static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task,
+                     uint32_t *class)
 {
     size_t present = 0;
     for (size_t i = 0; i < p->table->rows; i++) {
@@ -336,14 +341,15 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
             return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
     }
     uint32_t *class = tab_arena_new_of(a, uint32_t, t->rows + 1);
-    bool *test = tab_arena_new_of(a, bool, t->rows + 1), *use = tab_arena_new_of(a, bool, t->rows + 1);
+    bool *test = tab_arena_new_of(a, bool, t->rows + 1),
+         *use = tab_arena_new_of(a, bool, t->rows + 1);
     Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
     if (class == NULL || test == NULL || use == NULL || h == NULL)
         return failed(e, err);
     size_t present = strata(p, o, task, class);
     if (present < LEAST_ROWS)
-        return tab_fail(err, TAB_VALIDATION, "target.column", "too few rows have a target to hold any out (%zu)",
-                        present);
+        return tab_fail(err, TAB_VALIDATION, "target.column",
+                        "too few rows have a target to hold any out (%zu)", present);
     if (!split(class, o->entity, t->rows, e->seed, test))
         return failed(e, err);
     for (size_t i = 0; i < t->rows; i++)
@@ -375,7 +381,8 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     h->unit = tab_text(o->entity != NULL ? "entity" : "row");
     h->stratified = task == TAB_TASK_CLASSIFICATION && o->entity == NULL;
     double *error = tab_arena_new_of(a, double, h->test_rows + 1);
-    double *truth = tab_arena_new_of(a, double, h->test_rows + 1), *seen = tab_arena_new_of(a, double, present + 1);
+    double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
+           *seen = tab_arena_new_of(a, double, present + 1);
     if (error == NULL || truth == NULL || seen == NULL)
         return failed(e, err);
     bool ok = true;
@@ -398,7 +405,8 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     h->weakest_slice = tab_text("");
     if (task != TAB_TASK_ANOMALY) {
         h->target = tab_column_ref(a, t, o->table, o->target);
-        h->weakest_slice = tab_weakest_slice(a, p, test, o->target, error, task == TAB_TASK_CLASSIFICATION);
+        h->weakest_slice =
+            tab_weakest_slice(a, p, test, o->target, error, task == TAB_TASK_CLASSIFICATION);
     }
     double missing = 1 - (double)present / (double)t->rows;
     h->low_confidence_reason = tab_text("");
@@ -407,9 +415,11 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
         h->low_confidence_reason =
             missing > MOSTLY_MISSING
                 ? tab_arena_printf(a, "%.0f %% of the rows have no target", 100 * missing)
-                : tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);
+                : tab_arena_printf(a, "a small test partition: %llu rows",
+                                   (unsigned long long)h->test_rows);
     }
-    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
+    h->note =
+        tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (tab_arena_full(a) || h->weakest_slice == NULL)
         return failed(e, err);
     *ret = h;

@@ -16,10 +16,11 @@
 
 typedef struct {
     const char *base;
-    tab_task task;    /* AUTO: by the target */
-    size_t target;    /* column; not read for anomaly */
-    uint32_t table;   /* which table of the run this is */
-    const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
+    tab_task task;  /* AUTO: by the target */
+    size_t target;  /* column; not read for anomaly */
+    uint32_t table; /* which table of the run this is */
+    const uint32_t
+        *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
 } tab_evaluate_options;
 
 /* Splits by e->seed, stratified by class for classification. ret lives in e->arena. Fewer than 8 rows with a

@@ -15,5 +15,6 @@ double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_
 double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, size_t classes);
 /* Spiegelhalter's z of top-class confidence: sum (hit - p) / sqrt(sum p (1 - p)); about N(0, 1) when every
  * confidence is the probability that it claims to be (Statistics in Medicine 1986). */
-double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n, size_t classes);
+double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n,
+                         size_t classes);
 #endif

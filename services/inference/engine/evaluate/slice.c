@@ -39,8 +39,8 @@ static void compare(const group *g, size_t groups, double n, double mean, double
     }
 }
 
-char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, size_t target, const double *error,
-                        bool misses)
+char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, size_t target,
+                        const double *error, bool misses)
 {
     size_t rows = p->table->rows, n = 0;
     double mean = 0, var = 0;
@@ -107,8 +107,9 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
             snprintf(where, sizeof where, "from %.4g", w.cut[1]);
     }
     if (misses)
-        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all", TAB_STR(p->table->id),
-                                TAB_STR(name), where, 1 - w.mean, w.n, 1 - mean);
+        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all",
+                                TAB_STR(p->table->id), TAB_STR(name), where, 1 - w.mean, w.n,
+                                1 - mean);
     return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows",
                             TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n);
 }

@@ -12,12 +12,13 @@ typedef struct tab_joint tab_joint;
 
 /* Models live in a. *ret is NULL when the table has too few rows or too many features for one. False: memory or
  * cancelled. */
-bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d, tab_joint **ret);
+bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
+                   tab_joint **ret);
 
 /* Makes (enc, data), a view without column `source` (tab_encode_without), see more: other columns' missing numbers
  * are replaced by their expectations, and the expectations of the column's own coordinates stand as further
  * features. All are given the row's present cells but that of `source`, under a model that was fitted without the
  * row, so that rows with and without the cell read alike. */
-bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source, tab_encoder *enc,
-                        tab_data *data);
+bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
+                        tab_encoder *enc, tab_data *data);
 #endif

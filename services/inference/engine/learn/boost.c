@@ -69,7 +69,8 @@ static void sample(work *w, size_t round)
     for (int widen = 0; g->columns == 0 && widen < 64; widen++)
         for (size_t f = 0; f < features; f++) {
             const tab_feature *q = &w->p->enc->f[f];
-            uint64_t h = tab_mix2(q->hash + q->derive * 131 + q->part, seed + 7919 * (uint64_t)(widen + 1));
+            uint64_t h =
+                tab_mix2(q->hash + q->derive * 131 + q->part, seed + 7919 * (uint64_t)(widen + 1));
             if (tab_unit(h) < share && used + tab_grow_width(g->bins[f]) <= g->pool_stride) {
                 g->column[g->columns++] = (uint32_t)f;
                 g->offset[f] = (uint32_t)used;
@@ -117,7 +118,8 @@ static void gradients(work *w, size_t k)
     for (size_t i = 0; i < n; i++) {
         double a = (double)g[i] * per_g, b = (double)h[i] * per_h + 0.5;
         int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
-        grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
+        grow->gh[i] =
+            gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
     }
     memcpy(grow->order, pick, n * sizeof *pick);
     memcpy(grow->other, w->rest, grow->others * sizeof *pick);
@@ -188,11 +190,11 @@ static bool prepare(work *w, float *base)
     w->rest = malloc((rows + 1) * sizeof *w->rest);
     w->slope = malloc((n + 1) * sizeof *w->slope);
     w->bend = malloc((n + 1) * sizeof *w->bend);
-    if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL || g->importance == NULL ||
-        g->order == NULL || g->other == NULL || g->spare == NULL || g->gh == NULL || g->gh_spare == NULL ||
-        g->leaf == NULL || w->margin == NULL || w->row == NULL || w->hash == NULL || w->label == NULL ||
-        w->y == NULL || w->pick == NULL || w->rest == NULL ||
-        w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
+    if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL ||
+        g->importance == NULL || g->order == NULL || g->other == NULL || g->spare == NULL ||
+        g->gh == NULL || g->gh_spare == NULL || g->leaf == NULL || w->margin == NULL ||
+        w->row == NULL || w->hash == NULL || w->label == NULL || w->y == NULL || w->pick == NULL ||
+        w->rest == NULL || w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
     memcpy(w->row, t->context, n * sizeof *w->row);
     if (t->held_n > 0)
@@ -219,7 +221,8 @@ static bool prepare(work *w, float *base)
     /* A histogram pool beyond 64 MB buys nothing: fewer columns a tree then. */
     size_t most = ((size_t)64 << 20) / sizeof *g->pool / (w->r->leaves + 1) / 4 * 4;
     g->pool_stride = total < most ? total : most < 512 ? 512 : most;
-    g->pool = aligned_alloc(64, ((w->r->leaves + 1) * g->pool_stride * sizeof *g->pool + 63) / 64 * 64);
+    g->pool =
+        aligned_alloc(64, ((w->r->leaves + 1) * g->pool_stride * sizeof *g->pool + 63) / 64 * 64);
     if (g->pool == NULL)
         return false;
 
@@ -253,10 +256,12 @@ static void release(work *w)
     tab_grower *g = &w->grow;
     if (g->bin != NULL)
         free(g->bin[0]);
-    free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance), free(g->order);
+    free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance),
+        free(g->order);
     free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
-    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y), free(w->pick), free(w->rest), free(w->slope), free(w->bend);
+    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y),
+        free(w->pick), free(w->rest), free(w->slope), free(w->bend);
     free(w->root), free(w->depth);
 }
 
@@ -273,7 +278,8 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     float *base = tab_arena_new_of(t->arena, float, margins);
     w.root = malloc((most * margins + 1) * sizeof *w.root);
     w.depth = malloc(most * margins + 1);
-    bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 && prepare(&w, base);
+    bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 &&
+              prepare(&w, base);
     size_t round = 0, best_round = 0;
     double best = INFINITY;
     if (ok) {
@@ -307,7 +313,8 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
             float *margin = w.margin + k * w.rows;
             for (size_t l = 0; l < leaves; l++) {
                 float value = g->node[g->leaf[l].node].value;
-                const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
+                const uint32_t *order = g->order + g->leaf[l].at,
+                               *other = g->other + g->leaf[l].other_at;
                 for (uint32_t i = 0; i < g->leaf[l].count; i++)
                     margin[order[i]] += value;
                 for (uint32_t i = 0; i < g->leaf[l].others; i++)
@@ -329,8 +336,13 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     for (size_t i = round + 1; ok && curve != NULL && i <= most; i++)
         curve[i] = INFINITY;
     if (ok) {
-        *model = (tab_boost){ .margins = margins, .outputs = p->outputs, .rounds = round, .grown = round,
-                              .classification = p->classification, .features = p->enc->n, .base = base };
+        *model = (tab_boost){ .margins = margins,
+                              .outputs = p->outputs,
+                              .rounds = round,
+                              .grown = round,
+                              .classification = p->classification,
+                              .features = p->enc->n,
+                              .base = base };
         model->node = tab_arena_new_of(t->arena, tab_tree_node, g->nodes + 1);
         model->cover = tab_arena_new_of(t->arena, float, g->nodes + 1);
         model->set = tab_arena_alloc(t->arena, g->sets + 1, sizeof *model->set);
@@ -358,7 +370,8 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     return ok ? model : NULL;
 }
 
-void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
+void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n,
+                       float *out)
 {
     enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
     uint8_t bin[ROOM];         /* rows side by side: thousands of walks read them */
@@ -371,13 +384,13 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
             for (size_t i = 0; i < own; i++)
                 bin[i * features + f] = q->bin[f][row[at + i]];
         for (size_t t = 0; t < m->rounds * m->margins; t++)
-            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
-                         out + at * m->margins + t % m->margins, m->margins);
+            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin,
+                         features, own, out + at * m->margins + t % m->margins, m->margins);
     }
 }
 
-static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                          size_t n, float *out)
+static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q,
+                          const uint32_t *row, size_t n, float *out)
 {
     const tab_boost *m = model;
     enum { BLOCK = 256 };
@@ -418,10 +431,24 @@ static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double bud
     return rounds >= (double)most ? most : rounds < 20 ? 20 : (size_t)rounds;
 }
 
-static const recipe DEEP = { .eta = 0.07, .lambda = 2, .min_hess = 1.5, .columns = 0.6, .rows = 0.8,
-                             .leaves = 28, .depth = 9, .patience = 30, .salt = 0xb005 };
-static const recipe SHALLOW = { .eta = 0.10, .lambda = 2, .min_hess = 2, .columns = 0.7, .rows = 0.9,
-                                .leaves = 5, .depth = 3, .patience = 30, .salt = 0x5a11 };
+static const recipe DEEP = { .eta = 0.07,
+                             .lambda = 2,
+                             .min_hess = 1.5,
+                             .columns = 0.6,
+                             .rows = 0.8,
+                             .leaves = 28,
+                             .depth = 9,
+                             .patience = 30,
+                             .salt = 0xb005 };
+static const recipe SHALLOW = { .eta = 0.10,
+                                .lambda = 2,
+                                .min_hess = 2,
+                                .columns = 0.7,
+                                .rows = 0.9,
+                                .leaves = 5,
+                                .depth = 3,
+                                .patience = 30,
+                                .salt = 0x5a11 };
 
 /* Twenty million rows x features a second is what the plain loops reach; see docs/decisions/0050. */
 enum { STEPS = 500, BRISK_STEPS = 180, FAST_STEPS = 120, QUICK_STEPS = 30 };
@@ -434,13 +461,34 @@ static double boost_work(const tab_problem *p, size_t n)
            (double)rounds_for(p, n, STEPS, BUDGET);
 }
 
-static const recipe FAST = { .eta = 0.2, .lambda = 3, .min_hess = 3, .columns = 0.7, .rows = 0.8,
-                             .leaves = 10, .depth = 5, .patience = 12, .salt = 0xfa57 };
+static const recipe FAST = { .eta = 0.2,
+                             .lambda = 3,
+                             .min_hess = 3,
+                             .columns = 0.7,
+                             .rows = 0.8,
+                             .leaves = 10,
+                             .depth = 5,
+                             .patience = 12,
+                             .salt = 0xfa57 };
 
-static const recipe BRISK = { .eta = 0.13, .lambda = 2, .min_hess = 2, .columns = 0.6, .rows = 0.8,
-                              .leaves = 18, .depth = 7, .patience = 15, .salt = 0xb715 };
-static const recipe QUICK = { .eta = 0.3, .lambda = 5, .min_hess = 4, .columns = 0.8, .rows = 1,
-                              .leaves = 6, .depth = 4, .patience = 6, .salt = 0x90c };
+static const recipe BRISK = { .eta = 0.13,
+                              .lambda = 2,
+                              .min_hess = 2,
+                              .columns = 0.6,
+                              .rows = 0.8,
+                              .leaves = 18,
+                              .depth = 7,
+                              .patience = 15,
+                              .salt = 0xb715 };
+static const recipe QUICK = { .eta = 0.3,
+                              .lambda = 5,
+                              .min_hess = 4,
+                              .columns = 0.8,
+                              .rows = 1,
+                              .leaves = 6,
+                              .depth = 4,
+                              .patience = 6,
+                              .salt = 0x90c };
 
 static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const tab_problem *p,
                            const tab_fit_task *t, double *curve)
@@ -451,7 +499,7 @@ static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const
         for (size_t i = 0; i <= steps; i++)
             curve[i] = INFINITY;
     if (p->classification && p->outputs > 2)
-        r.eta *= 1.4; /* a tree a class each round: fewer, longer steps */
+        r.eta *= 1.4;         /* a tree a class each round: fewer, longer steps */
     double want = 14 / r.eta; /* rounds that a full fit at this rate takes */
     if ((double)most < want)
         r.eta = fmin(0.3, r.eta * want / (double)most);
@@ -483,18 +531,43 @@ static void *fit_quick(const tab_problem *p, const tab_fit_task *t, double *curv
     return fit_with(&QUICK, QUICK_STEPS, BUDGET / 40, p, t, curve);
 }
 
-const tab_learner tab_learn_boost = { .name = "boost", .configs = 1, .work = boost_work, .fit = fit_deep,
-                                      .steps = STEPS, .stop = boost_stop, .predict = boost_predict,
+const tab_learner tab_learn_boost = { .name = "boost",
+                                      .configs = 1,
+                                      .work = boost_work,
+                                      .fit = fit_deep,
+                                      .steps = STEPS,
+                                      .stop = boost_stop,
+                                      .predict = boost_predict,
                                       .importance = boost_importance };
-const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow", .configs = 1, .work = boost_work,
-                                              .fit = fit_shallow, .steps = STEPS, .stop = boost_stop,
-                                              .predict = boost_predict, .importance = boost_importance };
-const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk", .configs = 1, .work = boost_work,
-                                            .fit = fit_brisk, .steps = BRISK_STEPS, .stop = boost_stop,
-                                            .predict = boost_predict, .importance = boost_importance };
-const tab_learner tab_learn_boost_fast = { .name = "boost-fast", .configs = 1, .work = boost_work,
-                                           .fit = fit_fast, .steps = FAST_STEPS, .stop = boost_stop,
-                                           .predict = boost_predict, .importance = boost_importance };
-const tab_learner tab_learn_boost_quick = { .name = "boost-quick", .configs = 1, .work = boost_work,
-                                            .fit = fit_quick, .steps = QUICK_STEPS, .stop = boost_stop,
-                                            .predict = boost_predict, .importance = boost_importance };
+const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
+                                              .configs = 1,
+                                              .work = boost_work,
+                                              .fit = fit_shallow,
+                                              .steps = STEPS,
+                                              .stop = boost_stop,
+                                              .predict = boost_predict,
+                                              .importance = boost_importance };
+const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
+                                            .configs = 1,
+                                            .work = boost_work,
+                                            .fit = fit_brisk,
+                                            .steps = BRISK_STEPS,
+                                            .stop = boost_stop,
+                                            .predict = boost_predict,
+                                            .importance = boost_importance };
+const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
+                                           .configs = 1,
+                                           .work = boost_work,
+                                           .fit = fit_fast,
+                                           .steps = FAST_STEPS,
+                                           .stop = boost_stop,
+                                           .predict = boost_predict,
+                                           .importance = boost_importance };
+const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
+                                            .configs = 1,
+                                            .work = boost_work,
+                                            .fit = fit_quick,
+                                            .steps = QUICK_STEPS,
+                                            .stop = boost_stop,
+                                            .predict = boost_predict,
+                                            .importance = boost_importance };

@@ -5,10 +5,11 @@
 
 #include "services/inference/engine/learn/learner.h"
 
-#define TAB_SPLIT_SET 0x80000000u     /* the rest of `split` is a set: a bin in it goes left */
-#define TAB_SPLIT_MISSING_LEFT 0x100u /* else a bin goes left, plus one with this flag, up to split & 255: the missing \
+#define TAB_SPLIT_SET 0x80000000u /* the rest of `split` is a set: a bin in it goes left */
+#define TAB_SPLIT_MISSING_LEFT \
+    0x100u /* else a bin goes left, plus one with this flag, up to split & 255: the missing \
                                        * one, the last of a byte, then comes first */
-#define TAB_LEAF INT32_MIN            /* its low bits name a feature that every row has */
+#define TAB_LEAF INT32_MIN /* its low bits name a feature that every row has */
 
 /* Sixteen bytes: what a walk from root to leaf reads, and nothing else. */
 typedef struct {
@@ -24,7 +25,7 @@ typedef struct {
     bool classification;
     float *base; /* (margins) */
     tab_tree_node *node;
-    float *cover; /* (nodes) sum of second derivatives that reached it */
+    float *cover;       /* (nodes) sum of second derivatives that reached it */
     uint64_t (*set)[4]; /* 256 bits by bin */
     uint32_t *root;     /* (rounds, margins) */
     uint8_t *depth;     /* (rounds, margins) steps to the farthest leaf */
@@ -39,5 +40,6 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
 }
 
 /* out (n, margins) */
-void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out);
+void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n,
+                       float *out);
 #endif

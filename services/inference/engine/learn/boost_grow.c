@@ -28,8 +28,8 @@ static inline double h_of(int64_t packed)
 
 /* Four columns in one pass over the rows: their additions do not wait for each other, and the rows' numbers
  * and gradients are read once. Measured at 0.4 of the time of a column at a time. */
-static void fill_four(const uint8_t *const *bin, int64_t *const *hist, const uint32_t *order, const int64_t *gh,
-                      size_t n)
+static void fill_four(const uint8_t *const *bin, int64_t *const *hist, const uint32_t *order,
+                      const int64_t *gh, size_t n)
 {
     const uint8_t *b0 = bin[0], *b1 = bin[1], *b2 = bin[2], *b3 = bin[3];
     int64_t *h0 = hist[0], *h1 = hist[1], *h2 = hist[2], *h3 = hist[3];
@@ -43,8 +43,8 @@ static void fill_four(const uint8_t *const *bin, int64_t *const *hist, const uin
     }
 }
 
-static void fill_two(const uint8_t *const *bin, int64_t *const *hist, const uint32_t *order, const int64_t *gh,
-                     size_t n)
+static void fill_two(const uint8_t *const *bin, int64_t *const *hist, const uint32_t *order,
+                     const int64_t *gh, size_t n)
 {
     const uint8_t *b0 = bin[0], *b1 = bin[1];
     int64_t *h0 = hist[0], *h1 = hist[1];
@@ -56,7 +56,8 @@ static void fill_two(const uint8_t *const *bin, int64_t *const *hist, const uint
     }
 }
 
-static void fill_one(const uint8_t *bin, int64_t *hist, const uint32_t *order, const int64_t *gh, size_t n)
+static void fill_one(const uint8_t *bin, int64_t *hist, const uint32_t *order, const int64_t *gh,
+                     size_t n)
 {
     for (size_t i = 0; i < n; i++)
         hist[bin[order[i]]] += gh[i];
@@ -108,7 +109,8 @@ void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist)
 /* ---- the best split of a leaf ------------------------------------------------------------------------- */
 
 typedef struct {
-    double g, h, lambda, least; /* the leaf's sums, the penalty and the least sum of h, in fixed-point units */
+    double g, h, lambda,
+        least; /* the leaf's sums, the penalty and the least sum of h, in fixed-point units */
 } scene;
 
 typedef struct {
@@ -117,7 +119,8 @@ typedef struct {
 } cut;
 
 /* The best cut of a run of n (a multiple of four) prefix sums, each with `more` added; ties take the first. */
-TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s, double score)
+TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s,
+                               double score)
 {
     four best = { score, score, score, score }, at = { 0, 0, 0, 0 }, index = { 0, 1, 2, 3 };
     four g = { s->g, s->g, s->g, s->g }, h = { s->h, s->h, s->h, s->h };
@@ -130,8 +133,10 @@ TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, co
         sum += add;
         four_int half[2];
         memcpy(half, &sum, sizeof half);
-        four gl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 1, 3, 5, 7), four);
-        four hl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 0, 2, 4, 6), four);
+        four gl =
+            __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 1, 3, 5, 7), four);
+        four hl =
+            __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 0, 2, 4, 6), four);
         four gr = g - gl, hr = h - hl, a = hl + lambda, b = hr + lambda;
         four own = (gl * gl * b + gr * gr * a) / (a * b);
         four_long take = (hl >= least) & (hr >= least) & (own > best);
@@ -146,8 +151,8 @@ TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, co
     return r;
 }
 
-static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s,
-                         double *best)
+static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h,
+                         const scene *s, double *best)
 {
     uint32_t last = w->bins[f] - 1, n = 0; /* last: the missing bin */
     int64_t prefix[260], sum = 0, missing = h[last];
@@ -160,7 +165,8 @@ static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, cons
     uint32_t width = n;
     for (; width % 4 != 0; width++)
         prefix[width] = l->sum; /* all on the left: refused */
-    cut c = best_cut(prefix, width, 0, s, *best); /* a cut at the last full bin: present against missing */
+    cut c = best_cut(prefix, width, 0, s,
+                     *best); /* a cut at the last full bin: present against missing */
     if (c.score > *best) {
         *best = c.score;
         l->feature = (int32_t)f, l->cut = c.cut + 1 == n ? last - 1 : bin[c.cut], l->by_set = false;
@@ -204,13 +210,15 @@ static void sort(ordered *o, uint32_t n)
     }
 }
 
-static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s, double *best)
+static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h,
+                      const scene *s, double *best)
 {
     ordered o[256];
     uint32_t n = 0, bins = w->bins[f];
     double mean_h = s->h / l->count, smooth = 10 * mean_h, least = 2 * mean_h;
     scene strict = { s->g, s->h, s->lambda + smooth, s->least };
-    double parent = s->g * s->g / (s->h + strict.lambda); /* stricter shrinkage also weighs the parent */
+    double parent =
+        s->g * s->g / (s->h + strict.lambda); /* stricter shrinkage also weighs the parent */
     double plain = s->g * s->g / (s->h + s->lambda);
     for (uint32_t b = 0; b < bins; b++)
         if (h_of(h[b]) > least)
@@ -234,7 +242,8 @@ static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const i
     *best = c.score - parent + plain;
     l->feature = (int32_t)f;
     l->by_set = true;
-    bool rest_left = 2 * h_of(prefix[c.cut]) > s->h; /* levels too rare to be ordered go with the larger side */
+    bool rest_left =
+        2 * h_of(prefix[c.cut]) > s->h; /* levels too rare to be ordered go with the larger side */
     memset(l->set, rest_left ? 0xff : 0, sizeof l->set);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t b = o[i].bin == bins - 1 ? TAB_BIN_MISSING : o[i].bin;
@@ -306,7 +315,8 @@ static uint32_t new_set(tab_grower *w, const uint64_t *set)
 /* Moves a leaf's rows so that those going left come first, both sides in their old order, and sums them.
  * Which way a row goes is a coin's throw: both sides are written and one of the ends moves on, since a branch
  * would be guessed wrong every other time. */
-static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum, uint32_t *ret_others)
+static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum,
+                          uint32_t *ret_others)
 {
     uint32_t *order = w->order + l->at, *spare = w->spare, left = 0, right = 0;
     int64_t *gh = w->gh + l->at, *gh_spare = w->gh_spare, sum = 0;
@@ -315,7 +325,9 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
     uint8_t to[256]; /* 1: left */
     for (uint32_t b = 0; b <= missing; b++) {
         uint32_t own = b == missing ? TAB_BIN_MISSING : b;
-        to[b] = l->by_set ? l->set[own / 64] >> (own % 64) & 1 : b == missing ? l->missing_left : b <= l->cut;
+        to[b] = l->by_set      ? l->set[own / 64] >> (own % 64) & 1
+                : b == missing ? l->missing_left
+                               : b <= l->cut;
     }
     for (uint32_t i = 0; i < l->count; i++) {
         uint32_t row = order[i], is = to[bin[row]];
@@ -367,7 +379,9 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     uint32_t root = new_nodes(w, 1);
     for (uint32_t c = 0; c < w->columns; c++)
         used += tab_grow_width(w->bins[w->column[c]]);
-    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled, .others = (uint32_t)w->others, .node = root };
+    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled,
+                                 .others = (uint32_t)w->others,
+                                 .node = root };
     for (size_t i = 0; i < w->sampled; i++)
         leaves[0].sum += w->gh[i];
     tab_grow_fill(w, &leaves[0], w->pool);
@@ -388,7 +402,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
         *node = leaf_node(w, parent.node, &parent);
         node->feature = parent.feature;
         node->left = left;
-        node->split = parent.by_set ? set | TAB_SPLIT_SET
+        node->split = parent.by_set         ? set | TAB_SPLIT_SET
                       : parent.missing_left ? (parent.cut + 1) | TAB_SPLIT_MISSING_LEFT
                                             : parent.cut;
         w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
@@ -396,11 +410,20 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
         int64_t sum;
         uint32_t others, lefts = partition(w, &parent, &sum, &others);
         tab_grow_leaf *a = &leaves[best], *b = &leaves[n];
-        *a = (tab_grow_leaf){ .at = parent.at, .count = lefts, .other_at = parent.other_at, .others = others,
-                              .depth = parent.depth + 1, .node = left, .sum = sum };
-        *b = (tab_grow_leaf){ .at = parent.at + lefts, .count = parent.count - lefts,
-                              .other_at = parent.other_at + others, .others = parent.others - others,
-                              .depth = parent.depth + 1, .node = left + 1, .sum = parent.sum - sum };
+        *a = (tab_grow_leaf){ .at = parent.at,
+                              .count = lefts,
+                              .other_at = parent.other_at,
+                              .others = others,
+                              .depth = parent.depth + 1,
+                              .node = left,
+                              .sum = sum };
+        *b = (tab_grow_leaf){ .at = parent.at + lefts,
+                              .count = parent.count - lefts,
+                              .other_at = parent.other_at + others,
+                              .others = parent.others - others,
+                              .depth = parent.depth + 1,
+                              .node = left + 1,
+                              .sum = parent.sum - sum };
         tab_grow_leaf *small = a->count <= b->count ? a : b, *large = small == a ? b : a;
         small->slot = (int32_t)n;
         large->slot = parent.slot;
@@ -425,15 +448,16 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
 
 /* ---- walking a tree ----------------------------------------------------------------------------------- */
 
-static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at, const uint8_t *bin)
+static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at,
+                            const uint8_t *bin)
 {
     const tab_tree_node *n = &node[at]; /* a leaf stays at itself whatever it reads */
     return n->left + !tab_goes_left(n, set, bin[n->feature & INT32_MAX]);
 }
 
 /* Eight rows walk side by side, as far as the farthest leaf: a walk alone waits for each of its loads. */
-void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth, const uint8_t *bin,
-                  size_t features, size_t n, float *out, size_t stride)
+void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
+                  const uint8_t *bin, size_t features, size_t n, float *out, size_t stride)
 {
     enum { ROWS = 8 };
     size_t i = 0;

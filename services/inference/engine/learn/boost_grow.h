@@ -17,7 +17,7 @@ typedef struct {
 } tab_boost_recipe;
 
 typedef struct {
-    uint32_t at, count; /* its rows: order[at .. at + count) */
+    uint32_t at, count;        /* its rows: order[at .. at + count) */
     uint32_t other_at, others; /* the rows that follow it without a say */
     uint32_t depth, node;
     int32_t slot; /* of its histograms */
@@ -35,11 +35,11 @@ typedef struct {
     const tab_engine *e; /* loops over columns of large leaves; NULL: none */
     const tab_encoder *enc;
     const tab_boost_recipe *r;
-    uint8_t **bin;     /* (features)(rows) bins of the fit's rows, missing = the feature's last */
-    uint32_t *bins;    /* (features) bins with the missing one */
-    uint32_t *offset;  /* (features) where a feature's bins start in a histogram; by tree */
-    size_t pool_stride; /* most bins of a histogram */
-    int64_t *pool;      /* (leaves + 1, pool_stride) */
+    uint8_t **bin;       /* (features)(rows) bins of the fit's rows, missing = the feature's last */
+    uint32_t *bins;      /* (features) bins with the missing one */
+    uint32_t *offset;    /* (features) where a feature's bins start in a histogram; by tree */
+    size_t pool_stride;  /* most bins of a histogram */
+    int64_t *pool;       /* (leaves + 1, pool_stride) */
     tab_grow_leaf *leaf; /* (leaves + 1) */
     double *importance;  /* (features) */
 
@@ -50,7 +50,7 @@ typedef struct {
     int64_t *gh;               /* (rows) packed, in the order of `order` */
     uint32_t *spare;           /* (rows) scratch, as is gh_spare */
     int64_t *gh_spare;
-    double g_unit, h_unit;     /* value of 1 */
+    double g_unit, h_unit; /* value of 1 */
 
     /* the forest so far */
     tab_tree_node *node;
@@ -76,6 +76,6 @@ void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist);
 
 /* out[i * stride] += the leaf's value of row i; bin (n, features), row-major, TAB_BIN_MISSING as it is. depth: steps
  * to the tree's farthest leaf. */
-void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth, const uint8_t *bin,
-                  size_t features, size_t n, float *out, size_t stride);
+void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
+                  const uint8_t *bin, size_t features, size_t n, float *out, size_t stride);
 #endif

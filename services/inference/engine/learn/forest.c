@@ -40,7 +40,7 @@ typedef struct {
     uint8_t *const *bin;
     const uint32_t *label;
     const float *y;
-    float *value;     /* (rows) of the node at hand, in its rows' order: the target, or 1 for label 1 */
+    float *value; /* (rows) of the node at hand, in its rows' order: the target, or 1 for label 1 */
     uint32_t *class;  /* (rows) likewise, beyond two classes */
     uint8_t *own_bin; /* (rows) likewise, of the feature that is tried */
     forest *m;
@@ -130,7 +130,8 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
         for (size_t i = 0; i < n; i++)
             left += (double)(g->value[i] * (float)left_side[i]);
         double right = w->sum - left;
-        return left * left / (double)nl + right * right / (double)(n - nl) - w->sum * w->sum / (double)n;
+        return left * left / (double)nl + right * right / (double)(n - nl) -
+               w->sum * w->sum / (double)n;
     }
     uint32_t left[MOST_OUTPUTS];
     memset(left, 0, g->k * sizeof *left);
@@ -180,8 +181,10 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
             uint64_t h = tab_mix2(salt, draw);
             uint32_t f = (uint32_t)(h % features);
             const uint8_t *bin = g->bin[f];
-            node t = { .feature = (int32_t)f, .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
-                       .missing_left = h >> 40 & 1, .salt = (uint32_t)(h >> 32) };
+            node t = { .feature = (int32_t)f,
+                       .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                       .missing_left = h >> 40 & 1,
+                       .salt = (uint32_t)(h >> 32) };
             uint8_t lo = TAB_BIN_MISSING, hi = 0;
             bool missing = false;
             for (size_t i = 0; i < n; i++) {
@@ -239,10 +242,13 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
     uint32_t *class = malloc(n * sizeof *class);
     uint8_t *own_bin = malloc(n);
     uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
-    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL && bins != NULL &&
-              value != NULL && class != NULL && own_bin != NULL;
+    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL &&
+              bin != NULL && bins != NULL && value != NULL && class != NULL && own_bin != NULL;
     if (ok) {
-        *m = (forest){ .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior,
+        *m = (forest){ .outputs = p->outputs,
+                       .k = k,
+                       .classification = p->classification,
+                       .prior = prior,
                        .trees = trees };
         for (size_t f = 0; f < features; f++) {
             bin[f] = bins + f * n;
@@ -260,9 +266,17 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
                 prior[label[i]] += 1 / (float)n;
         }
         double share = p->classification ? sqrt((double)features) + 2 : (double)features / 3 + 2;
-        grower g = { .p = p, .k = k, .mtry = (size_t)(share < 60 ? share : 60), .bin = bin,
-                     .least = LEAST[p->classification][t->config], .label = p->classification ? label : NULL, .y = y,
-                     .value = value, .class = class, .own_bin = own_bin, .m = m };
+        grower g = { .p = p,
+                     .k = k,
+                     .mtry = (size_t)(share < 60 ? share : 60),
+                     .bin = bin,
+                     .least = LEAST[p->classification][t->config],
+                     .label = p->classification ? label : NULL,
+                     .y = y,
+                     .value = value,
+                     .class = class,
+                     .own_bin = own_bin,
+                     .m = m };
         for (size_t tree = 0; ok && tree < trees; tree++) {
             if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
                 ok = false;
@@ -290,8 +304,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
     return ok ? m : NULL;
 }
 
-static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                           size_t n, float *out)
+static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q,
+                           const uint32_t *row, size_t n, float *out)
 {
     const forest *m = model;
     float trees = (float)m->trees;
@@ -332,5 +346,9 @@ static double forest_work(const tab_problem *p, size_t n)
     return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < 60 ? share : 60);
 }
 
-const tab_learner tab_learn_forest = { .name = "forest", .configs = 2, .cap = 20000, .work = forest_work,
-                                       .fit = forest_fit, .predict = forest_predict };
+const tab_learner tab_learn_forest = { .name = "forest",
+                                       .configs = 2,
+                                       .cap = 20000,
+                                       .work = forest_work,
+                                       .fit = forest_fit,
+                                       .predict = forest_predict };

@@ -34,11 +34,11 @@ typedef struct {
     size_t width, landmarks, k, outputs, step;
     bool classification;
     float gamma;
-    float *scale;   /* (width) square root of s */
-    float *centre;  /* (width, landmarks) */
-    float *norm;    /* (landmarks) */
-    float *alpha;   /* (PATH, landmarks, k) */
-    float *bias;    /* (PATH + 1, k); at 0 the intercept alone */
+    float *scale;  /* (width) square root of s */
+    float *centre; /* (width, landmarks) */
+    float *norm;   /* (landmarks) */
+    float *alpha;  /* (PATH, landmarks, k) */
+    float *bias;   /* (PATH + 1, k); at 0 the intercept alone */
 } kernel;
 
 typedef float eight __attribute__((vector_size(32)));
@@ -60,14 +60,16 @@ TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma,
         eight t = x * -1.44269504f;
         eight_int e = __builtin_convertvector(t - 0.5f, eight_int);
         eight r = (t - __builtin_convertvector(e, eight)) * 0.693147181f;
-        eight p = 1 + r * (1 + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
+        eight p = 1 + r * (1 + r * (0.5f + r * (0.166666667f +
+                                                r * (0.0416666667f +
+                                                     r * (0.00833333333f + r * 0.00138888889f)))));
         p *= (eight)((e + 127) << 23);
         memcpy(o + k, &p, sizeof p);
     }
 }
 
-static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
-                      float *x)
+static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d,
+                      const uint32_t *row, size_t n, float *x)
 {
     tab_dense_read(m->dense, enc, d, row, n, x);
     for (size_t i = 0; i < n; i++)
@@ -172,22 +174,25 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     m->step = PATH;
     size_t w = m->width, c = m->landmarks, k = m->k, cols = c + 1;
     m->scale = tab_arena_new_of(t->arena, float, w);
-    m->centre = tab_arena_new_of(t->arena, float, w * c);
+    m->centre = tab_arena_new_of(t->arena, float, w *c);
     m->norm = tab_arena_new_of(t->arena, float, c);
-    m->alpha = tab_arena_new_of(t->arena, float, PATH * c * k);
+    m->alpha = tab_arena_new_of(t->arena, float, PATH *c *k);
     m->bias = tab_arena_new_of(t->arena, float, (PATH + 1) * k);
     size_t most = n > t->held_n ? n : t->held_n;
     float *x = malloc((most + 1) * w * sizeof *x), *kn = malloc((most + 1) * c * sizeof *kn);
-    float *z = malloc(n * cols * sizeof *z), *y = malloc(n * sizeof *y), *sol = malloc(PATH * cols * k * sizeof *sol);
+    float *z = malloc(n * cols * sizeof *z), *y = malloc(n * sizeof *y),
+          *sol = malloc(PATH * cols * k * sizeof *sol);
     uint32_t *label = malloc(n * sizeof *label), *pick = malloc(c * sizeof *pick);
     double *kmm = malloc(c * c * sizeof *kmm);
     float *low = malloc(c * c * sizeof *low), *out = malloc((t->held_n + 1) * k * sizeof *out);
-    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL && sol != NULL &&
-              label != NULL && pick != NULL && kmm != NULL && low != NULL && out != NULL;
+    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL &&
+              sol != NULL && label != NULL && pick != NULL && kmm != NULL && low != NULL &&
+              out != NULL;
     if (ok) {
         double weigh = CONFIG[t->config].weigh, features = (double)p->enc->n;
         for (size_t j = 0; j < w; j++) {
-            double share = t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
+            double share =
+                t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
             m->scale[j] = (float)sqrt(pow(0.02 + share, weigh));
         }
         for (size_t i = 0; i < c; i++) /* context rows stand by hash: any run of them is a sample */
@@ -210,8 +215,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
             low[i] = i % c <= i / c ? (float)kmm[i] : 0;
         read_rows(m, p->enc, p->data, t->context, n, x);
         kernel_rows(m, x, n, kn);
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, low,
-                    (int)c, kn, (int)c);
+        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c,
+                    1, low, (int)c, kn, (int)c);
         double sum = 0;
         for (size_t i = 0; i < n; i++) {
             z[i * cols] = 1;
@@ -233,8 +238,14 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
         else
             for (size_t j = 0; j < k; j++)
                 m->bias[j] = logf((m->bias[j] + 0.5f) / ((float)n + 0.5f * (float)k));
-        tab_system s = { .z = z, .n = n, .m = cols, .k = k, .y = p->classification ? NULL : y,
-                         .label = p->classification ? label : NULL, .lambda = LAMBDA, .path = PATH,
+        tab_system s = { .z = z,
+                         .n = n,
+                         .m = cols,
+                         .k = k,
+                         .y = p->classification ? NULL : y,
+                         .label = p->classification ? label : NULL,
+                         .lambda = LAMBDA,
+                         .path = PATH,
                          .cancel = t->cancel };
         ok = tab_solve(&s, sol);
     }
@@ -242,8 +253,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
         float *a = m->alpha + step * c * k;
         memcpy(a, sol + step * cols * k + k, c * k * sizeof *a);
         memcpy(m->bias + (step + 1) * k, sol + step * cols * k, k * sizeof *a);
-        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k, 1, low,
-                    (int)c, a, (int)k);
+        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k,
+                    1, low, (int)c, a, (int)k);
     }
     if (ok && curve != NULL) {
         read_rows(m, p->enc, p->data, t->held, t->held_n, x);
@@ -253,7 +264,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
             curve[step] = loss_of(p, t->held, t->held_n, k, out);
         }
     }
-    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low), free(out);
+    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low),
+        free(out);
     return ok ? m : NULL;
 }
 
@@ -262,11 +274,12 @@ static void kernel_stop(void *model, size_t step)
     ((kernel *)model)->step = step;
 }
 
-static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                           size_t n, float *out)
+static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q,
+                           const uint32_t *row, size_t n, float *out)
 {
     const kernel *m = model;
-    float *x = malloc(TAB_TILE * m->width * sizeof *x), *k = malloc(TAB_TILE * m->landmarks * sizeof *k);
+    float *x = malloc(TAB_TILE * m->width * sizeof *x),
+          *k = malloc(TAB_TILE * m->landmarks * sizeof *k);
     float one[TAB_TILE];
     bool two = m->classification && m->outputs == 2;
     for (size_t at = 0; at < n; at += TAB_TILE) {
@@ -302,7 +315,8 @@ static double work(const tab_problem *p, size_t n, double landmarks)
     double c = (double)n <= landmarks ? (double)n : landmarks;
     double w = (double)p->enc->n * 3.0 < WIDEST ? (double)p->enc->n * 3.0 : WIDEST;
     double k = p->classification && p->outputs > 2 ? (double)p->outputs : 1;
-    return (double)n * c * (2 * w + 3 * c + 60 * k) / 8; /* a product's multiply-add is cheaper than a bin's */
+    return (double)n * c * (2 * w + 3 * c + 60 * k) /
+           8; /* a product's multiply-add is cheaper than a bin's */
 }
 
 static double kernel_work(const tab_problem *p, size_t n)
@@ -315,9 +329,21 @@ static double kernel_work_small(const tab_problem *p, size_t n)
     return work(p, n, FEW_LANDMARKS);
 }
 
-const tab_learner tab_learn_kernel = { .name = "kernel", .weighs = true, .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 12000,
-                                       .work = kernel_work, .fit = kernel_fit, .steps = PATH,
-                                       .stop = kernel_stop, .predict = kernel_predict };
-const tab_learner tab_learn_kernel_small = { .name = "kernel-small", .weighs = true, .configs = 1, .cap = 3000,
-                                             .work = kernel_work_small, .fit = kernel_fit_small, .steps = PATH,
-                                             .stop = kernel_stop, .predict = kernel_predict };
+const tab_learner tab_learn_kernel = { .name = "kernel",
+                                       .weighs = true,
+                                       .configs = sizeof CONFIG / sizeof *CONFIG,
+                                       .cap = 12000,
+                                       .work = kernel_work,
+                                       .fit = kernel_fit,
+                                       .steps = PATH,
+                                       .stop = kernel_stop,
+                                       .predict = kernel_predict };
+const tab_learner tab_learn_kernel_small = { .name = "kernel-small",
+                                             .weighs = true,
+                                             .configs = 1,
+                                             .cap = 3000,
+                                             .work = kernel_work_small,
+                                             .fit = kernel_fit_small,
+                                             .steps = PATH,
+                                             .stop = kernel_stop,
+                                             .predict = kernel_predict };

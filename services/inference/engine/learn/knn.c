@@ -29,8 +29,8 @@ typedef struct {
     float *prior; /* (k) */
 } knn;
 
-static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
-                      float *x)
+static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                      size_t n, float *x)
 {
     tab_dense_read(m->dense, enc, d, row, n, x);
     for (size_t i = 0; i < n; i++)
@@ -49,11 +49,15 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (m == NULL || dense == NULL || dense->width == 0)
         return NULL;
     size_t n = t->n, w = dense->width;
-    *m = (knn){ .dense = dense, .width = w, .n = n, .outputs = p->outputs, .classification = p->classification,
+    *m = (knn){ .dense = dense,
+                .width = w,
+                .n = n,
+                .outputs = p->outputs,
+                .classification = p->classification,
                 .k = p->outputs };
     m->neighbours = CONFIG[t->config].neighbours < n ? CONFIG[t->config].neighbours : n;
     m->scale = tab_arena_new_of(a, float, w);
-    m->point = tab_arena_new_of(a, float, w * n);
+    m->point = tab_arena_new_of(a, float, w *n);
     m->norm = tab_arena_new_of(a, float, n);
     m->y = tab_arena_new_of(a, float, n);
     m->label = tab_arena_new_of(a, uint32_t, n);
@@ -64,7 +68,9 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         return NULL;
     }
     for (size_t j = 0; j < w; j++) {
-        double share = t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
+        double share = t->importance != NULL
+                           ? (double)t->importance[dense->feature[j]] * (double)p->enc->n
+                           : 1;
         m->scale[j] = (float)sqrt(pow(0.02 + share, CONFIG[t->config].weigh));
     }
     for (size_t at = 0; at < n; at += TAB_TILE) {
@@ -103,7 +109,8 @@ static void answer(const knn *m, const float *distance, float own, float *out)
         near[at] = d;
         who[at] = (uint32_t)i;
     }
-    float far = near[held - 1] > 1e-12f ? near[held - 1] : 1e-12f, sum = 1; /* one pseudo-neighbour: the prior */
+    float far = near[held - 1] > 1e-12f ? near[held - 1] : 1e-12f,
+          sum = 1; /* one pseudo-neighbour: the prior */
     for (size_t k = 0; k < m->k; k++)
         out[k] = m->prior[k];
     for (size_t i = 0; i < held; i++) {
@@ -115,8 +122,8 @@ static void answer(const knn *m, const float *distance, float own, float *out)
         out[k] = m->classification ? logf(out[k] / sum + 1e-6f) : out[k] / sum;
 }
 
-static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                        size_t n, float *out)
+static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q,
+                        const uint32_t *row, size_t n, float *out)
 {
     const knn *m = model;
     float *x = malloc(TAB_TILE * m->width * sizeof *x), *d = malloc(TAB_TILE * m->n * sizeof *d);
@@ -147,5 +154,10 @@ static double knn_work(const tab_problem *p, size_t n)
     return (double)n * (double)n * (w / 8 + 2);
 }
 
-const tab_learner tab_learn_knn = { .name = "knn", .weighs = true, .configs = sizeof CONFIG / sizeof *CONFIG, .cap = 6000,
-                                    .work = knn_work, .fit = knn_fit, .predict = knn_predict };
+const tab_learner tab_learn_knn = { .name = "knn",
+                                    .weighs = true,
+                                    .configs = sizeof CONFIG / sizeof *CONFIG,
+                                    .cap = 6000,
+                                    .work = knn_work,
+                                    .fit = knn_fit,
+                                    .predict = knn_predict };

@@ -15,11 +15,13 @@
 
 typedef struct {
     const tab_encoder *enc;
-    const tab_data *data; /* all rows known at fit time; context and held-out rows are positions in it */
+    const tab_data
+        *data; /* all rows known at fit time; context and held-out rows are positions in it */
     bool classification;
     size_t outputs;
-    const uint32_t *label; /* (rows) classification: class index; TAB_NULL where the target is missing */
-    const float *y;        /* (rows) regression: standardised target; NaN where missing */
+    const uint32_t
+        *label;     /* (rows) classification: class index; TAB_NULL where the target is missing */
+    const float *y; /* (rows) regression: standardised target; NaN where missing */
     uint64_t seed;
 } tab_problem;
 
@@ -27,21 +29,23 @@ typedef struct {
 typedef struct {
     const uint32_t *context; /* (n) positions in problem->data, ascending */
     size_t n;
-    const uint32_t *held; /* (held_n) rows that this fit must not read the targets of; their targets are in
+    const uint32_t
+        *held; /* (held_n) rows that this fit must not read the targets of; their targets are in
                            * the problem, for early stopping by `loss` only */
     size_t held_n;
-    size_t config;           /* which of the learner's alternatives, 0..configs-1 */
-    const float *importance; /* (features) share of the boosted trees' gain within this context, or NULL */
+    size_t config; /* which of the learner's alternatives, 0..configs-1 */
+    const float
+        *importance; /* (features) share of the boosted trees' gain within this context, or NULL */
     const atomic_bool *cancel;
     const tab_engine *e; /* for loops inside a large fit, or NULL */
-    tab_arena *arena; /* the model lives here; the fit's alone */
+    tab_arena *arena;    /* the model lives here; the fit's alone */
 } tab_fit_task;
 
 typedef struct tab_learner {
     const char *name;
     size_t configs; /* alternatives tried on one fold; the best is used on all */
     size_t cap;     /* most context rows it is given; more are sampled (0: no limit) */
-    bool weighs; /* takes column weights from the trees' importance */
+    bool weighs;    /* takes column weights from the trees' importance */
     /* Work of one fit in multiply-adds or the like, to be held against the budget; 0: not apt here. */
     double (*work)(const tab_problem *p, size_t n);
     /* NULL: the arena is full, or the context does not carry this learner. `curve`, for a learner that can
@@ -51,13 +55,13 @@ typedef struct tab_learner {
     size_t steps;                           /* most steps, for learners with a curve; else 0 */
     void (*stop)(void *model, size_t step); /* keep the first `step` steps */
     /* out (n, outputs) for rows row[0..n) of q, which may be the problem's data or another encoded table. */
-    void (*predict)(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                    size_t n, float *out);
+    void (*predict)(const void *model, const tab_encoder *enc, const tab_data *q,
+                    const uint32_t *row, size_t n, float *out);
     /* share of gain a feature (features); NULL when the learner has none */
     const float *(*importance)(const void *model);
 } tab_learner;
 
-extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk, tab_learn_boost_fast,
-    tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel, tab_learn_kernel_small, tab_learn_forest,
-    tab_learn_knn, tab_learn_pfn;
+extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk,
+    tab_learn_boost_fast, tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel,
+    tab_learn_kernel_small, tab_learn_forest, tab_learn_knn, tab_learn_pfn;
 #endif

@@ -20,8 +20,8 @@ static double blend(double sum, double count, double overall)
 }
 
 /* Statistic i for all rows of the problem: context rows in order, others by all of the context. */
-static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *context, size_t n, size_t i, size_t k,
-                     double overall, double *value)
+static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *context, size_t n,
+                     size_t i, size_t k, double overall, double *value)
 {
     const uint32_t *code = p->data->code[v->code[i]];
     size_t levels = p->enc->f[v->code[i]].levels, rows = p->data->rows;
@@ -67,10 +67,12 @@ static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, ta
     return true;
 }
 
-bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n,
+                    tab_levels **ret)
 {
     *ret = NULL;
-    size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0, rows = p->data->rows;
+    size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0,
+           rows = p->data->rows;
     for (size_t f = 0; f < p->enc->n; f++)
         many += p->enc->f[f].kind == TAB_FEATURE_CODE && p->enc->f[f].levels > NAMED;
     if (many == 0 || stats > MOST_CLASSES || n == 0)
@@ -89,7 +91,8 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     v->enc = *p->enc;
     v->enc.f = g;
     v->enc.n = v->plain + v->n;
-    double *value = malloc((rows + 1) * sizeof *value), *sorted = malloc((rows + 1) * sizeof *sorted);
+    double *value = malloc((rows + 1) * sizeof *value),
+           *sorted = malloc((rows + 1) * sizeof *sorted);
     bool ok = value != NULL && sorted != NULL;
     size_t i = 0;
     for (size_t f = 0; ok && f < v->plain; f++) {
@@ -98,8 +101,12 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
         for (size_t s = 0; ok && s < stats && i < v->n; s++, i++) {
             size_t k = stats == 1 ? 1 : s, at = v->plain + i;
             tab_feature *own = &g[at];
-            *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER, .derive = TAB_DERIVE_VALUE, .source = g[f].source,
-                                  .hash = tab_mix2(g[f].hash, 0x7a6 + s), .scale = 1, .sd = 1,
+            *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
+                                  .derive = TAB_DERIVE_VALUE,
+                                  .source = g[f].source,
+                                  .hash = tab_mix2(g[f].hash, 0x7a6 + s),
+                                  .scale = 1,
+                                  .sd = 1,
                                   .edge = tab_arena_new_of(a, float, TAB_BINS) };
             v->code[i] = (uint32_t)f;
             v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
@@ -126,7 +133,8 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     return ok;
 }
 
-bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret)
+bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n,
+                     tab_data *ret)
 {
     size_t all = v->plain + v->n + 1;
     *ret = *q;

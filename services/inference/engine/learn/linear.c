@@ -20,8 +20,8 @@ typedef struct {
 } linear;
 
 /* z (n, width + 1): a constant, then the dense form. */
-static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
-                      float *z, float *tile)
+static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d,
+                      const uint32_t *row, size_t n, float *z, float *tile)
 {
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
@@ -33,8 +33,8 @@ static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d
     }
 }
 
-static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n,
-                    size_t step, float *z, float *tile, float *out)
+static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                    size_t n, size_t step, float *z, float *tile, float *out)
 {
     if (step == 0) {
         for (size_t i = 0; i < n; i++)
@@ -81,15 +81,16 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
     m->step = PATH;
     size_t width = m->width + 1;
-    m->w = tab_arena_new_of(t->arena, float, PATH * width * m->k);
+    m->w = tab_arena_new_of(t->arena, float, PATH *width * m->k);
     m->prior = tab_arena_new_of(t->arena, float, m->k);
     float *z = malloc(t->n * width * sizeof *z), *y = malloc(t->n * sizeof *y);
     float *tile = malloc(TAB_TILE * width * sizeof *tile);
     uint32_t *label = malloc(t->n * sizeof *label);
     size_t held_room = t->held_n + 1;
-    float *zh = malloc(held_room * width * sizeof *zh), *out = malloc(held_room * m->k * sizeof *out);
-    bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL && label != NULL &&
-              zh != NULL && out != NULL;
+    float *zh = malloc(held_room * width * sizeof *zh),
+          *out = malloc(held_room * m->k * sizeof *out);
+    bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL &&
+              label != NULL && zh != NULL && out != NULL;
     if (ok) {
         double sum = 0;
         for (size_t i = 0; i < t->n; i++) {
@@ -111,8 +112,14 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
             for (size_t j = 0; j < m->k; j++)
                 m->prior[j] = logf((m->prior[j] + 0.5f) / ((float)t->n + 0.5f * (float)m->k));
         read_rows(m, p->enc, p->data, t->context, t->n, z, tile);
-        tab_system s = { .z = z, .n = t->n, .m = width, .k = m->k, .y = p->classification ? NULL : y,
-                         .label = p->classification ? label : NULL, .lambda = LAMBDA, .path = PATH,
+        tab_system s = { .z = z,
+                         .n = t->n,
+                         .m = width,
+                         .k = m->k,
+                         .y = p->classification ? NULL : y,
+                         .label = p->classification ? label : NULL,
+                         .lambda = LAMBDA,
+                         .path = PATH,
                          .cancel = t->cancel };
         ok = tab_solve(&s, m->w);
     }
@@ -129,12 +136,13 @@ static void linear_stop(void *model, size_t step)
     ((linear *)model)->step = step;
 }
 
-static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                           size_t n, float *out)
+static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q,
+                           const uint32_t *row, size_t n, float *out)
 {
     const linear *m = model;
     size_t width = m->width + 1;
-    float *z = malloc(TAB_TILE * width * sizeof *z), *tile = malloc(TAB_TILE * width * sizeof *tile);
+    float *z = malloc(TAB_TILE * width * sizeof *z),
+          *tile = malloc(TAB_TILE * width * sizeof *tile);
     float one[TAB_TILE];
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
@@ -160,6 +168,11 @@ static double linear_work(const tab_problem *p, size_t n)
     return (double)n * width * (width + 60 * k);
 }
 
-const tab_learner tab_learn_linear = { .name = "linear", .configs = 1, .cap = 50000, .work = linear_work,
-                                       .fit = linear_fit, .steps = PATH, .stop = linear_stop,
+const tab_learner tab_learn_linear = { .name = "linear",
+                                       .configs = 1,
+                                       .cap = 50000,
+                                       .work = linear_work,
+                                       .fit = linear_fit,
+                                       .steps = PATH,
+                                       .stop = linear_stop,
                                        .predict = linear_predict };

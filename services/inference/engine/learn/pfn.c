@@ -17,7 +17,15 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/pfn/net.h"
 
-enum { MEMBERS = 2, MOST_MEMBERS = 8, COLUMNS = 100, LEVELS = 64, FEWEST = 20, MOST_CLASSES = 100, CONTEXT = 4096 };
+enum {
+    MEMBERS = 2,
+    MOST_MEMBERS = 8,
+    COLUMNS = 100,
+    LEVELS = 64,
+    FEWEST = 20,
+    MOST_CLASSES = 100,
+    CONTEXT = 4096
+};
 static const double FLOOR = 1e-5; /* of a class that the context does not hold */
 
 typedef struct {
@@ -51,7 +59,8 @@ static double work(const tab_problem *p, size_t n)
         return 0;
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
-    return (double)members_for(p->outputs) * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+    return (double)members_for(p->outputs) *
+           (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
 }
 
 /* A permutation of 0..n-1 by sorting hashes: the same for any order of drawing. */
@@ -82,7 +91,8 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
     uint8_t trial[MOST_MEMBERS * MOST_CLASSES];
     for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
         for (size_t r = 0; r < members; r++) {
-            permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS, tab_mix2(seed + round, r));
+            permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS,
+                    tab_mix2(seed + round, r));
             for (size_t c = 0; c < classes; c++)
                 if (classes > TAB_PFN_SLOTS)
                     trial[r * classes + order[c].i] = (uint8_t)(c % TAB_PFN_SLOTS);
@@ -168,7 +178,8 @@ static void read_rows(const member *m, const tab_data *d, const uint32_t *row, s
     }
 }
 
-static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed, member *m)
+static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
+                       uint64_t seed, member *m)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
     size_t n = t->n, classes = p->outputs;
@@ -183,14 +194,16 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     m->cat = tab_arena_new_of(t->arena, uint8_t, m->columns + 1);
     if (m->columns == 0 || tab_arena_full(t->arena))
         return false;
-    float *x = malloc(m->columns * n * sizeof *x), *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
+    float *x = malloc(m->columns * n * sizeof *x),
+          *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
     uint8_t *y = malloc(n);
     float *target = malloc(n * sizeof *target);
     bool ok = x != NULL && code != NULL && y != NULL && target != NULL;
     for (size_t j = 0; ok && j < m->columns; j++) {
         const tab_feature *f = &p->enc->f[m->feature[j]];
         for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
-            code[j * TAB_PFN_CODE + k] = (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
+            code[j * TAB_PFN_CODE + k] =
+                (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
         if (f->kind != TAB_FEATURE_CODE)
             continue;
         keyed order[LEVELS];
@@ -217,8 +230,9 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
             m->holds[y[i]] = true;
         }
         tab_pfn_table known = { n, m->columns, x, m->cat };
-        m->context = slot != NULL ? tab_pfn_encode(w, t->arena, &known, y, code, t->cancel)
-                                  : tab_pfn_encode_numeric(w, t->arena, &known, target, code, t->cancel);
+        m->context = slot != NULL
+                         ? tab_pfn_encode(w, t->arena, &known, y, code, t->cancel)
+                         : tab_pfn_encode_numeric(w, t->arena, &known, target, code, t->cancel);
     }
     free(target);
     free(x);
@@ -241,14 +255,16 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (p->classification)
         draw_slots(slot, m->members, m->classes, p->seed + 80);
     for (size_t r = 0; r < m->members; r++)
-        if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL, tab_mix2(p->seed + 81, r), &m->member[r]))
+        if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL,
+                        tab_mix2(p->seed + 81, r), &m->member[r]))
             return NULL;
     return m;
 }
 
 /* Adds a member's answers logp (n, slots) to o (n, classes): probabilities, or for more classes than slots sums of
  * log p. */
-static void add_classes(const member *b, size_t members, size_t classes, size_t n, const float *logp, float *o)
+static void add_classes(const member *b, size_t members, size_t classes, size_t n,
+                        const float *logp, float *o)
 {
     for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS)
         for (size_t c = 0; c < classes; c++, o++) {
@@ -257,7 +273,8 @@ static void add_classes(const member *b, size_t members, size_t classes, size_t 
         }
 }
 
-static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n, float *out)
+static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q,
+                    const uint32_t *row, size_t n, float *out)
 {
     enum { BLOCK = 1024 };
     (void)enc;
@@ -288,4 +305,10 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     free(own);
 }
 
-const tab_learner tab_learn_pfn = { .name = "pfn", .weighs = true, .configs = 1, .cap = CONTEXT, .work = work, .fit = fit, .predict = predict };
+const tab_learner tab_learn_pfn = { .name = "pfn",
+                                    .weighs = true,
+                                    .configs = 1,
+                                    .cap = CONTEXT,
+                                    .work = work,
+                                    .fit = fit,
+                                    .predict = predict };

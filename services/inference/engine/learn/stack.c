@@ -9,7 +9,12 @@
 
 enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255 };
 enum { HELD_CAP = 10000 }; /* held rows that tell when to stop and which alternative is best */
-enum { PRUNE_ROWS = 1500, PROBE_LEAST = 1000, PROBE_ROWS = 4000, PROBE_BLOCK = 500 /* held rows of a fold */ };
+enum {
+    PRUNE_ROWS = 1500,
+    PROBE_LEAST = 1000,
+    PROBE_ROWS = 4000,
+    PROBE_BLOCK = 500 /* held rows of a fold */
+};
 static const double FAR_BEHIND = 1.35;
 static const size_t MODEL_LIMIT = (size_t)8 << 30;
 
@@ -93,14 +98,20 @@ static void run_fit(void *ctx, size_t i)
     if (tab_engine_cancelled(c->e))
         return;
     t->arena = tab_arena_new(MODEL_LIMIT);
-    uint32_t *context = malloc((c->n + 1) * sizeof *context), *held = malloc((c->n + 1) * sizeof *held);
+    uint32_t *context = malloc((c->n + 1) * sizeof *context),
+             *held = malloc((c->n + 1) * sizeof *held);
     if (t->arena == NULL || context == NULL || held == NULL) {
         t->failed = true;
         free(context), free(held);
         return;
     }
-    tab_fit_task task = { .context = context, .held = held, .config = t->config, .importance = t->importance,
-                          .cancel = c->e->cancel, .e = c->e, .arena = t->arena };
+    tab_fit_task task = { .context = context,
+                          .held = held,
+                          .config = t->config,
+                          .importance = t->importance,
+                          .cancel = c->e->cancel,
+                          .e = c->e,
+                          .arena = t->arena };
     task.n = rows_of(c, t->fold, false, t->learner->cap, context);
     task.held_n = rows_of(c, t->fold, true, HELD_CAP, held);
     tab_problem view = *c->p;
@@ -149,7 +160,8 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
             ok = false;
         if (t[i].arena != NULL)
             c->s->bytes += tab_arena_used(t[i].arena);
-        if (t[i].arena != NULL && !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
+        if (t[i].arena != NULL &&
+            !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
             tab_arena_free(t[i].arena);
             ok = false;
         }
@@ -191,7 +203,8 @@ static void probe_block(void *ctx, size_t i)
     probe *q = ctx;
     const tab_stack *s = q->c->s;
     const tab_problem *p = q->c->p;
-    size_t blocks = (q->n + PROBE_BLOCK - 1) / PROBE_BLOCK, l = i / blocks, from = i % blocks * PROBE_BLOCK;
+    size_t blocks = (q->n + PROBE_BLOCK - 1) / PROBE_BLOCK, l = i / blocks,
+           from = i % blocks * PROBE_BLOCK;
     size_t n = q->n - from < PROBE_BLOCK ? q->n - from : PROBE_BLOCK, k = s->outputs;
     float *out = malloc(n * k * sizeof *out);
     if (out == NULL) {
@@ -212,7 +225,8 @@ static void probe_block(void *ctx, size_t i)
 /* Larger tables: weighs the first fold's models together; a learner with no say there is not fitted on the other
  * folds. A thousand held rows tell that well enough: on the four largest tables at hand, learners so left out
  * had no weight in the whole stack either. docs/decisions/0091. */
-static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count, const bool *behind, bool *idle)
+static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count,
+                      const bool *behind, bool *idle)
 {
     tab_stack *s = c->s;
     size_t folds = s->folds, k = s->outputs, of[TAB_LEARNERS], n = 0, some = 0;
@@ -237,7 +251,8 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
         of[s->members++] = l;
     }
     if (ok && s->members > 1) {
-        tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block, &q);
+        tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block,
+                       &q);
         ok = !atomic_load(&q.failed) && !tab_engine_cancelled(c->e);
         for (size_t m = 0; ok && s->classification && m < s->members; m++) {
             double temperature = tab_best_temperature(c->p, row, some, q.z[m]);
@@ -271,7 +286,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
             work += own;
             use[count++] = g;
         } else {
-            s->skipped[s->skips++] = tab_arena_printf(a, "%s: %s", g->name, own > 0 ? "budget" : "not apt");
+            s->skipped[s->skips++] =
+                tab_arena_printf(a, "%s: %s", g->name, own > 0 ? "budget" : "not apt");
         }
     }
     size_t trials = 0;
@@ -348,7 +364,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     for (size_t l = lead > 0; prune && l < count; l++)
         behind[l] = t[l * folds].model != NULL && t[l * folds].loss > FAR_BEHIND * best;
     bool idle[TAB_LEARNERS] = { false };
-    if (prune && folds > 0 && c->n / folds >= PROBE_LEAST && !find_idle(c, t, use, count, behind, idle))
+    if (prune && folds > 0 && c->n / folds >= PROBE_LEAST &&
+        !find_idle(c, t, use, count, behind, idle))
         return false;
     fit_task *todo = tab_arena_new_of(a, fit_task, tasks + 1);
     size_t *where = tab_arena_new_of(a, size_t, tasks + 1), left = 0;
@@ -372,11 +389,10 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
             whole = whole && m->model[f] != NULL;
         }
         if (!whole) {
-            s->skipped[s->skips++] =
-                tab_arena_printf(a, "%s: %s", use[l]->name,
-                                 behind[l] ? "far behind the others"
-                                 : idle[l] ? "adds nothing to the others"
-                                           : "too few rows");
+            s->skipped[s->skips++] = tab_arena_printf(a, "%s: %s", use[l]->name,
+                                                      behind[l] ? "far behind the others"
+                                                      : idle[l] ? "adds nothing to the others"
+                                                                : "too few rows");
             continue;
         }
         if (use[l]->steps > 0)
@@ -400,8 +416,8 @@ static bool fit_levels(pass *c, tab_arena *a)
     return ok;
 }
 
-bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                    size_t n, tab_fold_view *ret)
+bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q,
+                    const uint32_t *row, size_t n, tab_fold_view *ret)
 {
     const tab_levels *v = s->levels[fold];
     *ret = (tab_fold_view){ .enc = enc, .data = q };
@@ -427,8 +443,8 @@ void tab_stack_view_free(tab_fold_view *v)
 /* ---- outputs of the members --------------------------------------------------------------------------- */
 
 /* One member's outputs for rows outside the folds: its fold models' averaged. */
-static bool member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view, const uint32_t *row,
-                           size_t n, float *out)
+static bool member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view,
+                           const uint32_t *row, size_t n, float *out)
 {
     size_t k = s->outputs;
     float *one = malloc((n * k + 1) * sizeof *one);
@@ -462,7 +478,8 @@ static void output_block(void *ctx, size_t b)
     output_job *j = ctx;
     const tab_stack *s = j->c->s;
     const tab_problem *p = j->c->p;
-    size_t k = s->outputs, from = b * BLOCK, to = from + BLOCK < p->data->rows ? from + BLOCK : p->data->rows;
+    size_t k = s->outputs, from = b * BLOCK,
+           to = from + BLOCK < p->data->rows ? from + BLOCK : p->data->rows;
     uint32_t row[BLOCK];
     float *out = malloc(BLOCK * k * sizeof *out);
     if (out == NULL) {
@@ -552,7 +569,8 @@ static double mean_loss(const pass *c, const float *z, const float *constant)
     return c->n > 0 ? loss / (double)c->n : 0;
 }
 
-tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_recipe *r)
+tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
+                         const tab_recipe *r)
 {
     size_t rows = p->data->rows, k = p->outputs;
     tab_stack *s = tab_arena_new_of(a, tab_stack, 1);
@@ -569,7 +587,7 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     s->temperature = 1;
     s->prior_weight = 1;
     s->fold = tab_arena_new_of(a, uint8_t, rows + 1);
-    s->oof = tab_arena_new_of(a, float, rows * k + 1);
+    s->oof = tab_arena_new_of(a, float, rows *k + 1);
     s->prior = tab_arena_new_of(a, float, k);
     if (tab_arena_full(a))
         return NULL;
@@ -582,7 +600,8 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
         return NULL;
     /* One class, or hardly two rows a class: nothing to learn, and a margin a class to pay for. */
     bool alone = p->classification && (k < 2 || c.n < 2 * k);
-    if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 && (!fit_levels(&c, a) || !fit_members(&c, a, r)))
+    if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 &&
+        (!fit_levels(&c, a) || !fit_members(&c, a, r)))
         return NULL;
 
     float **z = tab_arena_new_of(a, float *, s->members + 1);
@@ -592,7 +611,8 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     uint32_t *some = tab_arena_new_of(a, uint32_t, c.n / step + 2);
     if (some == NULL)
         return NULL;
-    for (size_t i = 0; i < c.n; i += step) /* rows are in hash order: every step-th is a fair sample */
+    for (size_t i = 0; i < c.n;
+         i += step) /* rows are in hash order: every step-th is a fair sample */
         some[sampled++] = all[i];
     bool ok = true;
     for (size_t l = 0; ok && l < s->members; l++) {
@@ -634,8 +654,8 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     return ok && !tab_arena_full(a) ? s : NULL;
 }
 
-bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                       size_t n, float *out)
+bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q,
+                       const uint32_t *row, size_t n, float *out)
 {
     size_t k = s->outputs;
     float *z = malloc((s->members * n * k + 1) * sizeof *z);

@@ -47,7 +47,7 @@ const tab_lexeme *tab_lexicon_find(tab_str term);
 
 /* The file's layout: header, then slots, then sets. Little-endian. */
 typedef struct {
-    char magic[8]; /* "TABLEX1\n" */
+    char magic[8];        /* "TABLEX1\n" */
     uint32_t slots, sets; /* slots: a power of two */
 } tab_lexicon_header;
 typedef struct {

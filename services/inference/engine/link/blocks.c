@@ -113,8 +113,8 @@ static size_t sort_unique(uint32_t *x, size_t n)
 }
 
 /* The searches' pairs by a, then b, each once. ab and ba hold each side's two searches. */
-static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *const ba[2], size_t nb, tab_arena *a,
-                        tab_candidates *ret, tab_error *err)
+static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *const ba[2],
+                        size_t nb, tab_arena *a, tab_candidates *ret, tab_error *err)
 {
     uint32_t *at = calloc(na + 2, sizeof *at);
     size_t n = 0;
@@ -163,7 +163,8 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
     return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
-static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target, tab_near *near, tab_error *err)
+static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target,
+                         tab_near *near, tab_error *err)
 {
     tab_index x;
     tab_status st = tab_index_build(e, target, &x, err);
@@ -176,10 +177,12 @@ static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_spa
 
 tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                            const tab_attribute *attr, size_t attrs, const tab_near *extra_ab,
-                           const tab_near *extra_ba, tab_arena *a, tab_candidates *ret, tab_error *err)
+                           const tab_near *extra_ba, tab_arena *a, tab_candidates *ret,
+                           tab_error *err)
 {
     size_t na = v->table[ta].rows, nb = v->table[tb].rows;
-    bool large = extra_ab == NULL, letters = large && na + nb <= 40000; /* whole rows have brought letters else */
+    bool large = extra_ab == NULL,
+         letters = large && na + nb <= 40000; /* whole rows have brought letters else */
     uint32_t space = 1 << 14;
     while (space < 1 << 22 && space < 64 * (na + nb))
         space *= 2;
@@ -190,8 +193,9 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
     tab_sparse s[2] = { { 0 }, { 0 } };
     tab_near *ab = from_a ? malloc((na * TAB_NEAR + 1) * sizeof *ab) : NULL;
     tab_near *ba_near = from_b ? malloc((nb * TAB_NEAR + 1) * sizeof *ba_near) : NULL;
-    tab_status st = (from_a && ab == NULL) || (from_b && ba_near == NULL) ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
-                                                                          : TAB_OK;
+    tab_status st = (from_a && ab == NULL) || (from_b && ba_near == NULL)
+                        ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+                        : TAB_OK;
     if (st == TAB_OK)
         st = tab_rows_build(e, na, space, fill, &ba, &s[0], err);
     if (st == TAB_OK)
@@ -206,8 +210,8 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
     tab_sparse_free(&s[1]);
     *ret = (tab_candidates){ .attrs = attrs };
     if (st == TAB_OK)
-        st = unite((const tab_near *const[2]){ ab, extra_ab }, na, (const tab_near *const[2]){ ba_near, extra_ba }, nb,
-                   a, ret, err);
+        st = unite((const tab_near *const[2]){ ab, extra_ab }, na,
+                   (const tab_near *const[2]){ ba_near, extra_ba }, nb, a, ret, err);
     free(ab);
     free(ba_near);
     return st;

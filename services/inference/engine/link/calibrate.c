@@ -71,13 +71,14 @@ static void rank(const tab_candidates *c, const float *self, size_t na, ranked *
     double n = (double)c->n, ds = spread(&s, n), dq = spread(&q, n), dt = spread(&t, n);
     for (size_t i = 0; i < c->n; i++)
         r[i] = (ranked){ (float)((double)c->evidence[i] / ds + (double)c->cosine[i] / dq +
-                                 (double)ratio(c, self, na, i) / dt), (uint32_t)i };
+                                 (double)ratio(c, self, na, i) / dt),
+                         (uint32_t)i };
     qsort(r, c->n, sizeof *r, highest_first);
 }
 
 /* The likeliest of the open candidates whose rows are both free. */
-static size_t assign(const tab_candidates *c, const ranked *r, size_t na, size_t rows, const bool *open, bool *used,
-                     chosen *out)
+static size_t assign(const tab_candidates *c, const ranked *r, size_t na, size_t rows,
+                     const bool *open, bool *used, chosen *out)
 {
     size_t n = 0;
     memset(used, 0, rows);
@@ -115,8 +116,9 @@ static float rival(const best_two *b, uint32_t i)
 
 /* Evidence, its share of what the rows could give, cosine, the cosine's lead over the rivals', and the
  * evidence's lead over rivals and chance together; open: the candidates that are rivals. */
-static void features(const tab_candidates *c, const float *self, size_t na, size_t rows, double log_none, float floor,
-                     const bool *open, best_two *s, best_two *q, chosen *x, size_t n)
+static void features(const tab_candidates *c, const float *self, size_t na, size_t rows,
+                     double log_none, float floor, const bool *open, best_two *s, best_two *q,
+                     chosen *x, size_t n)
 {
     for (size_t i = 0; i < rows; i++) {
         s[i] = (best_two){ floor, floor, TAB_NULL };
@@ -134,7 +136,8 @@ static void features(const tab_candidates *c, const float *self, size_t na, size
     for (size_t k = 0; k < n; k++) {
         uint32_t i = x[k].i;
         size_t a = c->a[i], b = na + c->b[i];
-        double other = (double)fmaxf(rival(&s[a], i), rival(&s[b], i)), high = fmax(other, log_none);
+        double other = (double)fmaxf(rival(&s[a], i), rival(&s[b], i)),
+               high = fmax(other, log_none);
         double lead = (double)c->evidence[i] - high - log1p(exp(fmin(other, log_none) - high));
         float *f = x[k].x;
         f[0] = c->evidence[i];
@@ -162,7 +165,8 @@ static void standardise(chosen *const x[3], const size_t n[3])
 
 /* ---- the score ------------------------------------------------------------------------------------------ */
 
-static const double USUAL = 0.5, RIDGE = 0.02, LEAST = 0.02; /* weights are held near the first, above the last */
+static const double USUAL = 0.5, RIDGE = 0.02,
+                    LEAST = 0.02; /* weights are held near the first, above the last */
 
 typedef struct {
     const chosen *t, *d;
@@ -178,7 +182,8 @@ static double margin(const double *w, const float *x)
 }
 
 /* Adds one weighed example to loss, gradient and Hessian. */
-static void example(const double *w, const float *x, double y, double weight, double *loss, double *g, double *h)
+static void example(const double *w, const float *x, double y, double weight, double *loss,
+                    double *g, double *h)
 {
     if (weight <= 0)
         return;
@@ -286,7 +291,8 @@ static int lowest_first(const void *a, const void *b)
     const pooled *x = a, *y = b;
     if (x->score != y->score)
         return x->score < y->score ? -1 : 1;
-    return (x->target > y->target) - (x->target < y->target); /* targets first: ties count as decoys do */
+    return (x->target > y->target) -
+           (x->target < y->target); /* targets first: ties count as decoys do */
 }
 
 typedef struct {
@@ -320,7 +326,8 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *poo
     size_t top = 0;
     for (size_t k = 0; k < n + m; k++) {
         stack[top++] = (block){ pool[k].target != TAB_NULL ? 1 : 0, (double)pool[k].w, 1 };
-        while (top > 1 && stack[top - 2].hit * stack[top - 1].weight >= stack[top - 1].hit * stack[top - 2].weight) {
+        while (top > 1 && stack[top - 2].hit * stack[top - 1].weight >=
+                              stack[top - 1].hit * stack[top - 2].weight) {
             top--;
             stack[top - 1].hit += stack[top].hit;
             stack[top - 1].weight += stack[top].weight;
@@ -361,24 +368,28 @@ static float low_evidence(const tab_candidates *c, float *scratch)
     return scratch[n / 20];
 }
 
-tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self, double text,
-                         tab_error *err)
+tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
+                         double text, tab_error *err)
 {
     tab_candidates *c = &l->c;
-    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb, least = na < nb ? na : nb, count[3];
+    size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb,
+           least = na < nb ? na : nb, count[3];
     if (c->n == 0)
         return TAB_OK;
     ranked *order = malloc(c->n * sizeof *order);
     bool *open = malloc(c->n), *used = malloc(rows);
     best_two *s = malloc(rows * sizeof *s), *q = malloc(rows * sizeof *q);
-    chosen *set[3] = { calloc(least, sizeof **set), calloc(least, sizeof **set), calloc(least, sizeof **set) };
+    chosen *set[3] = { calloc(least, sizeof **set), calloc(least, sizeof **set),
+                       calloc(least, sizeof **set) };
     chosen *t = set[0], *d = set[1], *third = set[2];
-    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of), *next = calloc(rows, sizeof *next), *low = malloc(20001 * sizeof *low);
+    float *real = malloc(rows * sizeof *real), *of = calloc(rows, sizeof *of),
+          *next = calloc(rows, sizeof *next), *low = malloc(20001 * sizeof *low);
     pooled *pool = malloc(2 * least * sizeof *pool);
     block *stack = malloc(2 * least * sizeof *stack);
     tab_status st = TAB_OK;
-    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low || !pool || !stack || !real ||
-        !tab_link_real(&v->table[l->ta], real) || !tab_link_real(&v->table[l->tb], real + na)) {
+    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low ||
+        !pool || !stack || !real || !tab_link_real(&v->table[l->ta], real) ||
+        !tab_link_real(&v->table[l->tb], real + na)) {
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
         goto done;
     }

@@ -82,8 +82,10 @@ tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size
     for (size_t l = 0; l < n_links; l++)
         for (size_t i = 0; i < links[l].c.n; i++)
             if (links[l].c.kept[i] && (double)links[l].c.p[i] >= threshold)
-                all[n++] = (tab_match){ (uint32_t)links[l].ta, (uint32_t)links[l].tb, links[l].c.a[i],
-                                        links[l].c.b[i], (uint32_t)l, (uint32_t)i, links[l].c.p[i] };
+                all[n++] =
+                    (tab_match){ (uint32_t)links[l].ta, (uint32_t)links[l].tb, links[l].c.a[i],
+                                 links[l].c.b[i],       (uint32_t)l,           (uint32_t)i,
+                                 links[l].c.p[i] };
     qsort(all, n, sizeof *all, likeliest_first);
 
     /* entities hold one row a table; a match that would break that joins nothing, and in one-to-one

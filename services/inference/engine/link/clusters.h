@@ -20,5 +20,6 @@ typedef struct {
 } tab_clusters;
 
 tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size_t n_links,
-                              double threshold, tab_arena *out, tab_clusters *ret, tab_error *err) TAB_CHECKED;
+                              double threshold, tab_arena *out, tab_clusters *ret,
+                              tab_error *err) TAB_CHECKED;
 #endif

@@ -80,7 +80,8 @@ static uint8_t byte(size_t n)
     return n > 255 ? 255 : (uint8_t)n;
 }
 
-double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y, tab_token_match *ret)
+double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y,
+                           tab_token_match *ret)
 {
     enum { SOFT = 24 };
     tab_str s = tab_value_text(v, x), t = tab_value_text(v, y);
@@ -121,7 +122,8 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
             size_t with = 0;
             for (size_t l = 0; l < nb; l++) {
                 double like = taken[l] ? 0 : token_likeness(term(v, rest_a[k]), term(v, rest_b[l]));
-                if (!taken[l] && tab_nicknames_alike(v->nickname[rest_a[k]], v->nickname[rest_b[l]]))
+                if (!taken[l] &&
+                    tab_nicknames_alike(v->nickname[rest_a[k]], v->nickname[rest_b[l]]))
                     like = fmax(like, 0.85);
                 if (like > best) {
                     best = like;
@@ -142,8 +144,8 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
     if (token > 1)
         token = 1;
     if (ret != NULL)
-        *ret = (tab_token_match){ (float)(gain + near), (float)gain, byte(common + alike), byte(n - common - alike),
-                                  byte(m - common - alike) };
+        *ret = (tab_token_match){ (float)(gain + near), (float)gain, byte(common + alike),
+                                  byte(n - common - alike), byte(m - common - alike) };
     return edit > token ? edit : token;
 }
 
@@ -190,8 +192,8 @@ static uint8_t compare_numbers(const tab_views *v, const tab_attribute *t, const
     return q <= 0.1 ? 6 : q <= 0.3 ? 7 : q <= 0.6 ? 8 : 9;
 }
 
-uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y,
-                    tab_token_match *tokens)
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x,
+                    const tab_value *y, tab_token_match *tokens)
 {
     if (tokens != NULL)
         *tokens = (tab_token_match){ 0 };

@@ -5,8 +5,8 @@
 #include "services/inference/engine/align/view.h"
 
 enum {
-    TAB_MISSING, /* a value is absent on a side: no evidence */
-    TAB_EQUAL,   /* equal normal forms */
+    TAB_MISSING,    /* a value is absent on a side: no evidence */
+    TAB_EQUAL,      /* equal normal forms */
     TAB_LEVELS = 10 /* 2 .. 9: less and less alike */
 };
 
@@ -14,16 +14,17 @@ enum {
 typedef struct {
     size_t a, b; /* columns */
     double confidence;
-    bool numeric;  /* both sides have numbers that may be compared */
-    double scale;  /* b's number = scale * a's where units differ; 1 otherwise */
+    bool numeric;   /* both sides have numbers that may be compared */
+    double scale;   /* b's number = scale * a's where units differ; 1 otherwise */
     double *sorted; /* (sorted_n) numbers of both sides in a's unit, ascending */
     size_t sorted_n;
 } tab_attribute;
 
 /* Tokens of two values of one attribute, for their evidence in link/score.c. */
 typedef struct {
-    float gain;  /* sum over shared tokens of -log of the token's share of all rows; near tokens in part */
-    float exact; /* the part of gain from equal tokens */
+    float
+        gain; /* sum over shared tokens of -log of the token's share of all rows; near tokens in part */
+    float exact;                    /* the part of gain from equal tokens */
     uint8_t shared, left_a, left_b; /* tokens; near ones count as shared */
 } tab_token_match;
 
@@ -37,8 +38,8 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
 double tab_edit_similarity(tab_str x, tab_str y);
 
 /* tokens may be NULL; filled where the values are compared as text. */
-uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y,
-                    tab_token_match *tokens);
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x,
+                    const tab_value *y, tab_token_match *tokens);
 
 /* The similarity that a level stands for, 0..1; what matched_on reports. */
 double tab_level_similarity(uint8_t level);

@@ -8,13 +8,13 @@
 typedef struct {
     const tab_engine *e;
     tab_views *v;
-    tab_arena *work;      /* dies with the call */
-    tab_linkage *link;    /* one a pair of tables */
+    tab_arena *work;   /* dies with the call */
+    tab_linkage *link; /* one a pair of tables */
     size_t links;
     double threshold;
     tab_shared_attribute *attr;
     size_t attrs, shared;
-    uint32_t **attr_of;   /* [table][column] -> attribute */
+    uint32_t **attr_of; /* [table][column] -> attribute */
 } crossing;
 
 static ProtobufCBinaryData bytes_of(tab_str s)
@@ -30,7 +30,8 @@ static const tab_table *table_of(const crossing *x, size_t t)
 static tab_str full_address(const crossing *x, size_t t, size_t col)
 {
     tab_str c = tab_column_address(x->e->arena, table_of(x, t), col);
-    return tab_str_of(tab_arena_printf(x->e->arena, "%.*s.%.*s", TAB_STR(table_of(x, t)->id), TAB_STR(c)));
+    return tab_str_of(
+        tab_arena_printf(x->e->arena, "%.*s.%.*s", TAB_STR(table_of(x, t)->id), TAB_STR(c)));
 }
 
 static Tabella__ColumnRef *column_ref(const crossing *x, size_t t, size_t col)
@@ -192,7 +193,8 @@ static bool secret(const crossing *x, size_t t, size_t col)
 
 /* One value in both formats: matched rows that agree after normalisation and differ in writing, else
  * matched rows that agree, else a value that both columns hold. */
-static bool find_example(const crossing *x, const tab_linkage *l, size_t i, size_t j, uint32_t *ra, uint32_t *rb)
+static bool find_example(const crossing *x, const tab_linkage *l, size_t i, size_t j, uint32_t *ra,
+                         uint32_t *rb)
 {
     const tab_view *wa = &x->v->table[l->ta].col[i], *wb = &x->v->table[l->tb].col[j];
     int best = 0;
@@ -243,7 +245,8 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
             uint32_t j = l->match[i];
             if (j == TAB_NULL || (double)l->column_p[i * l->cols_b + j] < x->threshold)
                 continue;
-            Tabella__ColumnAlignment *c = tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment, 1);
+            Tabella__ColumnAlignment *c =
+                tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment, 1);
             if (c == NULL)
                 return tab_fail(err, TAB_INTERNAL, "", "memory is out");
             tabella__column_alignment__init(c);
@@ -252,7 +255,8 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
             c->attribute = bytes_of(x->attr[x->attr_of[l->ta][i]].name);
             c->confidence = (double)l->column_p[i * l->cols_b + j];
             uint32_t ra = TAB_NULL, rb = TAB_NULL;
-            if (!secret(x, l->ta, i) && !secret(x, l->tb, j) && find_example(x, l, i, j, &ra, &rb)) {
+            if (!secret(x, l->ta, i) && !secret(x, l->tb, j) &&
+                find_example(x, l, i, j, &ra, &rb)) {
                 c->has_example = 1;
                 c->example_a = bytes_of(cell_text(x, l->ta, i, ra));
                 c->example_b = bytes_of(cell_text(x, l->tb, j, rb));
@@ -265,7 +269,8 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
     return TAB_OK;
 }
 
-static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabella__CrossTableMap *m, tab_error *err)
+static tab_status write_matches(const crossing *x, const tab_clusters *cl,
+                                Tabella__CrossTableMap *m, tab_error *err)
 {
     tab_arena *a = x->e->arena;
     Tabella__EntityMatches *em = tab_arena_new_of(a, Tabella__EntityMatches, 1);
@@ -342,8 +347,8 @@ static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab
 
 /* ---- in order ------------------------------------------------------------------------------------------ */
 
-static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
-                        uint64_t *ret_linked, tab_error *err)
+static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
+                        Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked, tab_error *err)
 {
     tab_clusters cl;
     tab_status st = join_attributes(x, err);
@@ -365,7 +370,8 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
     if (st != TAB_OK)
         return st;
     m->entities_matched = (*ret_unified)->matched;
-    m->keys_used = (char *)(uintptr_t) "none"; /* rows are related by evidence, never by a declared key */
+    m->keys_used =
+        (char *)(uintptr_t) "none"; /* rows are related by evidence, never by a declared key */
     *ret_map = m;
     *ret_linked = cl.linked;
     return TAB_OK;
@@ -373,7 +379,8 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
 
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n,
                             double threshold, Tabella__CrossTableMap **ret_map,
-                            Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked, tab_error *err)
+                            Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked,
+                            tab_error *err)
 {
     TAB_AUTO(tab_views) *v = NULL;
     TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);

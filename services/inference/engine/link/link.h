@@ -8,8 +8,8 @@
 
 /* What linking needs of each table, made once. */
 typedef struct {
-    tab_sparse whole;  /* whole rows, no schema */
-    tab_index index;   /* of whole */
+    tab_sparse whole; /* whole rows, no schema */
+    tab_index index;  /* of whole */
     tab_signature *signature;
 } tab_link_table;
 
@@ -25,26 +25,28 @@ typedef struct {
     size_t n, attrs;
     uint32_t *a, *b;
     tab_agreement *agree; /* (n, attrs) */
-    float *elsewhere; /* evidence of words shared outside the aligned columns */
-    float *cosine;   /* whole rows */
-    float *evidence; /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
-    float *p;        /* probability of one entity; 0 for what was not kept */
-    bool *kept;      /* chosen by the assignment */
+    float *elsewhere;     /* evidence of words shared outside the aligned columns */
+    float *cosine;        /* whole rows */
+    float *
+        evidence; /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
+    float *p;     /* probability of one entity; 0 for what was not kept */
+    bool *kept;   /* chosen by the assignment */
 } tab_candidates;
 
 typedef struct {
     size_t ta, tb;
     size_t cols_a, cols_b;
-    float *column_p;  /* (cols_a, cols_b) */
-    float *features;  /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
-    uint32_t *match;  /* (cols_a) */
+    float *column_p; /* (cols_a, cols_b) */
+    float *features; /* (cols_a, cols_b, TAB_ALIGN_FEATURES) what column_p follows from */
+    uint32_t *match; /* (cols_a) */
     tab_attribute *attr;
     size_t attrs;
     tab_candidates c;
     double *weight; /* (attrs, TAB_LEVELS) log(m / u) */
     double *log_m;  /* (attrs, TAB_LEVELS) */
-    double *log_kept; /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
-    double share;   /* of the smaller table's rows that have a partner, estimated */
+    double *
+        log_kept; /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
+    double share;    /* of the smaller table's rows that have a partner, estimated */
     double log_none; /* log-odds against a random pair that evidence has to beat */
     bool one_to_one;
     double repeat_share, rate; /* repeats.c: what decides one_to_one */
@@ -76,8 +78,8 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 
 /* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
  * have several rows on both sides (one_to_one, repeat_share, rate). */
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
-                            tab_error *err) TAB_CHECKED;
+tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
+                            float **ret_self, tab_error *err) TAB_CHECKED;
 
 /* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
 bool tab_link_real(const tab_table_view *t, float *real);

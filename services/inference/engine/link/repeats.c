@@ -28,7 +28,8 @@ static void self_chunk(void *ctx, size_t chunk)
             if (w->code[r] == TAB_NULL)
                 continue;
             const tab_value *x = &w->value[w->code[r]];
-            tab_agreement g = { .level = TAB_EQUAL, .rare = logf((float)x->rows / (float)w->present) };
+            tab_agreement g = { .level = TAB_EQUAL,
+                                .rare = logf((float)x->rows / (float)w->present) };
             g.shared = x->tok_n > 255 ? 255 : (uint8_t)x->tok_n;
             for (uint32_t i = 0; i < x->tok_n; i++)
                 g.gain += m->v->rarity[m->v->tok[x->tok + i]];
@@ -105,7 +106,8 @@ bool tab_link_real(const tab_table_view *t, float *real)
     return true;
 }
 
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self, tab_error *err)
+tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
+                            float **ret_self, tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
     const tab_candidates *c = &l->c;
@@ -136,7 +138,8 @@ tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage
     size_t ones[2] = { 0, 0 }, twos[2] = { 0, 0 };
     for (size_t i = 0; i < n; i++) {
         ones[i >= na] += best[i].s[0] > certain;
-        twos[i >= na] += best[i].s[0] > certain && best[i].s[1] > certain && best[i].s[1] / fmaxf(self[i], 1) >= typical;
+        twos[i >= na] += best[i].s[0] > certain && best[i].s[1] > certain &&
+                         best[i].s[1] / fmaxf(self[i], 1) >= typical;
     }
     double ra = ones[0] > 0 ? (double)twos[0] / (double)ones[0] : 0;
     double rb = ones[1] > 0 ? (double)twos[1] / (double)ones[1] : 0;

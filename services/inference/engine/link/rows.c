@@ -6,9 +6,9 @@
 #include "services/inference/engine/align/text.h"
 
 enum {
-    CHUNKS = 64,        /* units of parallel work: fixed, so that results never depend on threads */
-    ROW_MAX = 4096,     /* features of one row */
-    BUDGET = 1000       /* postings that one query reads: what keeps the search linear */
+    CHUNKS = 64,    /* units of parallel work: fixed, so that results never depend on threads */
+    ROW_MAX = 4096, /* features of one row */
+    BUDGET = 1000   /* postings that one query reads: what keeps the search linear */
 };
 
 struct tab_row_sink {
@@ -312,7 +312,8 @@ static void search_one(const search *s, size_t i, float *score, uint32_t *touche
 {
     size_t row = s->query == NULL ? i : s->query[i], n = 0;
     uint64_t from = s->q->at[row], spent = 0;
-    size_t m = rarest_first(s->x, s->q->id + from, (size_t)(s->q->at[row + 1] - from), order), k = 0;
+    size_t m = rarest_first(s->x, s->q->id + from, (size_t)(s->q->at[row + 1] - from), order),
+           k = 0;
     for (; k < m && spent < BUDGET; k++) {
         uint32_t f = s->q->id[from + order[k]];
         float w = s->q->w[from + order[k]];
@@ -370,9 +371,9 @@ static void search_chunk(void *ctx, size_t c)
     free(order);
 }
 
-tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
-                         const tab_sparse *target, const tab_index *x, bool same, bool rough,
-                         tab_near *near, tab_error *err)
+tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query,
+                         size_t queries, const tab_sparse *target, const tab_index *x, bool same,
+                         bool rough, tab_near *near, tab_error *err)
 {
     search s = { e, q, target, x, query, queries, same, rough, near, false };
     tab_engine_for(e, CHUNKS, search_chunk, &s);

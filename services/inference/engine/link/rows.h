@@ -50,16 +50,17 @@ void tab_sparse_free(tab_sparse *s);
  * of a row's squared length, the others 0.4 (all of it where words == features). */
 tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err) TAB_CHECKED;
 
-tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret, tab_error *err) TAB_CHECKED;
+tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret,
+                           tab_error *err) TAB_CHECKED;
 void tab_index_free(tab_index *x);
 
 /* The TAB_NEAR highest inner products of each queried row with the index's rows, best first, ties by row;
  * absent places have row TAB_NULL. Row query[i] (or i, when query is NULL) writes near[i * TAB_NEAR ...].
  * `same`: index and queries are one table; a row is not its own neighbour. `rough`: the products are over
  * the features that were read, not over all. */
-tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
-                         const tab_sparse *target, const tab_index *x, bool same, bool rough,
-                         tab_near *near, tab_error *err) TAB_CHECKED;
+tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query,
+                         size_t queries, const tab_sparse *target, const tab_index *x, bool same,
+                         bool rough, tab_near *near, tab_error *err) TAB_CHECKED;
 
 float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, size_t row_b);
 #endif

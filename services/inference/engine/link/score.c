@@ -27,7 +27,8 @@ typedef struct {
 static void compare_whole(const comparing *c, size_t i, double explained)
 {
     const tab_sparse *a = c->wa, *b = c->wb;
-    uint64_t p = a->at[c->ra[i]], pn = a->at[c->ra[i] + 1], q = b->at[c->rb[i]], qn = b->at[c->rb[i] + 1];
+    uint64_t p = a->at[c->ra[i]], pn = a->at[c->ra[i] + 1], q = b->at[c->rb[i]],
+             qn = b->at[c->rb[i] + 1];
     double sum = -fmax(explained, 0);
     float cosine = 0;
     while (p < pn && q < qn) {
@@ -66,7 +67,8 @@ static void compare_chunk(void *ctx, size_t chunk)
             g->left_b = t.left_b;
             explained += (double)t.exact - 2.5 * t.shared;
             if (g->level == TAB_EQUAL)
-                g->rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+                g->rare = logf((float)(x->value[p].rows + y->value[q].rows) /
+                               (float)(x->present + y->present));
         }
         if (c->cosine != NULL)
             compare_whole(c, i, explained);
@@ -77,19 +79,21 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
 {
     if (g->level == TAB_MISSING)
         return 0;
-    double equal = g->level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + TAB_EQUAL] - (double)g->rare : (double)-INFINITY;
+    double equal = g->level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + TAB_EQUAL] - (double)g->rare
+                                         : (double)-INFINITY;
     if (g->shared + g->left_a <= 1 && g->shared + g->left_b <= 1)
         return g->level == TAB_EQUAL ? equal : l->weight[attr * TAB_LEVELS + g->level];
     const double *kept = l->log_kept + 3 * attr;
     double damp = 1 / (1 + 0.15 * (double)(g->shared + g->left_a + g->left_b - 1));
-    double e = damp * ((double)g->gain + g->shared * kept[0] + 0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
+    double e = damp * ((double)g->gain + g->shared * kept[0] +
+                       0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
     return fmax(e, equal); /* an equal value is at least as telling as its frequency says */
 }
 
 /* Probability of the candidate under competition: its odds against no partner and against every other
  * candidate of its two rows (one_to_one), or against no partner alone. */
-static void compete(const tab_candidates *c, size_t na, size_t nb, double log_none, bool one_to_one, double *sum_a,
-                    double *sum_b, float *p)
+static void compete(const tab_candidates *c, size_t na, size_t nb, double log_none, bool one_to_one,
+                    double *sum_a, double *sum_b, float *p)
 {
     memset(sum_a, 0, na * sizeof *sum_a);
     memset(sum_b, 0, nb * sizeof *sum_b);
@@ -152,7 +156,9 @@ static void tally_chunk(void *ctx, size_t chunk)
 /* m and the chances of tokens from what was counted, with a little of what is usual. */
 static void learn(tab_linkage *l, size_t k, const tally *t, const double *u)
 {
-    static const double usual[TAB_LEVELS] = { 0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03 };
+    static const double usual[TAB_LEVELS] = {
+        0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03
+    };
     double total = 0, hit = 12 + t->shared, miss_a = 4 + t->left_a, miss_b = 4 + t->left_b;
     for (size_t q = 1; q < TAB_LEVELS; q++)
         total += t->level[q];
@@ -187,8 +193,8 @@ static double text_share(const tab_table_view *a, const tab_table_view *b)
     return fmin(fmax((least - 5) / 3, 0), 1);
 }
 
-tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
-                           const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
 {
     tab_candidates *c = &l->c;
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
@@ -199,10 +205,10 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     c->evidence = tab_arena_new_of(a, float, c->n);
     c->p = tab_arena_new_of(a, float, c->n);
     c->kept = tab_arena_new_of(a, bool, c->n);
-    l->weight = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
-    l->log_m = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    l->weight = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
+    l->log_m = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
     l->log_kept = tab_arena_new_of(a, double, attrs * 3);
-    double *u = tab_arena_new_of(a, double, attrs * TAB_LEVELS);
+    double *u = tab_arena_new_of(a, double, attrs *TAB_LEVELS);
     double *sum_a = tab_arena_new_of(a, double, na), *sum_b = tab_arena_new_of(a, double, nb);
     uint32_t *ra = tab_arena_new_of(a, uint32_t, r), *rb = tab_arena_new_of(a, uint32_t, r);
     tab_agreement *random = tab_arena_new_of(a, tab_agreement, r * attrs);
@@ -211,8 +217,20 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
 
-    comparing job = { e, v, A, B, l->attr, attrs, c->n, c->a, c->b, c->agree, &tables[l->ta].whole,
-                      &tables[l->tb].whole, c->cosine, c->elsewhere };
+    comparing job = { e,
+                      v,
+                      A,
+                      B,
+                      l->attr,
+                      attrs,
+                      c->n,
+                      c->a,
+                      c->b,
+                      c->agree,
+                      &tables[l->ta].whole,
+                      &tables[l->tb].whole,
+                      c->cosine,
+                      c->elsewhere };
     tab_engine_for(e, CHUNKS, compare_chunk, &job);
     for (size_t i = 0; i < r; i++) {
         ra[i] = (uint32_t)(tab_hash_mix(i, 11) % na);
@@ -220,7 +238,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     }
     comparing chance = { e, v, A, B, l->attr, attrs, r, ra, rb, random, NULL, NULL, NULL, NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &chance);
-    comparing sure = { e, v, A, B, l->attr, attrs, seeds->n, seeds->a, seeds->b, seeded, NULL, NULL, NULL, NULL };
+    comparing sure = { e,        v,        A,      B,    l->attr, attrs, seeds->n,
+                       seeds->a, seeds->b, seeded, NULL, NULL,    NULL,  NULL };
     tab_engine_for(e, CHUNKS, compare_chunk, &sure);
 
     for (size_t k = 0; k < attrs; k++) {

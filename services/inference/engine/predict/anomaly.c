@@ -9,7 +9,15 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { DETECTORS = 3, REFERENCE = 6000, NEIGHBOUR = 10, SAMPLE = 256, HEIGHT = 8, WIDEST = 300, BLOCK = 240 };
+enum {
+    DETECTORS = 3,
+    REFERENCE = 6000,
+    NEIGHBOUR = 10,
+    SAMPLE = 256,
+    HEIGHT = 8,
+    WIDEST = 300,
+    BLOCK = 240
+};
 static const double EXPECTED_SHARE = 0.05;
 
 typedef struct {
@@ -232,8 +240,8 @@ static float together(const tab_anomaly_parts *m, const float *raw)
     return (float)(1 - exp(log_tail / DETECTORS));
 }
 
-static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                      size_t n, bool own, float *raw)
+static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const tab_data *q,
+                      const uint32_t *row, size_t n, bool own, float *raw)
 {
     float *x = malloc((n * m->width + 1) * sizeof *x), far[BLOCK];
     if (x == NULL)
@@ -276,12 +284,13 @@ static void block(void *ctx, size_t b)
         if (k > 0 && !raw_block(j->m, j->enc, j->d, row, k, own == 1, raw))
             atomic_store(&j->failed, true);
         for (size_t i = 0; i < k; i++)
-            memcpy(j->raw + (size_t)row[i] * DETECTORS, raw + i * DETECTORS, DETECTORS * sizeof *raw);
+            memcpy(j->raw + (size_t)row[i] * DETECTORS, raw + i * DETECTORS,
+                   DETECTORS * sizeof *raw);
     }
 }
 
-tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
-                             size_t trees, uint64_t seed)
+tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
+                             const tab_data *d, size_t trees, uint64_t seed)
 {
     size_t rows = d->rows;
     tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
@@ -319,9 +328,9 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
         reference[0] = true, row[sample++] = 0;
     m->references = sample;
     m->trees = trees;
-    m->reference = tab_arena_new_of(a, float, w * sample);
+    m->reference = tab_arena_new_of(a, float, w *sample);
     m->norm = tab_arena_new_of(a, float, sample);
-    m->inverse = tab_arena_new_of(a, double, w * w);
+    m->inverse = tab_arena_new_of(a, double, w *w);
     m->mean = tab_arena_new_of(a, double, w);
     m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
     m->root = tab_arena_new_of(a, uint32_t, trees);
@@ -330,7 +339,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     float *x = malloc(sample * w * sizeof *x), *raw = malloc(rows * DETECTORS * sizeof *raw);
     bool *keep = malloc(sample * sizeof *keep);
     float *distance = malloc(sample * sizeof *distance), *order = malloc(sample * sizeof *order);
-    bool ok = !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL && order != NULL;
+    bool ok = !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL &&
+              order != NULL;
     if (ok) {
         tab_dense_read(m->dense, enc, d, row, sample, x);
         for (size_t i = 0; i < sample; i++) {
@@ -344,8 +354,10 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
         for (size_t t = 0; t < trees; t++) {
             uint32_t pick[SAMPLE];
             size_t n = sample < SAMPLE ? sample : SAMPLE;
-            for (size_t i = 0; i < n; i++) /* one of every n-th part of the rows, which stand by hash */
-                pick[i] = (uint32_t)((double)sample * ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
+            for (size_t i = 0; i < n;
+                 i++) /* one of every n-th part of the rows, which stand by hash */
+                pick[i] = (uint32_t)((double)sample *
+                                     ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
             g.seed = tab_mix2(seed, t);
             m->root[t] = grow(&g, pick, n, 0);
         }
@@ -387,8 +399,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     return ok ? an : NULL;
 }
 
-bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                        size_t n, float *out)
+bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
+                        const uint32_t *row, size_t n, float *out)
 {
     if (m->parts->width == 0) {
         for (size_t i = 0; i < n; i++)
@@ -406,8 +418,8 @@ bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_
     return true;
 }
 
-bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
-                          double *part)
+bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
+                          uint32_t row, double *part)
 {
     const tab_anomaly_parts *p = m->parts;
     memset(part, 0, enc->n * sizeof *part);

@@ -48,7 +48,8 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
         return false;
     for (size_t c = 0; c < f->cols; c++) {
         const tab_column_profile *q = &p->col[c];
-        f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name), .type = q->type,
+        f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
+                                            .type = q->type,
                                             .role = q->role };
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
@@ -66,8 +67,8 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
                                    : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
-                   tab_error *err)
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
+                   tab_fitted **ret, tab_error *err)
 {
     const tab_base *base = NULL;
     tab_status st = tab_base_find(o->base, &base, err);
@@ -124,7 +125,11 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         label[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[data->row[i]] : TAB_NULL;
         y[i] = f->task == TAB_TASK_REGRESSION ? f->y[data->row[i]] : NAN;
     }
-    f->problem = (tab_problem){ .enc = f->enc, .data = data, .label = label, .y = y, .seed = e->seed,
+    f->problem = (tab_problem){ .enc = f->enc,
+                                .data = data,
+                                .label = label,
+                                .y = y,
+                                .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
@@ -154,8 +159,9 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->task_type = tab_text(names[f->task]);
     m->tier = tab_text("in_context");
     m->table = f->table;
-    m->note = tab_text("In-context prediction: each row is answered by models that did not see its own target. "
-                       "An endpoint adds a score on held-out rows.");
+    m->note = tab_text(
+        "In-context prediction: each row is answered by models that did not see its own target. "
+        "An endpoint adds a score on held-out rows.");
     if (f->stack != NULL && f->stack->skips > 0) {
         m->n_skipped = f->stack->skips;
         m->skipped = tab_arena_new_of(a, char *, m->n_skipped);
@@ -163,8 +169,9 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
     if (f->task == TAB_TASK_ANOMALY) {
-        m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; expected_share of "
-                           "the rows it was fitted on lie at or above the threshold.");
+        m->note =
+            tab_text("Unsupervised: scores rank rows by how unusual they are; expected_share of "
+                     "the rows it was fitted on lie at or above the threshold.");
         m->threshold = f->anomaly->threshold;
         m->expected_share = f->anomaly->expected_share;
         return m;
@@ -172,7 +179,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->target = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (m->target != NULL) {
         *m->target = *f->address;
-        tab_str text = tab_arena_copy(a, (tab_str){ (char *)f->address->address.data, f->address->address.len });
+        tab_str text = tab_arena_copy(
+            a, (tab_str){ (char *)f->address->address.data, f->address->address.len });
         m->target->address.data = (uint8_t *)tab_text(text.p);
     }
     if (f->task == TAB_TASK_CLASSIFICATION) {
@@ -203,7 +211,7 @@ static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n
         r->value = tab_arena_new_of(a, double, n + 1);
         r->std = tab_arena_new_of(a, double, n + 1);
         r->n_quantiles = n * TAB_LEVELS;
-        r->quantiles = tab_arena_new_of(a, double, n * TAB_LEVELS + 1);
+        r->quantiles = tab_arena_new_of(a, double, n *TAB_LEVELS + 1);
     } else {
         r->n_anomaly_score = n;
         r->anomaly_score = tab_arena_new_of(a, double, n + 1);
@@ -217,7 +225,8 @@ static double limit(double v, double lo, double hi)
 }
 
 /* Writes result `i` from the stack's outputs; scale: regression only. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out,
+                         float scale)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         double *p = r->probabilities + i * f->classes, sum = 0;
@@ -238,22 +247,25 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), f->least, f->most);
+            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]),
+                  f->least, f->most);
 }
 
-tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain, Tabella__Prediction **ret,
-                              tab_error *err)
+tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
+                              Tabella__Prediction **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     Tabella__Prediction *m = prediction_of(a, f);
-    uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
+    uint32_t *place =
+        tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
     if (m == NULL || place == NULL)
         return out_of_memory(e, err);
     size_t missing = 0;
     for (size_t i = 0; i < f->rows; i++) {
         place[f->data->row[i]] = (uint32_t)i;
         if (f->task != TAB_TASK_ANOMALY)
-            missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+            missing +=
+                f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     }
     m->missing_target = missing;
     m->results = results_new(a, f, f->rows - missing);
@@ -306,7 +318,8 @@ static void score_block(void *ctx, size_t b)
 {
     score_job *j = ctx;
     const tab_fitted *f = j->f;
-    size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    size_t from = b * SCORE_ROWS,
+           n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
     size_t part = 0, before = 0;
     uint32_t row[SCORE_ROWS];
     float scale[SCORE_ROWS];
@@ -327,7 +340,8 @@ static void score_block(void *ctx, size_t b)
     if (ok && f->interval != NULL)
         ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
     for (size_t i = 0; ok && i < n; i++)
-        tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i], out + i * k, &scale[i]);
+        tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i],
+                        out + i * k, &scale[i]);
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
         write_result(f, r, from + i - before, out + i * k, f->interval != NULL ? scale[i] : 0);
@@ -337,8 +351,8 @@ static void score_block(void *ctx, size_t b)
     free(out);
 }
 
-static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool strict,
-                            tab_scoring *ret, tab_error *err)
+static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t,
+                            bool strict, tab_scoring *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_values *values = NULL;
@@ -357,14 +371,15 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     return TAB_OK;
 }
 
-tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
-                          tab_error *err)
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t,
+                          tab_scoring *ret, tab_error *err)
 {
     return read_rows(e, f, t, true, ret, err);
 }
 
 /* The encoded rows of the parts, end to end. */
-static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scoring *const *part, size_t n)
+static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scoring *const *part,
+                              size_t n)
 {
     size_t rows = 0, at = 0;
     for (size_t i = 0; i < n; i++)
@@ -384,10 +399,13 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     return d;
 }
 
-bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n)
+bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part,
+                        size_t n)
 {
     openblas_set_num_threads(1);
-    score_job j = { .f = f, .d = n == 1 ? part[0]->d : joined(e->arena, f, part, n), .part = part, .parts = n };
+    score_job j = {
+        .f = f, .d = n == 1 ? part[0]->d : joined(e->arena, f, part, n), .part = part, .parts = n
+    };
     if (j.d == NULL)
         return false;
     atomic_init(&j.failed, false);
@@ -395,8 +413,8 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
     return !atomic_load(&j.failed);
 }
 
-tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
-                         Tabella__Prediction **ret, tab_error *err)
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s,
+                         bool explain, Tabella__Prediction **ret, tab_error *err)
 {
     if (explain && !tab_reasons_rows(e, f, s->d, s->m->results))
         return out_of_memory(e, err);
@@ -404,8 +422,8 @@ tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_sco
     return tab_arena_full(e->arena) ? out_of_memory(e, err) : TAB_OK;
 }
 
-static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain, bool strict,
-                        Tabella__Prediction **ret, tab_error *err)
+static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
+                        bool strict, Tabella__Prediction **ret, tab_error *err)
 {
     tab_scoring s = { 0 };
     const tab_scoring *only = &s;

@@ -23,16 +23,16 @@ typedef struct {
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),
  * CAPABILITY, CANCELLED, INTERNAL (memory). */
-tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
-                   tab_error *err) TAB_CHECKED;
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
+                   tab_fitted **ret, tab_error *err) TAB_CHECKED;
 void tab_fitted_free(tab_fitted *f); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_fitted)
 size_t tab_fitted_bytes(const tab_fitted *f); /* memory it holds, for a cache's bound */
 
 /* The results of the rows it was fitted on, in row order: out of fold where the target is present, by the
  * whole stack (missing_target_results) where not. Lives in e->arena. */
-tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain, Tabella__Prediction **ret,
-                              tab_error *err) TAB_CHECKED;
+tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
+                              Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
 /* Results of t's rows, every one, in their order. Columns are found by name where names are unique in both
  * tables, else by position; a column that is not there, or a value that cannot be of the column's type, is
@@ -47,11 +47,12 @@ typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
 } tab_scoring;
-tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
-                          tab_error *err) TAB_CHECKED;
-bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n) TAB_CHECKED;
-tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
-                         Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t,
+                          tab_scoring *ret, tab_error *err) TAB_CHECKED;
+bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part,
+                        size_t n) TAB_CHECKED;
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s,
+                         bool explain, Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
 /* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of its
  * column's type reads as missing, as it does when fitting. */

@@ -8,8 +8,9 @@ const double tab_quantile_level[TAB_LEVELS] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9,
 enum { LEAST_ROWS = 60 }; /* fewer rows do not carry a local scale */
 
 /* The scale is learned as the square root of |residual|, whose tails are light, then squared. */
-static const tab_recipe SCALE = { .learner = { &tab_learn_boost_fast, &tab_learn_linear },
-                                  .n = 2, .folds = 5, .work = 1e12 };
+static const tab_recipe SCALE = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
+};
 
 static int by_double(const void *a, const void *b)
 {
@@ -35,8 +36,8 @@ static float to_scale(const tab_interval *v, float root)
     return (float)(s > v->floor ? s : v->floor);
 }
 
-bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                        size_t n, float *out)
+bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q,
+                        const uint32_t *row, size_t n, float *out)
 {
     if (v->scale != NULL && !tab_stack_predict(v->scale, enc, q, row, n, out))
         return false;
@@ -45,8 +46,8 @@ bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab
     return true;
 }
 
-tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
-                               bool local)
+tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
+                               const tab_stack *s, bool local)
 {
     size_t rows = p->data->rows, n = 0;
     tab_interval *v = tab_arena_new_of(a, tab_interval, 1);

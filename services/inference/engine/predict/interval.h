@@ -16,17 +16,17 @@ enum { TAB_LEVELS = 7 };
 extern const double tab_quantile_level[TAB_LEVELS]; /* .05 .1 .25 .5 .75 .9 .95 */
 
 typedef struct {
-    tab_stack *scale; /* of sqrt |residual|; NULL: one scale for all rows */
-    double floor;     /* the least scale */
+    tab_stack *scale;            /* of sqrt |residual|; NULL: one scale for all rows */
+    double floor;                /* the least scale */
     double quantile[TAB_LEVELS]; /* of scaled residuals */
     double spread;               /* root mean square of scaled residuals */
     float *oof_scale;            /* (rows) */
 } tab_interval;
 
 /* `s` answers p. NULL: the arena is full or cancelled. */
-tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
-                               bool local);
+tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
+                               const tab_stack *s, bool local);
 /* out (n): the scale at rows row[0..n) of q. */
-bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                        size_t n, float *out);
+bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q,
+                        const uint32_t *row, size_t n, float *out);
 #endif

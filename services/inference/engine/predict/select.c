@@ -22,7 +22,9 @@
 enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
 static const double TWIN = 0.985, MOST_MISSING = 0.5;
 
-static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
+static const tab_recipe QUICK = {
+    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12
+};
 
 typedef struct {
     size_t table, column;
@@ -77,7 +79,8 @@ typedef struct {
 
 /* Share of a target's variation that lies between the bins of feature `f`, adjusted for the number of bins:
  * eta squared for numbers; for classes, how far the best guess a bin beats the best guess overall. */
-static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, const uint32_t *label, size_t classes)
+static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, const uint32_t *label,
+                       size_t classes)
 {
     const uint8_t *bin = s->data->bin[f];
     size_t groups = 0, n = 0;
@@ -98,7 +101,8 @@ static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, con
             return 0;
         return 1 - within / (double)(n - groups) / (total / (double)(n - 1));
     }
-    uint32_t *table = calloc(256 * classes, sizeof *table), *overall = calloc(classes, sizeof *overall);
+    uint32_t *table = calloc(256 * classes, sizeof *table),
+             *overall = calloc(classes, sizeof *overall);
     double right = 0;
     uint32_t best_class = 0;
     for (size_t i = 0; table != NULL && overall != NULL && i < rows; i++)
@@ -142,7 +146,8 @@ static void scan_one(void *ctx, size_t i)
     size_t rows = data.rows, classes = 0;
     float *y = tab_arena_new_of(a, float, rows + 1);
     uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1);
-    uint32_t *of = tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
+    uint32_t *of =
+        tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
     double *sorted = tab_arena_new_of(a, double, rows + 1);
     if (tab_arena_full(a)) {
         atomic_store(&s->failed, true);
@@ -175,7 +180,8 @@ static void scan_one(void *ctx, size_t i)
                 double v = p->number[data.row[r]] / unit;
                 sum += v, square += v * v;
             }
-        double mean = n > 0 ? sum / (double)n : 0, var = n > 0 ? square / (double)n - mean * mean : 0;
+        double mean = n > 0 ? sum / (double)n : 0,
+               var = n > 0 ? square / (double)n - mean * mean : 0;
         double sd = var > 1e-24 ? sqrt(var) : 1;
         for (size_t r = 0; unit > 0 && r < rows; r++)
             if (!isnan(p->number[data.row[r]])) {
@@ -200,20 +206,26 @@ static void scan_one(void *ctx, size_t i)
         tab_str name = s->p->col[twin].column->name;
         char who[96];
         size_t cut = name.n < 80 ? name.n : 80;
-        while (cut < name.n && cut > 0 && ((unsigned char)name.p[cut] & 0xc0) == 0x80) /* within a letter */
+        while (cut < name.n && cut > 0 &&
+               ((unsigned char)name.p[cut] & 0xc0) == 0x80) /* within a letter */
             cut--;
         if (cut > 0)
             snprintf(who, sizeof who, "%.*s", (int)cut, name.p);
         else
             snprintf(who, sizeof who, "column %zu", twin);
-        snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
-                 100 * most);
+        snprintf(c->reason, sizeof c->reason,
+                 "%s alone fixes it (%.1f %%): nearly a copy, or derived", who, 100 * most);
         return;
     }
     if (n < 2 * LEAST_ROWS || enc.n == 0)
         return; /* too little to measure skill on; still eligible */
-    tab_problem q = { .enc = &enc, .data = &data, .label = label, .y = y, .seed = s->e->seed,
-                      .classification = !c->numeric, .outputs = c->numeric ? 1 : classes };
+    tab_problem q = { .enc = &enc,
+                      .data = &data,
+                      .label = label,
+                      .y = y,
+                      .seed = s->e->seed,
+                      .classification = !c->numeric,
+                      .outputs = c->numeric ? 1 : classes };
     tab_stack *stack = tab_stack_fit(&e, a, &q, &QUICK);
     if (stack == NULL) {
         atomic_store(&s->failed, true);
@@ -234,8 +246,8 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 }
 
 /* Fills skill and score of the n candidates c of table p. */
-static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, candidate *c, size_t n,
-                             tab_error *err)
+static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, candidate *c,
+                             size_t n, tab_error *err)
 {
     if (n == 0)
         return TAB_OK;
@@ -254,8 +266,8 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
 /* ---- the choice --------------------------------------------------------------------------------------- */
 
 /* Finds "table.column" or "column" among the tables. */
-static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab_str name, size_t *table,
-                       size_t *column, tab_error *err)
+static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab_str name,
+                       size_t *table, size_t *column, tab_error *err)
 {
     size_t hits = 0;
     for (size_t t = 0; t < n; t++)
@@ -274,10 +286,12 @@ static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab
     if (hits == 1)
         return TAB_OK;
     return tab_fail(err, TAB_VALIDATION, "target.column",
-                    hits == 0 ? "no such column" : "several tables hold this column: write table.column");
+                    hits == 0 ? "no such column"
+                              : "several tables hold this column: write table.column");
 }
 
-static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c, bool selected)
+static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c,
+                                           bool selected)
 {
     Tabella__Candidate *m = tab_message(a, Tabella__Candidate, TABELLA__CANDIDATE__INIT);
     if (m == NULL)
@@ -289,8 +303,8 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
     if (!c->eligible)
         m->reason = tab_arena_printf(a, "not eligible: %s", c->reason);
     else
-        m->reason = tab_arena_printf(a, "%s: the other columns explain %.0f %% of it", selected ? "chosen" : "eligible",
-                                     100 * c->skill);
+        m->reason = tab_arena_printf(a, "%s: the other columns explain %.0f %% of it",
+                                     selected ? "chosen" : "eligible", 100 * c->skill);
     return m;
 }
 
@@ -306,8 +320,8 @@ static int by_score(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, tab_task task, tab_selection *s,
-                         tab_error *err)
+static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, tab_task task,
+                         tab_selection *s, tab_error *err)
 {
     tab_arena *a = e->arena;
     size_t cols = 0, count = 0;
@@ -321,10 +335,12 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         for (size_t k = 0; k < p[t]->table->cols; k++) {
             candidate *q = &c[count];
             *q = (candidate){ .table = t, .column = k };
-            q->eligible = eligible(&p[t]->col[k], p[t]->table->rows, task, q->reason, sizeof q->reason);
+            q->eligible =
+                eligible(&p[t]->col[k], p[t]->table->rows, task, q->reason, sizeof q->reason);
             if (q->eligible && open == MOST_SCANNED) {
                 q->eligible = false;
-                snprintf(q->reason, sizeof q->reason, "beyond the first %d eligible columns", MOST_SCANNED);
+                snprintf(q->reason, sizeof q->reason, "beyond the first %d eligible columns",
+                         MOST_SCANNED);
             }
             open += q->eligible;
             count++;
@@ -347,17 +363,19 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         s->target->candidates[i] = write_candidate(a, p, &c[i], any && i == 0);
     if (!any) {
         s->target->mode = tab_text("none");
-        s->target->reason = tab_text("no column is eligible as a target; name one as target.column");
+        s->target->reason =
+            tab_text("no column is eligible as a target; name one as target.column");
     } else {
         s->target->mode = tab_text("auto");
         s->target->reason = tab_arena_printf(
-            a, "the most predictable eligible column: the others explain %.0f %% of it", 100 * c[0].skill);
+            a, "the most predictable eligible column: the others explain %.0f %% of it",
+            100 * c[0].skill);
     }
     return tab_arena_full(a) ? failed(e, err) : TAB_OK;
 }
 
-tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
-                      tab_selection *ret, tab_error *err)
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
+                      const tab_run_options *o, tab_selection *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_selection s = { .task = o->task };
@@ -383,7 +401,8 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
         s.target->reason = tab_text(s.none ? "asked for" : "anomaly scoring is unsupervised");
         s.target->candidates_null = true;
         for (size_t t = 1; t < n; t++) /* the largest table */
-            if (p[t]->table->rows * p[t]->table->cols > p[s.table]->table->rows * p[s.table]->table->cols)
+            if (p[t]->table->rows * p[t]->table->cols >
+                p[s.table]->table->rows * p[s.table]->table->cols)
                 s.table = t;
         s.column = p[s.table]->table->cols;
     } else {
@@ -397,7 +416,8 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
             tab_type type = p[s.table]->col[s.column].type;
             bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
             s.task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-            s.how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
+            s.how->reason =
+                tab_text(number ? "the target is numeric" : "the target is categorical");
         } else {
             s.how->reason = tab_text("named by the caller");
         }

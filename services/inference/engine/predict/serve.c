@@ -30,8 +30,8 @@ static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_
     return c < t->cols;
 }
 
-tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict, tab_values **ret,
-                            tab_error *err)
+tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
+                            tab_values **ret, tab_error *err)
 {
     tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
     if (values == NULL)
@@ -42,9 +42,11 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         if (!own->used)
             continue;
         if (!find_column(f, c, t, &at))
-            return tab_fail(err, TAB_VALIDATION, "tables[0].columns", "column %zu of the pinned table is missing",
-                            c);
-        tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
+            return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
+                            "column %zu of the pinned table is missing", c);
+        tab_column_profile p = {
+            .index = at, .column = &t->col[at], .type = own->type, .role = own->role
+        };
         tab_reading r;
         if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
@@ -53,12 +55,13 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {
                 uint32_t code = t->col[at].code[i];
-                bool mark = code == TAB_NULL || (r.code != NULL && r.code[i] != TAB_NULL && r.foreign != NULL &&
-                                                 r.foreign[r.code[i]] != 0);
+                bool mark = code == TAB_NULL || (r.code != NULL && r.code[i] != TAB_NULL &&
+                                                 r.foreign != NULL && r.foreign[r.code[i]] != 0);
                 if (isnan(p.number[i]) && !mark) {
                     char param[128];
                     snprintf(param, sizeof param, "tables[0].rows[%zu][%zu]", i, at);
-                    return tab_fail(err, TAB_VALIDATION, param, "the value cannot be %s", tab_type_name(own->type));
+                    return tab_fail(err, TAB_VALIDATION, param, "the value cannot be %s",
+                                    tab_type_name(own->type));
                 }
             }
     }

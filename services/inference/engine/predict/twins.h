@@ -21,6 +21,6 @@ typedef struct {
 tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s);
 /* Corrects one answer: out (outputs) as tab_stack_predict gives it, scale as tab_interval_scale does (v may be
  * NULL for classification). hash: of the query row (tab_data). */
-void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
-                     uint64_t hash, float *out, float *scale);
+void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s,
+                     const tab_interval *v, uint64_t hash, float *out, float *scale);
 #endif

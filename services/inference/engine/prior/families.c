@@ -159,7 +159,8 @@ static void f_mlp(tab_rand *r, const float *in, int p, float *out, int q, int n,
             activate(r, out + (size_t)j * (size_t)n, n);
 }
 
-static void f_trees(tab_rand *r, const float *in, int p, float *out, int q, int n, int trees, int *leaf)
+static void f_trees(tab_rand *r, const float *in, int p, float *out, int q, int n, int trees,
+                    int *leaf)
 {
     float relevance[64];
     int k = p < 64 ? p : 64;
@@ -319,7 +320,8 @@ static void choose_columns(tab_prior *p, tab_rand *r, int made, const tab_prior_
 
 static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
-    int n = s->rows, nodes = rnd_log_int(r, 2, GRAPH_NODES), width[GRAPH_NODES], at[GRAPH_NODES + 1];
+    int n = s->rows, nodes = rnd_log_int(r, 2, GRAPH_NODES), width[GRAPH_NODES],
+        at[GRAPH_NODES + 1];
     float a = rnd_cauchy(r), b[GRAPH_NODES], c[GRAPH_NODES], noise_high = s->easy ? 0.1f : 0.5f;
     bool root[GRAPH_NODES];
     int need = s->cols + 4, made = 0;
@@ -330,7 +332,8 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         width[j] = rnd_log_int(r, 1, NODE_WIDTH);
         made += width[j];
     }
-    for (int j = 0; made < need && j < nodes; j++) { /* wide enough for the table, where it can be */
+    for (int j = 0; made < need && j < nodes;
+         j++) { /* wide enough for the table, where it can be */
         int more = need - made < NODE_WIDTH - width[j] ? need - made : NODE_WIDTH - width[j];
         width[j] += more;
         made += more;
@@ -360,7 +363,8 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
                     for (int d = 0, q = parents[k]; d < width[q] && have < NODE_WIDTH; d++)
                         if (np == 1 || have < (k + 1) * NODE_WIDTH / np)
                             memcpy(in + (size_t)have++ * (size_t)n,
-                                   p->pool + (size_t)(at[q] + d) * (size_t)n, (size_t)n * sizeof *in);
+                                   p->pool + (size_t)(at[q] + d) * (size_t)n,
+                                   (size_t)n * sizeof *in);
                 apply(p, r, in, have, out, width[j], n);
             } else {
                 for (int k = 0; k < np; k++) {
@@ -412,7 +416,8 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 
 static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
-    int n = s->rows, latent = rnd_log_int(r, 2, 16), layers = 2 + rnd_int(r, 4), made = latent, from = 0;
+    int n = s->rows, latent = rnd_log_int(r, 2, 16), layers = 2 + rnd_int(r, 4), made = latent,
+        from = 0;
     int width = latent, wide = rnd_log_int(r, 4, NODE_WIDTH);
     float noise = rnd_log(r, 1e-3f, s->easy ? 0.1f : 0.3f);
     int kind = rnd_chance(r, 0.5f) ? 1 : 0;
@@ -438,7 +443,8 @@ static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     if (rnd_chance(r, 0.3f))
         dims = 1;
     made -= dims;
-    memcpy(p->target, p->pool + (size_t)made * (size_t)n, (size_t)dims * (size_t)n * sizeof *p->target);
+    memcpy(p->target, p->pool + (size_t)made * (size_t)n,
+           (size_t)dims * (size_t)n * sizeof *p->target);
     choose_columns(p, r, made, s);
     return (drawn){ dims, 0 };
 }
@@ -487,7 +493,10 @@ static drawn draw_trees(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 static drawn draw_rules(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     static const float kinds[] = { 25, 20, 10, 7.5f, 7.5f, 20, 10 };
-    int n = s->rows, kind = rnd_pick(r, kinds, 7), need = kind == 1 ? 3 : kind == 3 || kind == 4 ? 2 + rnd_int(r, 3) : 2;
+    int n = s->rows, kind = rnd_pick(r, kinds, 7),
+        need = kind == 1                ? 3
+               : kind == 3 || kind == 4 ? 2 + rnd_int(r, 3)
+                                        : 2;
     int d[4], col[TAB_PRIOR_COLS] = { 0 }, classes = 2;
     float flip = rnd_range(r, 0.0f, s->easy ? 0.05f : 0.15f), cut[4];
     draw_inputs(p, r, s);
@@ -571,7 +580,8 @@ static drawn draw_levels(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         p->target[i] *= rnd_chance(r, 0.9f) ? 1.0f : 0.5f;
     for (int k = 0; k < wide; k++) {
         int c = rnd_int(r, s->cols), levels = rnd_log_int(r, 8, 300);
-        float zipf = rnd_range(r, 0.5f, 1.5f), tau = rnd_log(r, 0.1f, 2.0f), *v = p->table + (size_t)c * (size_t)n;
+        float zipf = rnd_range(r, 0.5f, 1.5f), tau = rnd_log(r, 0.1f, 2.0f),
+              *v = p->table + (size_t)c * (size_t)n;
         float cumulative[300], sum = 0.0f;
         bool crossed = rnd_chance(r, 0.5f) && s->cols > 1;
         const float *other = p->table + (size_t)((c + 1) % s->cols) * (size_t)n;

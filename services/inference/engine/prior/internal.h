@@ -10,13 +10,13 @@
 #define POOL (GRAPH_NODES * NODE_WIDTH) /* columns a family may make before some are chosen */
 
 struct tab_prior {
-    float *pool;    /* (POOL, rows) what the family made */
-    float *work;    /* (6 * NODE_WIDTH, rows) scratch of a function */
-    float *table;   /* (TAB_PRIOR_COLS, rows) the chosen columns */
-    float *target;  /* (4, rows) numeric target and up to three more coordinates of it */
-    int *order;     /* (2 * rows) */
-    float *sorted;  /* (rows) */
-    int *label;     /* (rows) */
+    float *pool;   /* (POOL, rows) what the family made */
+    float *work;   /* (6 * NODE_WIDTH, rows) scratch of a function */
+    float *table;  /* (TAB_PRIOR_COLS, rows) the chosen columns */
+    float *target; /* (4, rows) numeric target and up to three more coordinates of it */
+    int *order;    /* (2 * rows) */
+    float *sorted; /* (rows) */
+    int *label;    /* (rows) */
     uint8_t cat[TAB_PRIOR_COLS];
 };
 
@@ -27,13 +27,15 @@ typedef struct {
 } drawn;
 
 /* Fills p->table (cols, n), p->cat and p->target. */
-drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
+drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f,
+                            const tab_prior_shape *s);
 
 /* Mean 0, SD 1 over n values, clipped at 30; all equal: zeros. Returns false then. */
 bool tab_prior_standardise(float *v, int n);
 void tab_prior_sort(float *v, int n); /* ascending */
 
 /* Can 16 random trees tell more of the class than its frequencies do, out of bag? */
-bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes);
+bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y,
+                         int classes);
 
 #endif

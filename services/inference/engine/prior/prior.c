@@ -109,7 +109,7 @@ static void classes_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s, int 
         }
         for (int i = 0; i < n; i++) {
             int k = 0;
-            while (t[i] >= cut[k] && k < pieces - 1)
+            while (k < pieces - 1 && t[i] >= cut[k])
                 k++;
             y[i] = name[k];
         }
@@ -193,9 +193,12 @@ static void regression_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     tab_prior_standardise(t, n);
     const float *along = p->table + (size_t)rnd_int(r, s->cols) * (size_t)n;
     for (int i = 0; i < n; i++)
-        t[i] += noise * rnd_normal(r) * (how > 0.8f && how < 0.9f ? expf(0.5f * fminf(fmaxf(along[i], -3.0f), 3.0f)) : 1.0f);
+        t[i] +=
+            noise * rnd_normal(r) *
+            (how > 0.8f && how < 0.9f ? expf(0.5f * fminf(fmaxf(along[i], -3.0f), 3.0f)) : 1.0f);
     tab_prior_standardise(t, n);
-    float power = rnd_range(r, 1.5f, 3.0f), step = rnd_log(r, 0.05f, 0.5f), zero = rnd_range(r, -1.0f, 0.5f);
+    float power = rnd_range(r, 1.5f, 3.0f), step = rnd_log(r, 0.05f, 0.5f),
+          zero = rnd_range(r, -1.0f, 0.5f);
     bool rounded = rnd_chance(r, 0.5f);
     for (int i = 0; i < n; i++) {
         if (how < 0.2f)
@@ -225,7 +228,7 @@ static void quantise(tab_prior *p, tab_rand *r, int c, int n)
     p->cat[c] = rnd_chance(r, 0.5f);
     for (int i = 0; i < n; i++) {
         int k = 0;
-        while (v[i] >= cut[k] && k < levels - 1)
+        while (k < levels - 1 && v[i] >= cut[k])
             k++;
         v[i] = (float)name[k];
     }
@@ -339,7 +342,9 @@ static void blank(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         for (int i = 0; i < n && left > 8; i++) {
             float chance = rate;
             if (why > 0)
-                chance = !(by[i] == by[i]) ? 0.5f : (low ? by[i] <= cut : by[i] >= cut) ? 0.9f : 0.02f;
+                chance = !(by[i] == by[i])                     ? 0.5f
+                         : (low ? by[i] <= cut : by[i] >= cut) ? 0.9f
+                                                               : 0.02f;
             if (v[i] == v[i] && rnd_chance(r, chance)) {
                 v[i] = NAN;
                 left--;
@@ -407,7 +412,8 @@ static int settle_labels(tab_prior *p, tab_rand *r, const tab_prior_shape *s, in
     return have;
 }
 
-static void give(const tab_prior *p, const tab_prior_shape *s, bool regression, float *x, float *y, uint8_t *cat)
+static void give(const tab_prior *p, const tab_prior_shape *s, bool regression, float *x, float *y,
+                 uint8_t *cat)
 {
     int n = s->rows, m = s->cols;
     for (int c = 0; c < m; c++) {

@@ -3,10 +3,22 @@
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/text.h"
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
-static bool upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
-static bool hex(char c) { return digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f'); }
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static bool letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+static bool hex(char c)
+{
+    return digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+}
 
 /* What stands in a cell once blanks, dashes and dots are gone. */
 typedef struct {
@@ -35,7 +47,10 @@ static squeezed squeeze(tab_str s)
     return q;
 }
 
-static int value_of(char c) { return digit(c) ? c - '0' : c - 'A' + 10; }
+static int value_of(char c)
+{
+    return digit(c) ? c - '0' : c - 'A' + 10;
+}
 
 /* ISO/IEC 7812-1 annex B. */
 static bool luhn(const char *d, size_t n)
@@ -82,11 +97,14 @@ static bool card(const squeezed *q)
     if (!q->digits || q->n < 13 || q->n > 19 || all_same(q))
         return false;
     int two = (q->c[0] - '0') * 10 + (q->c[1] - '0');
-    bool issuer = (q->c[0] == '4' && (q->n == 13 || q->n == 16 || q->n == 19)) || (two >= 51 && two <= 55 && q->n == 16) ||
-                  (two >= 22 && two <= 27 && q->n == 16) || ((two == 34 || two == 37) && q->n == 15) ||
-                  (two == 35 && q->n == 16) || ((two == 36 || two == 38 || two == 30) && q->n == 14) ||
+    bool issuer = (q->c[0] == '4' && (q->n == 13 || q->n == 16 || q->n == 19)) ||
+                  (two >= 51 && two <= 55 && q->n == 16) ||
+                  (two >= 22 && two <= 27 && q->n == 16) ||
+                  ((two == 34 || two == 37) && q->n == 15) || (two == 35 && q->n == 16) ||
+                  ((two == 36 || two == 38 || two == 30) && q->n == 14) ||
                   ((two == 60 || two == 64 || two == 65 || two == 62) && q->n >= 16) ||
-                  ((two == 50 || (two >= 56 && two <= 69)) && q->n >= 12) || (two == 18 && q->n == 15) || (two == 21 && q->n == 15);
+                  ((two == 50 || (two >= 56 && two <= 69)) && q->n >= 12) ||
+                  (two == 18 && q->n == 15) || (two == 21 && q->n == 15);
     return issuer && luhn(q->c, q->n);
 }
 
@@ -94,17 +112,19 @@ static bool card(const squeezed *q)
  * masked or made up) is one of account numbers all the same. */
 static bool iban(const squeezed *q, bool slack)
 {
-    static const char lengths[] = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18"
-                                  "FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20"
-                                  "LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24"
-                                  "SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20";
-    if (!q->alnum || q->n < 15 || q->n > 34 || q->overflow || !upper(q->c[0]) || !upper(q->c[1]) || !digit(q->c[2]))
+    static const char lengths[] =
+        "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18"
+        "FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20"
+        "LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24"
+        "SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20";
+    if (!q->alnum || q->n < 15 || q->n > 34 || q->overflow || !upper(q->c[0]) || !upper(q->c[1]) ||
+        !digit(q->c[2]))
         return false;
     for (size_t i = 0; i + 4 < sizeof lengths; i += 4)
-        if (lengths[i] == q->c[0] && lengths[i + 1] == q->c[1])
-        {
+        if (lengths[i] == q->c[0] && lengths[i + 1] == q->c[1]) {
             size_t n = (size_t)((lengths[i + 2] - '0') * 10 + lengths[i + 3] - '0');
-            return slack ? digit(q->c[3]) && q->n <= n + 1 && q->n + 1 >= n : q->n == n && mod97(q->c, q->n, 4) == 1;
+            return slack ? digit(q->c[3]) && q->n <= n + 1 && q->n + 1 >= n
+                         : q->n == n && mod97(q->c, q->n, 4) == 1;
         }
     return false;
 }
@@ -121,7 +141,8 @@ static bool isbn(const squeezed *q)
         return sum % 11 == 0;
     }
     static const int w[] = { 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1 };
-    return q->digits && q->n == 13 && memcmp(q->c, "97", 2) == 0 && q->c[2] >= '8' && weighted(q->c, w, 13) % 10 == 0;
+    return q->digits && q->n == 13 && memcmp(q->c, "97", 2) == 0 && q->c[2] >= '8' &&
+           weighted(q->c, w, 13) % 10 == 0;
 }
 
 static bool gtin(const squeezed *q)
@@ -212,8 +233,10 @@ static bool national(const squeezed *q)
         return false;
     if (q->n == 11) {
         static const int pesel[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1 };
-        int month = (q->c[2] - '0') * 10 + q->c[3] - '0', day = (q->c[4] - '0') * 10 + q->c[5] - '0';
-        if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 && day >= 1 && day <= 31)
+        int month = (q->c[2] - '0') * 10 + q->c[3] - '0',
+            day = (q->c[4] - '0') * 10 + q->c[5] - '0';
+        if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 &&
+            day >= 1 && day <= 31)
             return true;
         int a = 0, b = 0; /* CPF */
         for (int i = 0; i < 9; i++) {
@@ -245,7 +268,8 @@ static bool tax(const squeezed *q)
                 return digits + 2 + 2 >= q->n && digits >= 7;
             }
     }
-    if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) && q->c[13] == 'Z') /* GSTIN */
+    if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) &&
+        q->c[13] == 'Z') /* GSTIN */
         return q->alnum;
     if (q->digits && q->n == 14 && !all_same(q)) { /* CNPJ */
         static const int w[] = { 6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2 };
@@ -277,7 +301,8 @@ static bool domain(tab_str s)
             label = 0;
             dots++;
             last = i + 1;
-        } else if (letter(s.p[i]) || digit(s.p[i]) || (s.p[i] == '-' && label > 0) || (unsigned char)s.p[i] >= 0x80 || s.p[i] == '_') {
+        } else if (letter(s.p[i]) || digit(s.p[i]) || (s.p[i] == '-' && label > 0) ||
+                   (unsigned char)s.p[i] >= 0x80 || s.p[i] == '_') {
             label++;
         } else {
             return false;
@@ -292,7 +317,8 @@ static bool email(tab_str s)
     if (at == NULL || at == s.p || s.n > 254)
         return false;
     for (const char *p = s.p; p < at; p++)
-        if (!(letter(*p) || digit(*p) || memchr("._%+-'", *p, 6) != NULL || (unsigned char)*p >= 0x80))
+        if (!(letter(*p) || digit(*p) || memchr("._%+-'", *p, 6) != NULL ||
+              (unsigned char)*p >= 0x80))
             return false;
     return domain((tab_str){ at + 1, (size_t)(s.p + s.n - at - 1) });
 }
@@ -370,7 +396,10 @@ static bool template_of(tab_str s, const char *t) /* 9 digit, H hex, A upper, el
         return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool ok = t[i] == '9' ? digit(c) : t[i] == 'H' ? hex(c) : t[i] == 'A' ? upper(c) : c == t[i];
+        bool ok = t[i] == '9'   ? digit(c)
+                  : t[i] == 'H' ? hex(c)
+                  : t[i] == 'A' ? upper(c)
+                                : c == t[i];
         if (!ok)
             return false;
     }
@@ -401,7 +430,8 @@ static bool phone(tab_str s)
     if (digits < 7 || digits > 15 || marks == 0)
         return false;
     /* 2019-05-31 and 12.5 are no phones; a + or groups of two to four digits are */
-    if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") || template_of(s, "99/99/9999") || template_of(s, "999-99-9999"))
+    if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") ||
+        template_of(s, "99/99/9999") || template_of(s, "999-99-9999"))
         return false;
     if (plus || s.p[0] == '(' || s.p[0] == '0')
         return true;
@@ -430,15 +460,19 @@ static bool range(tab_str s)
     size_t digits = 0, dash = 0;
     for (size_t i = 0; i < s.n; i++) {
         digits += digit(s.p[i]);
-        if (i > 0 && digits > 0 && (s.p[i] == '-' || (s.n - i > 4 && memcmp(s.p + i, " to ", 4) == 0) ||
-                                    (s.n - i >= 3 && memcmp(s.p + i, "\xe2\x80\x93", 3) == 0)))
+        if (i > 0 && digits > 0 &&
+            (s.p[i] == '-' || (s.n - i > 4 && memcmp(s.p + i, " to ", 4) == 0) ||
+             (s.n - i >= 3 && memcmp(s.p + i, "\xe2\x80\x93", 3) == 0)))
             dash++;
     }
     if (digits == 0 || s.n > 40 || digits > 14)
         return false;
-    if (dash == 1 && digits >= 2 && !(s.p[0] == '(' && memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
+    if (dash == 1 && digits >= 2 &&
+        !(s.p[0] == '(' &&
+          memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
         return digit(s.p[0]) || s.p[0] == '$' || s.p[0] == '[' || s.p[0] == '(';
-    return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 && (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
+    return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 &&
+           (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
 }
 
 static bool json(tab_str s)
@@ -503,9 +537,11 @@ static bool path(tab_str s)
         return letter(s.p[s.p[0] == '/' ? 1 : 2]) || slashes > 1;
     const char *dot = memrchr(s.p, '.', s.n); /* name.ext */
     size_t ext = dot == NULL ? 0 : (size_t)(s.p + s.n - dot - 1);
-    static const char *const known[] = { "txt", "csv", "jpg", "jpeg", "png", "gif", "pdf", "doc", "docx", "xls", "xlsx", "html",
-                                         "htm", "xml", "json", "zip", "gz", "tar", "mp3", "mp4", "wav", "avi", "py", "js", "c",
-                                         "h", "css", "log", "exe", "dll", "svg", "ppt", "pptx", "md", "tif", "tiff", "bmp", "webp" };
+    static const char *const known[] = { "txt",  "csv", "jpg",  "jpeg", "png", "gif", "pdf",  "doc",
+                                         "docx", "xls", "xlsx", "html", "htm", "xml", "json", "zip",
+                                         "gz",   "tar", "mp3",  "mp4",  "wav", "avi", "py",   "js",
+                                         "c",    "h",   "css",  "log",  "exe", "dll", "svg",  "ppt",
+                                         "pptx", "md",  "tif",  "tiff", "bmp", "webp" };
     if (ext == 0 || ext > 4 || dot == s.p)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -516,7 +552,8 @@ static bool path(tab_str s)
 
 static bool icd10(tab_str s)
 {
-    if (s.n < 3 || s.n > 8 || !upper(s.p[0]) || !digit(s.p[1]) || !(digit(s.p[2]) || s.p[2] == 'A' || s.p[2] == 'B'))
+    if (s.n < 3 || s.n > 8 || !upper(s.p[0]) || !digit(s.p[1]) ||
+        !(digit(s.p[2]) || s.p[2] == 'A' || s.p[2] == 'B'))
         return false;
     if (s.n == 3)
         return true;
@@ -587,12 +624,17 @@ static bool plate(tab_str s)
 /* Plates in the forms that countries issue, blanks and dashes where they stand. */
 static bool plate_form(tab_str s)
 {
-    static const char *const forms[] = { "AA99 AAA", "AA99AAA", "AA-999-AA", "AA 999 AA", "AA999AA", "9999 AAA", "AA99AA9999", "AA-99-AA", "AAA-9999", "AAA9A99", "A999AA99", "A999AA999", "99 AAA 999", "AA-AA 999" };
+    static const char *const forms[] = { "AA99 AAA",   "AA99AAA",  "AA-999-AA",  "AA 999 AA",
+                                         "AA999AA",    "9999 AAA", "AA99AA9999", "AA-99-AA",
+                                         "AAA-9999",   "AAA9A99",  "A999AA99",   "A999AA999",
+                                         "99 AAA 999", "AA-AA 999" };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t n = strlen(forms[i]), k = 0;
         if (n != s.n)
             continue;
-        while (k < n && (forms[i][k] == 'A' ? upper(s.p[k]) : forms[i][k] == '9' ? digit(s.p[k]) : s.p[k] == forms[i][k]))
+        while (k < n && (forms[i][k] == 'A'   ? upper(s.p[k])
+                         : forms[i][k] == '9' ? digit(s.p[k])
+                                              : s.p[k] == forms[i][k]))
             k++;
         if (k == n)
             return true;
@@ -609,17 +651,119 @@ static bool ends_with(tab_str w, const char *end)
 /* A house number and a word for street, in the languages that put one there: "12 Hill Rd", "Am Ring 4", "Via Roma, 3". */
 static bool street(tab_str s)
 {
-    static const char *const words[] = {
-        "street", "st", "road", "rd", "avenue", "ave", "av", "avda", "drive", "dr", "lane", "ln", "court", "ct", "blvd", "boulevard", "way",
-        "terrace", "square", "sq", "close", "crescent", "parkway", "pkwy", "hwy", "highway", "place", "pl", "circle", "cir", "trail", "row", "gardens",
-        "grove", "mews", "rue", "chemin", "impasse", "quai", "all\xc3\xa9" "e", "via", "viale", "piazza", "corso", "strada", "vicolo", "contrada",
-        "rotonda", "borgo", "calle", "c/", "avenida", "plaza", "paseo", "camino", "ronda", "rua", "r", "travessa", "largo", "ul", "ulica", "al", "os",
-        "jl", "jalan", "gg", "nagar", "marg", "cad", "sok", "sk", "mah", "cd", "utca", "ulice", "\xd1\x83\xd0\xbb", "\xd0\xbf\xd1\x80",
-        "\xd0\xbf\xd0\xb5\xd1\x80", "\xd0\xb1\xd1\x83\xd0\xbb", "\xd0\xbd\xd0\xb0\xd0\xb1" };
-    static const char *const ends[] = { "stra\xc3\x9f" "e", "strasse", "str", "weg", "platz", "allee", "gasse", "ring", "damm", "ufer", "straat", "laan",
-                                        "plein", "gatan", "v\xc3\xa4gen", "gade", "vej", "gata", "veien", "katu", "tie" };
+    static const char *const words[] = { "street",
+                                         "st",
+                                         "road",
+                                         "rd",
+                                         "avenue",
+                                         "ave",
+                                         "av",
+                                         "avda",
+                                         "drive",
+                                         "dr",
+                                         "lane",
+                                         "ln",
+                                         "court",
+                                         "ct",
+                                         "blvd",
+                                         "boulevard",
+                                         "way",
+                                         "terrace",
+                                         "square",
+                                         "sq",
+                                         "close",
+                                         "crescent",
+                                         "parkway",
+                                         "pkwy",
+                                         "hwy",
+                                         "highway",
+                                         "place",
+                                         "pl",
+                                         "circle",
+                                         "cir",
+                                         "trail",
+                                         "row",
+                                         "gardens",
+                                         "grove",
+                                         "mews",
+                                         "rue",
+                                         "chemin",
+                                         "impasse",
+                                         "quai",
+                                         "all\xc3\xa9"
+                                         "e",
+                                         "via",
+                                         "viale",
+                                         "piazza",
+                                         "corso",
+                                         "strada",
+                                         "vicolo",
+                                         "contrada",
+                                         "rotonda",
+                                         "borgo",
+                                         "calle",
+                                         "c/",
+                                         "avenida",
+                                         "plaza",
+                                         "paseo",
+                                         "camino",
+                                         "ronda",
+                                         "rua",
+                                         "r",
+                                         "travessa",
+                                         "largo",
+                                         "ul",
+                                         "ulica",
+                                         "al",
+                                         "os",
+                                         "jl",
+                                         "jalan",
+                                         "gg",
+                                         "nagar",
+                                         "marg",
+                                         "cad",
+                                         "sok",
+                                         "sk",
+                                         "mah",
+                                         "cd",
+                                         "utca",
+                                         "ulice",
+                                         "\xd1\x83\xd0\xbb",
+                                         "\xd0\xbf\xd1\x80",
+                                         "\xd0\xbf\xd0\xb5\xd1\x80",
+                                         "\xd0\xb1\xd1\x83\xd0\xbb",
+                                         "\xd0\xbd\xd0\xb0\xd0\xb1" };
+    static const char *const ends[] = { "stra\xc3\x9f"
+                                        "e",
+                                        "strasse",
+                                        "str",
+                                        "weg",
+                                        "platz",
+                                        "allee",
+                                        "gasse",
+                                        "ring",
+                                        "damm",
+                                        "ufer",
+                                        "straat",
+                                        "laan",
+                                        "plein",
+                                        "gatan",
+                                        "v\xc3\xa4gen",
+                                        "gade",
+                                        "vej",
+                                        "gata",
+                                        "veien",
+                                        "katu",
+                                        "tie" };
     /* Chinese and Japanese write no blanks: block, street and number marks */
-    static const char *const marks[] = { "\xe4\xb8\x81\xe7\x9b\xae", "\xe7\x95\xaa\xe5\x8f\xb7", "\xe8\xb7\xaf", "\xe8\xa1\x97", "\xe7\x94\xba", "\xe5\x8f\xb7", "\xeb\xa1\x9c ", "\xea\xb8\xb8 " };
+    static const char *const marks[] = { "\xe4\xb8\x81\xe7\x9b\xae",
+                                         "\xe7\x95\xaa\xe5\x8f\xb7",
+                                         "\xe8\xb7\xaf",
+                                         "\xe8\xa1\x97",
+                                         "\xe7\x94\xba",
+                                         "\xe5\x8f\xb7",
+                                         "\xeb\xa1\x9c ",
+                                         "\xea\xb8\xb8 " };
     bool number = false, word = false, letters = false;
     if (s.n < 6 || s.n > 120)
         return false;
@@ -697,10 +841,13 @@ uint64_t tab_checks_of(tab_str s)
     SET(CRYPTO, crypto(s));
     SET(HEX_DIGEST, hex_run(s));
     SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH"));
-    SET(MAC, (r >> TAB_CHECK_MAC & 1) != 0 || template_of(s, "HH-HH-HH-HH-HH-HH") || template_of(s, "HHHH.HHHH.HHHH"));
-    SET(SSN, template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);
+    SET(MAC, (r >> TAB_CHECK_MAC & 1) != 0 || template_of(s, "HH-HH-HH-HH-HH-HH") ||
+                 template_of(s, "HHHH.HHHH.HHHH"));
+    SET(SSN,
+        template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);
     squeezed q = squeeze(s);
-    SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n && luhn(q.c, q.n));
+    SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n &&
+                   luhn(q.c, q.n));
     if (q.overflow || q.n < 8)
         return r;
     SET(CARD, card(&q));

@@ -78,7 +78,8 @@ static bool enough(const tab_reading *r, size_t ok)
         return false;
     if ((double)ok >= (1 - TAB_FOREIGN_SHARE) * (double)all)
         return true;
-    return r->words > 0 && all > r->words && (double)ok >= (1 - TAB_FOREIGN_SHARE) * (double)(all - r->words) &&
+    return r->words > 0 && all > r->words &&
+           (double)ok >= (1 - TAB_FOREIGN_SHARE) * (double)(all - r->words) &&
            (double)ok >= 0.5 * (double)all;
 }
 
@@ -132,7 +133,8 @@ static bool reads_date(tab_str s)
 {
     tab_date d;
     double x;
-    return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) || tab_parse_duration(s, &x);
+    return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) ||
+           tab_parse_duration(s, &x);
 }
 
 static bool read_numbers(tab_reading *r)
@@ -167,10 +169,12 @@ static bool read_numbers(tab_reading *r)
     tab_str seen[9];
     for (size_t k = 0; k < r->levels; k++) {
         num[k] = (double)NAN;
-        bool kept = r->column->kind[0] == TAB_CELL_NUMBER && r->decimal == ','; /* mixed kinds: both marks */
+        bool kept = r->column->kind[0] == TAB_CELL_NUMBER &&
+                    r->decimal == ','; /* mixed kinds: both marks */
         if (r->foreign[k] == TAB_FOREIGN_STRICT)
             continue;
-        if (tab_parse_number(r->level[k], r->decimal, &x) || (kept && tab_parse_number(r->level[k], '.', &x))) {
+        if (tab_parse_number(r->level[k], r->decimal, &x) ||
+            (kept && tab_parse_number(r->level[k], '.', &x))) {
             num[k] = x.value;
             count_number(r, &x, r->count[k], seen);
         }
@@ -238,7 +242,8 @@ static bool read_times(tab_reading *r)
             r->dates += r->count[k];
             dmy += d.only_dmy ? r->count[k] : 0;
             mdy += d.only_mdy ? r->count[k] : 0;
-            dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
+            dots +=
+                d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
         }
         r->clocks += tab_parse_clock(r->level[k], &x) ? r->count[k] : 0;
         r->durations += tab_parse_duration(r->level[k], &x) ? r->count[k] : 0;
@@ -310,8 +315,8 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
         }
     }
     r->sentinel = (double)NAN;
-    bool mark = low == -99 || low == -999 || low == -9999 || low == -99999 || low == -999.9 || low == -9999.9 ||
-                low == -999.25 || low == -99.9;
+    bool mark = low == -99 || low == -999 || low == -9999 || low == -99999 || low == -999.9 ||
+                low == -9999.9 || low == -999.25 || low == -99.9;
     if (mark && cells > at_low && isfinite(next) && next > low / 10 && (low != -99 || next >= 0)) {
         r->sentinel = low;
         r->sentinels = at_low;
@@ -449,7 +454,9 @@ bool tab_read_levels(tab_reading *r)
 
 bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret)
 {
-    *ret = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN };
+    *ret = (tab_reading){
+        .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN
+    };
     if (c->layout == TAB_NUMBERS)
         return read_plain_numbers(ret);
     if (!distinct_levels(ret) || !read_numbers(ret))
@@ -502,7 +509,9 @@ static double time_of_number(int role, double x)
         return x >= 0 && x < 2400 ? floor(x / 100) * 3600 + fmod(x, 100) * 60 : (double)NAN;
     if (x >= 18000101 && x <= 21001231 && x == trunc(x)) {
         int v = (int)x, m = v / 100 % 100, d = v % 100;
-        return m >= 1 && m <= 12 && d >= 1 && d <= 31 ? (double)tab_days_from_civil(v / 10000, m, d) * 86400 : (double)NAN;
+        return m >= 1 && m <= 12 && d >= 1 && d <= 31
+                   ? (double)tab_days_from_civil(v / 10000, m, d) * 86400
+                   : (double)NAN;
     }
     if (x >= 180001 && x <= 210012 && x == trunc(x)) { /* 201905 */
         int v = (int)x, m = v % 100;
@@ -538,7 +547,8 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
                     else if (timed && (r->can_date || r->can_clock || r->can_duration))
                         x = r->time[k];
                     else if (r->num != NULL)
-                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k]) : r->num[k];
+                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k])
+                                                    : r->num[k];
                 }
                 out[i] = x == r->sentinel ? (double)NAN : x;
             }

@@ -77,8 +77,13 @@ static bool iso_duration(tab_str s, double *seconds)
         if (s.n == 0)
             return false;
         char u = *s.p;
-        double by = u == 'W' ? 604800 : u == 'D' ? 86400 : u == 'H' ? 3600 : u == 'S' ? 1 : u == 'Y' ? 31557600 :
-                    u == 'M' ? (clock ? 60 : 2629800) : 0;
+        double by = u == 'W'   ? 604800
+                    : u == 'D' ? 86400
+                    : u == 'H' ? 3600
+                    : u == 'S' ? 1
+                    : u == 'Y' ? 31557600
+                    : u == 'M' ? (clock ? 60 : 2629800)
+                               : 0;
         if (by == 0.0)
             return false;
         total += x * by;
@@ -95,15 +100,17 @@ static double time_unit(tab_str w)
         const char *word;
         double seconds;
     } units[] = {
-        { "ms", 1e-3 },    { "s", 1 },          { "sec", 1 },        { "secs", 1 },       { "second", 1 },
-        { "seconds", 1 },  { "sek", 1 },        { "m", 60 },         { "min", 60 },       { "mins", 60 },
-        { "minute", 60 },  { "minutes", 60 },   { "minuten", 60 },   { "h", 3600 },       { "hr", 3600 },
-        { "hrs", 3600 },   { "hour", 3600 },    { "hours", 3600 },   { "std", 3600 },     { "stunden", 3600 },
-        { "heures", 3600 }, { "horas", 3600 },  { "d", 86400 },      { "day", 86400 },    { "days", 86400 },
-        { "tage", 86400 }, { "jours", 86400 },  { "dias", 86400 },   { "w", 604800 },     { "wk", 604800 },
-        { "week", 604800 }, { "weeks", 604800 }, { "wochen", 604800 }, { "month", 2629800 }, { "months", 2629800 },
-        { "mo", 2629800 }, { "mos", 2629800 },  { "year", 31557600 }, { "years", 31557600 }, { "yr", 31557600 },
-        { "yrs", 31557600 }, { "y", 31557600 },
+        { "ms", 1e-3 },       { "s", 1 },           { "sec", 1 },          { "secs", 1 },
+        { "second", 1 },      { "seconds", 1 },     { "sek", 1 },          { "m", 60 },
+        { "min", 60 },        { "mins", 60 },       { "minute", 60 },      { "minutes", 60 },
+        { "minuten", 60 },    { "h", 3600 },        { "hr", 3600 },        { "hrs", 3600 },
+        { "hour", 3600 },     { "hours", 3600 },    { "std", 3600 },       { "stunden", 3600 },
+        { "heures", 3600 },   { "horas", 3600 },    { "d", 86400 },        { "day", 86400 },
+        { "days", 86400 },    { "tage", 86400 },    { "jours", 86400 },    { "dias", 86400 },
+        { "w", 604800 },      { "wk", 604800 },     { "week", 604800 },    { "weeks", 604800 },
+        { "wochen", 604800 }, { "month", 2629800 }, { "months", 2629800 }, { "mo", 2629800 },
+        { "mos", 2629800 },   { "year", 31557600 }, { "years", 31557600 }, { "yr", 31557600 },
+        { "yrs", 31557600 },  { "y", 31557600 },
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (tab_str_eq(w, tab_str_of(units[i].word)))
@@ -213,19 +220,45 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     static const struct {
         const char *yes, *no;
     } pairs[] = {
-        { "true", "false" }, { "yes", "no" },   { "y", "n" },       { "1", "0" },       { "t", "f" },
-        { "si", "no" },      { "s", "n" },      { "oui", "non" },   { "o", "n" },       { "ja", "nein" },
-        { "j", "n" },        { "ja", "nee" },   { "ja", "nej" },    { "ja", "nei" },    { "sim", "nao" },
-        { "da", "ne" },      { "da", "nu" },    { "tak", "nie" },   { "ano", "ne" },    { "kylla", "ei" },
-        { "evet", "hayir" }, { "on", "off" },   { "vrai", "faux" }, { "wahr", "falsch" }, { "vero", "falso" },
-        { "verdadero", "falso" }, { "verdadeiro", "falso" }, { "igen", "nem" }, { "co", "khong" }, { "ya", "tidak" },
-        { "\xd0\xb4\xd0\xb0", "\xd0\xbd\xd0\xb5\xd1\x82" },                         /* ru */
-        { "\xe6\x98\xaf", "\xe5\x90\xa6" },                                         /* zh */
-        { "\xe3\x81\xaf\xe3\x81\x84", "\xe3\x81\x84\xe3\x81\x84\xe3\x81\x88" },     /* ja */
-        { "\xec\x98\x88", "\xec\x95\x84\xeb\x8b\x88\xec\x98\xa4" },                 /* ko */
-        { "\xd9\x86\xd8\xb9\xd9\x85", "\xd9\x84\xd8\xa7" },                         /* ar */
-        { "\xe0\xa4\xb9\xe0\xa4\xbe\xe0\xa4\x81", "\xe0\xa4\xa8\xe0\xa4\xb9\xe0\xa5\x80\xe0\xa4\x82" }, /* hi */
-        { "1.0", "0.0" }, { "x", "-" },
+        { "true", "false" },
+        { "yes", "no" },
+        { "y", "n" },
+        { "1", "0" },
+        { "t", "f" },
+        { "si", "no" },
+        { "s", "n" },
+        { "oui", "non" },
+        { "o", "n" },
+        { "ja", "nein" },
+        { "j", "n" },
+        { "ja", "nee" },
+        { "ja", "nej" },
+        { "ja", "nei" },
+        { "sim", "nao" },
+        { "da", "ne" },
+        { "da", "nu" },
+        { "tak", "nie" },
+        { "ano", "ne" },
+        { "kylla", "ei" },
+        { "evet", "hayir" },
+        { "on", "off" },
+        { "vrai", "faux" },
+        { "wahr", "falsch" },
+        { "vero", "falso" },
+        { "verdadero", "falso" },
+        { "verdadeiro", "falso" },
+        { "igen", "nem" },
+        { "co", "khong" },
+        { "ya", "tidak" },
+        { "\xd0\xb4\xd0\xb0", "\xd0\xbd\xd0\xb5\xd1\x82" },                     /* ru */
+        { "\xe6\x98\xaf", "\xe5\x90\xa6" },                                     /* zh */
+        { "\xe3\x81\xaf\xe3\x81\x84", "\xe3\x81\x84\xe3\x81\x84\xe3\x81\x88" }, /* ja */
+        { "\xec\x98\x88", "\xec\x95\x84\xeb\x8b\x88\xec\x98\xa4" },             /* ko */
+        { "\xd9\x86\xd8\xb9\xd9\x85", "\xd9\x84\xd8\xa7" },                     /* ar */
+        { "\xe0\xa4\xb9\xe0\xa4\xbe\xe0\xa4\x81",
+          "\xe0\xa4\xa8\xe0\xa4\xb9\xe0\xa5\x80\xe0\xa4\x82" }, /* hi */
+        { "1.0", "0.0" },
+        { "x", "-" },
     };
     if (s.n == 0 || s.n > 18)
         return 0;

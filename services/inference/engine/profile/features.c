@@ -7,22 +7,25 @@
 
 typedef struct {
     double distinct, cells; /* values and cells that are no marks */
-    double values, looked; /* of them, those that all looks are spent on */
+    double values, looked;  /* of them, those that all looks are spent on */
     double marks, words_unknown;
     /* characters, over values */
     double len, len2, tokens, min_len, max_len;
     double letters, digits, upper, blanks, other, chars;
     double punct[12]; /* values that hold one of "-./:,_@#()'&" */
     double one_token, two_tokens, three_tokens, many_tokens;
-    double starts_digit, ends_digit, starts_upper, all_upper, all_lower, title, mixed, all_digits, all_letters, long_text;
+    double starts_digit, ends_digit, starts_upper, all_upper, all_lower, title, mixed, all_digits,
+        all_letters, long_text;
     double lead_zero, same_len;
     double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
-    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket, quote;
+    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe,
+        bracket, quote;
     uint64_t bool_pairs;
     /* numbers, over cells */
     double num, affix[TAB_AFFIXES], grouped, exponent, bounded, decimal[8], dec_max;
     double integer, negative, zero, m5, m10, m100, m1000, cents99, half, len_digits_same;
-    double dates, date_only, datetime, midnight, period, compact, clock, duration, weekend, year_lo, year_hi, first_of_month;
+    double dates, date_only, datetime, midnight, period, compact, clock, duration, weekend, year_lo,
+        year_hi, first_of_month;
     double top, entropy;
 } gather;
 
@@ -44,7 +47,11 @@ static uint64_t shape_of(tab_str s)
     char last = 0;
     for (size_t i = 0; i < s.n && n < sizeof buf; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        char k = c >= '0' && c <= '9' ? '0' : c >= 'A' && c <= 'Z' ? 'A' : c >= 'a' && c <= 'z' ? 'a' : c >= 0x80 ? 'a' : (char)c;
+        char k = c >= '0' && c <= '9'   ? '0'
+                 : c >= 'A' && c <= 'Z' ? 'A'
+                 : c >= 'a' && c <= 'z' ? 'a'
+                 : c >= 0x80            ? 'a'
+                                        : (char)c;
         if (k == 'a' && last == 'A' && n > 0 && buf[n - 1] == 'A')
             buf[n - 1] = 'T'; /* Title */
         else if (k != last || !(k == 'a' || k == 'A' || k == '0'))
@@ -159,8 +166,10 @@ static void look_up(tab_str folded, gather *g, float *sector, tab_words *words)
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
             if (z != NULL) {
-                any |= z->lists & (UINT64_C(1) << TAB_LIST_CITY | UINT64_C(1) << TAB_LIST_COUNTRY | UINT64_C(1) << TAB_LIST_REGION |
-                                   UINT64_C(1) << TAB_LIST_COMPANY | UINT64_C(1) << TAB_LIST_JOB_TITLE);
+                any |=
+                    z->lists & (UINT64_C(1) << TAB_LIST_CITY | UINT64_C(1) << TAB_LIST_COUNTRY |
+                                UINT64_C(1) << TAB_LIST_REGION | UINT64_C(1) << TAB_LIST_COMPANY |
+                                UINT64_C(1) << TAB_LIST_JOB_TITLE);
                 if (z->sectors != 0)
                     sector_vote(sector, z->sectors, 0.8);
             }
@@ -242,7 +251,8 @@ static void characters(tab_str s, gather *g)
     g->sep_semicolon += memchr(s.p, ';', s.n) != NULL;
     g->sep_pipe += memchr(s.p, '|', s.n) != NULL;
     g->bracket += a == '[' || a == '{' || a == '(';
-    g->quote += memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL || memchr(s.p, '?', s.n) != NULL;
+    g->quote += memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL ||
+                memchr(s.p, '?', s.n) != NULL;
 }
 
 static void grams(tab_str f, float *gram)
@@ -327,11 +337,13 @@ static double share(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n, tab_features *f)
+static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
+                        tab_features *f)
 {
     qsort(v, n, sizeof *v, by_x);
     double total = g->num, mean = share(s->sum, (double)s->numbers);
-    double var = share(s->sum_squares, (double)s->numbers) - mean * mean, sd = var > 0 ? sqrt(var) : 0;
+    double var = share(s->sum_squares, (double)s->numbers) - mean * mean,
+           sd = var > 0 ? sqrt(var) : 0;
     double q[9];
     static const double at[] = { 0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1 };
     for (int i = 0; i < 9; i++) {
@@ -368,8 +380,12 @@ static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weight
     put(c, any && lo >= 0 && hi <= 10 && hi > 1);
     put(c, any && lo >= 0 && hi <= 110 && hi > 30 && lo < 60);
     put(c, any && lo >= 14 && hi <= 100 && whole && hi - lo > 10);
-    put(c, any && lo >= -90 && hi <= 90 && g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
-    put(c, any && lo >= -180 && hi <= 180 && g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
+    put(c, any && lo >= -90 && hi <= 90 &&
+               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
+                   total / 2);
+    put(c, any && lo >= -180 && hi <= 180 &&
+               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
+                   total / 2);
     put(c, any && lo >= 1500 && hi <= 2100 && whole);
     put(c, any && lo >= 1900 && hi <= 2030 && whole);
     put(c, any && lo == 1 && hi == 12 && whole);
@@ -410,7 +426,8 @@ static void put_hat(cursor *c, double x, int n, double weight)
 
 /* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a price, with
  * none a count, with five a measure. `v` is sorted. */
-static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f)
+static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n,
+                        const tab_features *f)
 {
     double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;
     if (n > 0) {
@@ -419,10 +436,18 @@ static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n,
         q95 = quantile(v, n, total, 0.95);
         few = v[0].x;
     }
-    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2, wide = q05 > 0 ? log10(fmax(1, q95 / q05)) * 2 : few < 0 ? 5 : 4;
-    double two = share(g->decimal[2], total), more = share(total - g->decimal[0] - g->decimal[1] - g->decimal[2], total), one = share(g->decimal[1], total);
+    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2,
+           wide = q05 > 0   ? log10(fmax(1, q95 / q05)) * 2
+                  : few < 0 ? 5
+                            : 4;
+    double two = share(g->decimal[2], total),
+           more = share(total - g->decimal[0] - g->decimal[1] - g->decimal[2], total),
+           one = share(g->decimal[1], total);
     bool any = n > 0;
-    double kind[4] = { any * (whole >= 0.999), any * (whole < 0.999) * (one > 0.3 && two + more < 0.05), any * (whole < 0.999) * (two >= 0.05) * (more < 0.05), any * (more >= 0.05) };
+    double kind[4] = { any * (whole >= 0.999),
+                       any * (whole < 0.999) * (one > 0.3 && two + more < 0.05),
+                       any * (whole < 0.999) * (two >= 0.05) * (more < 0.05),
+                       any * (more >= 0.05) };
     for (int k = 0; k < 4; k++)
         put_hat(c, size, 9, kind[k]);
     for (int k = 0; k < 4; k++)
@@ -434,7 +459,8 @@ static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n,
     /* texts: distinct share by tokens */
     double words = share(g->tokens, g->values);
     for (int k = 0; k < 2; k++)
-        put_hat(c, fmin(4, words) - 1 + (words > 4), 5, (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
+        put_hat(c, fmin(4, words) - 1 + (words > 4), 5,
+                (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
 }
 
 void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
@@ -495,7 +521,8 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
         exact[n++] = exact_shape_of(t);
         characters(t, &g);
         tab_date d;
-        if (t.n <= 64 && !(plain && x.digits != 8 && x.digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d)) {
+        if (t.n <= 64 && !(plain && x.digits != 8 && x.digits != 14) &&
+            tab_parse_date(t, TAB_ORDER_MDY, &d)) {
             g.dates += w;
             g.date_only += d.form == TAB_FORM_DATE ? w : 0;
             g.datetime += d.form == TAB_FORM_DATETIME ? w : 0;
@@ -655,5 +682,6 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
         f->gram[i] *= (float)norm;
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. */
     for (int i = 0; i < TAB_SECTORS; i++)
-        f->sector[i] = (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], v + 2));
+        f->sector[i] =
+            (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], v + 2));
 }

@@ -14,17 +14,24 @@
 #include "services/inference/engine/profile/summary.h"
 #include "services/inference/engine/sector/sectors.h"
 
-enum { TAB_DENSE_PLAIN = 168, TAB_CROSSED = 98, TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED, TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT, TAB_GRAMS = 2048,
-       TAB_LOOKED_AT = 160 /* values of the summary whose words, characters and readings are looked at */ };
+enum {
+    TAB_DENSE_PLAIN = 168,
+    TAB_CROSSED = 98,
+    TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED,
+    TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT,
+    TAB_GRAMS = 2048,
+    TAB_LOOKED_AT =
+        160 /* values of the summary whose words, characters and readings are looked at */
+};
 
 typedef struct {
     float dense[TAB_DENSE];
     float gram[TAB_GRAMS];
     float sector[TAB_SECTORS];
     /* What the rules and the table pass need in plain. */
-    double present, distinct, marks;     /* marks: cells like "?" */
-    double check[TAB_CHECK_COUNT];       /* share of distinct non-mark values that pass */
-    size_t values;                       /* distinct non-mark values looked at */
+    double present, distinct, marks; /* marks: cells like "?" */
+    double check[TAB_CHECK_COUNT];   /* share of distinct non-mark values that pass */
+    size_t values;                   /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;
 } tab_features;

@@ -8,21 +8,29 @@ size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied)
            (size_t)inputs * classes * sizeof(int16_t);
 }
 
-bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied, tab_linear *ret)
+bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied,
+                     tab_linear *ret)
 {
     const tab_linear_header *h = blob;
-    if (n < sizeof *h || memcmp(h->magic, "TABLIN1\n", 8) != 0 || h->classes != classes || h->inputs != inputs ||
-        h->tied != tied || n < tab_linear_bytes(classes, inputs, tied) || !(h->temperature > 0))
+    if (n < sizeof *h || memcmp(h->magic, "TABLIN1\n", 8) != 0 || h->classes != classes ||
+        h->inputs != inputs || h->tied != tied || n < tab_linear_bytes(classes, inputs, tied) ||
+        !(h->temperature > 0))
         return false;
     const float *f = (const float *)(h + 1);
-    *ret = (tab_linear){ .classes = classes, .inputs = inputs, .tied = tied, .temperature = h->temperature,
-                         .bias = f, .u = f + classes, .scale = f + classes + tied };
+    *ret = (tab_linear){ .classes = classes,
+                         .inputs = inputs,
+                         .tied = tied,
+                         .temperature = h->temperature,
+                         .bias = f,
+                         .u = f + classes,
+                         .scale = f + classes + tied };
     ret->w = (const int16_t *)(ret->scale + inputs);
     return true;
 }
 
 /* Wider registers where the machine has them: the same additions in the same order, so the same bits. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE

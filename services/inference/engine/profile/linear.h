@@ -29,7 +29,8 @@ typedef struct {
 } tab_linear;
 
 /* A view of a blob; false when it is none, or not of these dimensions. */
-bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied, tab_linear *ret);
+bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied,
+                     tab_linear *ret);
 
 size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied);
 

@@ -38,17 +38,57 @@ static bool eat_space(tab_str *s)
 }
 
 static const char *const money_signs[] = {
-    "US$", "R$", "A$", "C$", "HK$", "NZ$", "S$", "NT$", "$", "\xc2\xa3", "\xe2\x82\xac", "\xc2\xa5",
-    "\xe2\x82\xb9", "\xe2\x82\xbd", "\xe2\x82\xa9", "\xe2\x82\xaa", "\xe2\x82\xab", "\xe2\x82\xba",
-    "\xe2\x82\xb4", "\xe2\x82\xa6", "\xe0\xb8\xbf", "\xe2\x82\xb1", "\xc2\xa2", "\xe2\x82\xa8", "\xe2\x82\xb5",
-    "\xe2\x82\xbf", "\xef\xbf\xa5", "\xe5\x86\x86", "\xe5\x85\x83", "Rs.", "Rs", "kr.", "kr", "Kr", "z\xc5\x82", "K\xc4\x8d",
-    "Ft", "lei", "\xd1\x80\xd1\x83\xd0\xb1.", "\xd1\x80\xd1\x83\xd0\xb1", "TL", "Fr.", "RM", "Rp",
+    "US$",
+    "R$",
+    "A$",
+    "C$",
+    "HK$",
+    "NZ$",
+    "S$",
+    "NT$",
+    "$",
+    "\xc2\xa3",
+    "\xe2\x82\xac",
+    "\xc2\xa5",
+    "\xe2\x82\xb9",
+    "\xe2\x82\xbd",
+    "\xe2\x82\xa9",
+    "\xe2\x82\xaa",
+    "\xe2\x82\xab",
+    "\xe2\x82\xba",
+    "\xe2\x82\xb4",
+    "\xe2\x82\xa6",
+    "\xe0\xb8\xbf",
+    "\xe2\x82\xb1",
+    "\xc2\xa2",
+    "\xe2\x82\xa8",
+    "\xe2\x82\xb5",
+    "\xe2\x82\xbf",
+    "\xef\xbf\xa5",
+    "\xe5\x86\x86",
+    "\xe5\x85\x83",
+    "Rs.",
+    "Rs",
+    "kr.",
+    "kr",
+    "Kr",
+    "z\xc5\x82",
+    "K\xc4\x8d",
+    "Ft",
+    "lei",
+    "\xd1\x80\xd1\x83\xd0\xb1.",
+    "\xd1\x80\xd1\x83\xd0\xb1",
+    "TL",
+    "Fr.",
+    "RM",
+    "Rp",
 };
 static const char *const money_codes[] = {
-    "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "RMB", "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK", "PLN",
-    "CZK", "HUF", "RON", "BGN", "RUB", "UAH", "TRY", "ILS", "ZAR", "BRL", "MXN", "ARS", "CLP", "COP", "PEN",
-    "KRW", "TWD", "HKD", "SGD", "MYR", "THB", "IDR", "PHP", "VND", "AED", "SAR", "QAR", "KWD", "EGP", "NGN",
-    "KES", "GHS", "MAD", "PKR", "BDT", "LKR", "ISK", "HRK", "RSD", "BTC", "ETH",
+    "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "RMB", "INR", "AUD", "CAD", "NZD", "SEK",
+    "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "RUB", "UAH", "TRY", "ILS", "ZAR",
+    "BRL", "MXN", "ARS", "CLP", "COP", "PEN", "KRW", "TWD", "HKD", "SGD", "MYR", "THB",
+    "IDR", "PHP", "VND", "AED", "SAR", "QAR", "KWD", "EGP", "NGN", "KES", "GHS", "MAD",
+    "PKR", "BDT", "LKR", "ISK", "HRK", "RSD", "BTC", "ETH",
 };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -65,8 +105,8 @@ static bool eat_money(tab_str *s)
     if (!eat_any(s, money_signs, COUNT(money_signs)))
         return false;
     /* "kron", "leicht": a sign in letters must end its word */
-    if ((((unsigned char)s->p[-1]) | 32) >= 'a' && (((unsigned char)s->p[-1]) | 32) <= 'z' && s->n > 0 &&
-        (*s->p | 32) >= 'a' && (*s->p | 32) <= 'z') {
+    if ((((unsigned char)s->p[-1]) | 32) >= 'a' && (((unsigned char)s->p[-1]) | 32) <= 'z' &&
+        s->n > 0 && (*s->p | 32) >= 'a' && (*s->p | 32) <= 'z') {
         *s = was;
         return false;
     }
@@ -94,7 +134,8 @@ static double eat_scale(tab_str *s, bool spaced)
     for (size_t i = 0; i < COUNT(scales); i++) {
         tab_str was = *s;
         if (!(scales[i].letter && spaced) && eat(s, scales[i].word)) {
-            if (s->n == 0 || *s->p == ' ' || *s->p == '+' || (unsigned char)*s->p >= 0x80 || *s->p == ')')
+            if (s->n == 0 || *s->p == ' ' || *s->p == '+' || (unsigned char)*s->p >= 0x80 ||
+                *s->p == ')')
                 return scales[i].by;
             *s = was;
         }
@@ -106,15 +147,166 @@ static double eat_scale(tab_str *s, bool spaced)
 static bool touching_unit(tab_str u)
 {
     static const char *const units[] = {
-        "kg", "g", "mg", "ug", "\xc2\xb5g", "mcg", "lb", "lbs", "oz", "t", "km", "m", "cm", "mm", "um", "nm", "mi", "ft",
-        "in", "yd", "l", "L", "ml", "mL", "dl", "cl", "gal", "s", "sec", "ms", "us", "ns", "min", "mins", "h",
-        "hr", "hrs", "d", "days", "yr", "yrs", "Hz", "kHz", "MHz", "GHz", "W", "kW", "MW", "GW", "kWh", "MWh",
-        "Wh", "V", "kV", "mV", "mA", "Ah", "mAh", "B", "KB", "kB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "Gb",
-        "Mbps", "Gbps", "\xc2\xb0", "\xc2\xb0" "C", "\xc2\xb0" "F", "C", "F", "K", "Pa", "kPa", "MPa", "hPa", "bar", "psi", "mmHg",
-        "mph", "kph", "km/h", "kmh", "m/s", "kn", "kt", "kts", "hp", "bhp", "ps", "PS", "CC", "cc", "cm3", "rpm", "nm", "Nm",
-        "kmpl", "mpg", "x", "X", "\"", "'", "''", "\xe2\x80\xb3", "\xe2\x80\xb2", "ha", "ac", "m2", "m\xc2\xb2", "m3", "m\xc2\xb3", "km2", "km\xc2\xb2", "sqft", "sqm",
-        "kcal", "cal", "kJ", "J", "mg/dL", "mmol/L", "g/dL", "IU", "mol", "mM", "uM", "nM", "ppm", "ppb", "dB", "lm", "lx", "N", "kN",
-        "MP", "px", "pt", "em", "rem", "dpi", "fps", "pts", "pcs", "bps", "bp", "kbp", "Da", "kDa", "\xe5\xb9\xb4", "\xe6\xad\xb3", "\xe4\xba\xba", "\xe4\xb8\x87",
+        "kg",
+        "g",
+        "mg",
+        "ug",
+        "\xc2\xb5g",
+        "mcg",
+        "lb",
+        "lbs",
+        "oz",
+        "t",
+        "km",
+        "m",
+        "cm",
+        "mm",
+        "um",
+        "nm",
+        "mi",
+        "ft",
+        "in",
+        "yd",
+        "l",
+        "L",
+        "ml",
+        "mL",
+        "dl",
+        "cl",
+        "gal",
+        "s",
+        "sec",
+        "ms",
+        "us",
+        "ns",
+        "min",
+        "mins",
+        "h",
+        "hr",
+        "hrs",
+        "d",
+        "days",
+        "yr",
+        "yrs",
+        "Hz",
+        "kHz",
+        "MHz",
+        "GHz",
+        "W",
+        "kW",
+        "MW",
+        "GW",
+        "kWh",
+        "MWh",
+        "Wh",
+        "V",
+        "kV",
+        "mV",
+        "mA",
+        "Ah",
+        "mAh",
+        "B",
+        "KB",
+        "kB",
+        "MB",
+        "GB",
+        "TB",
+        "PB",
+        "KiB",
+        "MiB",
+        "GiB",
+        "Gb",
+        "Mbps",
+        "Gbps",
+        "\xc2\xb0",
+        "\xc2\xb0"
+        "C",
+        "\xc2\xb0"
+        "F",
+        "C",
+        "F",
+        "K",
+        "Pa",
+        "kPa",
+        "MPa",
+        "hPa",
+        "bar",
+        "psi",
+        "mmHg",
+        "mph",
+        "kph",
+        "km/h",
+        "kmh",
+        "m/s",
+        "kn",
+        "kt",
+        "kts",
+        "hp",
+        "bhp",
+        "ps",
+        "PS",
+        "CC",
+        "cc",
+        "cm3",
+        "rpm",
+        "nm",
+        "Nm",
+        "kmpl",
+        "mpg",
+        "x",
+        "X",
+        "\"",
+        "'",
+        "''",
+        "\xe2\x80\xb3",
+        "\xe2\x80\xb2",
+        "ha",
+        "ac",
+        "m2",
+        "m\xc2\xb2",
+        "m3",
+        "m\xc2\xb3",
+        "km2",
+        "km\xc2\xb2",
+        "sqft",
+        "sqm",
+        "kcal",
+        "cal",
+        "kJ",
+        "J",
+        "mg/dL",
+        "mmol/L",
+        "g/dL",
+        "IU",
+        "mol",
+        "mM",
+        "uM",
+        "nM",
+        "ppm",
+        "ppb",
+        "dB",
+        "lm",
+        "lx",
+        "N",
+        "kN",
+        "MP",
+        "px",
+        "pt",
+        "em",
+        "rem",
+        "dpi",
+        "fps",
+        "pts",
+        "pcs",
+        "bps",
+        "bp",
+        "kbp",
+        "Da",
+        "kDa",
+        "\xe5\xb9\xb4",
+        "\xe6\xad\xb3",
+        "\xe4\xba\xba",
+        "\xe4\xb8\x87",
     };
     for (size_t i = 0; i < COUNT(units); i++)
         if (u.p[0] == units[i][0] && tab_str_eq(u, tab_str_of(units[i])))
@@ -132,7 +324,8 @@ static bool unit_word(tab_str u, bool spaced)
     size_t blanks = 0, letters = 0;
     for (size_t i = 0; i < u.n; i++) {
         unsigned char c = (unsigned char)u.p[i];
-        if (digit(u.p[i]) && (i == 0 || i + 1 < u.n || u.p[i - 1] == ' ')) /* m2 is a unit, 12 b 3 is not */
+        if (digit(u.p[i]) &&
+            (i == 0 || i + 1 < u.n || u.p[i - 1] == ' ')) /* m2 is a unit, 12 b 3 is not */
             return false;
         if (c == ' ')
             blanks++;
@@ -149,8 +342,9 @@ static bool unit_word(tab_str u, bool spaced)
 /* mantissa x 10^e, exactly rounded: both factors exact in a double (Clinger 1990), else strtod. */
 static double scaled(uint64_t mantissa, int e, bool exact, const char *text, size_t n)
 {
-    static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     if (exact && mantissa <= (UINT64_C(1) << 53)) {
         if (e >= 0 && e <= 22)
             return (double)mantissa * ten[e];
@@ -199,7 +393,8 @@ static bool read_digits(tab_str *s, char decimal, tab_number *r)
         char mark = c;
         if (s->n > 2 && memcmp(s->p, "\xc2\xa0", 2) == 0)
             k = 2, mark = ' ';
-        else if (s->n > 3 && (memcmp(s->p, "\xe2\x80\xaf", 3) == 0 || memcmp(s->p, "\xe2\x80\x89", 3) == 0))
+        else if (s->n > 3 &&
+                 (memcmp(s->p, "\xe2\x80\xaf", 3) == 0 || memcmp(s->p, "\xe2\x80\x89", 3) == 0))
             k = 3, mark = ' ';
         else if (s->n > 3 && memcmp(s->p, "\xe2\x80\x99", 3) == 0)
             k = 3, mark = '\'';
@@ -295,15 +490,17 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
         s.p++;
         s.n -= 2;
     }
-    for (bool more = true; more && s.n > 0 && !digit(*s.p);) { /* prefix: sign, bound, money, in any order */
+    for (bool more = true;
+         more && s.n > 0 && !digit(*s.p);) { /* prefix: sign, bound, money, in any order */
         tab_str was = s;
         eat_space(&s);
         if (!signs && (eat(&s, "-") || eat(&s, "\xe2\x88\x92")))
             minus = signs = true;
         else if (!signs && eat(&s, "+"))
             signs = true;
-        else if (!r.bound && (eat(&s, "<=") || eat(&s, ">=") || eat(&s, "<") || eat(&s, ">") || eat(&s, "~") ||
-                              eat(&s, "\xe2\x89\xa4") || eat(&s, "\xe2\x89\xa5") || eat(&s, "\xe2\x89\x88")))
+        else if (!r.bound &&
+                 (eat(&s, "<=") || eat(&s, ">=") || eat(&s, "<") || eat(&s, ">") || eat(&s, "~") ||
+                  eat(&s, "\xe2\x89\xa4") || eat(&s, "\xe2\x89\xa5") || eat(&s, "\xe2\x89\x88")))
             r.bound = true;
         else if (r.affix == TAB_AFFIX_NONE && eat_money(&s))
             r.affix = TAB_AFFIX_CURRENCY;

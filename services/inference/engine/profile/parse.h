@@ -16,15 +16,15 @@ typedef enum {
 } tab_affix;
 
 typedef struct {
-    double value;      /* as written: 45 for "45 %", 18300 for "18.3k", -5 for "(5)" */
-    int decimals;      /* digits behind the decimal mark */
-    int digits;        /* significant and leading digits before it */
+    double value; /* as written: 45 for "45 %", 18300 for "18.3k", -5 for "(5)" */
+    int decimals; /* digits behind the decimal mark */
+    int digits;   /* significant and leading digits before it */
     tab_affix affix;
     bool grouped;      /* 1,200 */
     bool leading_zero; /* 007: more than one digit and the first is 0 */
     bool exponent;
-    bool bound;        /* <5, >10, ~3 */
-    bool only_point;   /* cannot be read with a decimal comma, and the reverse */
+    bool bound;      /* <5, >10, ~3 */
+    bool only_point; /* cannot be read with a decimal comma, and the reverse */
     bool only_comma;
     tab_str unit; /* of TAB_AFFIX_UNIT: a view into s */
 } tab_number;
@@ -42,13 +42,14 @@ typedef enum { TAB_FORM_DATE, TAB_FORM_DATETIME, TAB_FORM_PERIOD } tab_date_form
 typedef enum { TAB_ORDER_MDY, TAB_ORDER_DMY } tab_date_order;
 
 typedef struct {
-    double seconds; /* since 1970-01-01 UTC; a date's first instant; local time where no zone is given */
+    double
+        seconds; /* since 1970-01-01 UTC; a date's first instant; local time where no zone is given */
     int year;
     tab_date_form form;
-    bool midnight;  /* TAB_FORM_DATETIME whose clock is 00:00:00 */
-    bool numeric;   /* day and month are both numbers and their order is not shown by the layout */
+    bool midnight; /* TAB_FORM_DATETIME whose clock is 00:00:00 */
+    bool numeric;  /* day and month are both numbers and their order is not shown by the layout */
     bool only_dmy, only_mdy; /* the other order is impossible */
-    bool compact;   /* 20190531: digits only */
+    bool compact;            /* 20190531: digits only */
 } tab_date;
 
 /* Dates, timestamps, months, quarters, weeks and seasons in the layouts that people and programs write:

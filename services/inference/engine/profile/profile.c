@@ -27,7 +27,8 @@ static void read_one(void *ctx, size_t i)
     tab_summary s;
     j->ok[i] = false;
     if (c == NULL || (c->reading = tab_arena_new_of(j->arena[i], tab_reading, 1)) == NULL ||
-        !tab_read_column(j->arena[i], &j->table->col[i], j->table->rows, c->reading) || !tab_summarize(c->reading, &s))
+        !tab_read_column(j->arena[i], &j->table->col[i], j->table->rows, c->reading) ||
+        !tab_summarize(c->reading, &s))
         return;
     tab_features_of(&s, &c->features, NULL);
     float *x = tab_arena_new_of(j->arena[i], float, TAB_STAGE1_INPUTS);
@@ -71,7 +72,8 @@ static void decide_one(void *ctx, size_t i)
     p->pii_confidence = fmin(1, pii);
     p->pii = pii >= PII_FROM;
     /* What may be a person is treated as a name would be: never imputed, never a target. */
-    p->identifying = tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
+    p->identifying =
+        tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
     j->ok[i] = tab_view_column(r, p);
 }
 
@@ -91,7 +93,8 @@ static bool all_ok(const job *j)
 /* An arena's ceiling for a column: its readings, codes and views, which are a few machine words a cell. */
 enum { COLUMN_BYTES = 1 << 20, COLUMN_BYTES_PER_CELL = 256 };
 
-tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret, tab_error *err)
+tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,
+                             tab_error *err)
 {
     tab_profile *p = tab_arena_new_of(e->arena, tab_profile, 1);
     double *sector = tab_arena_new_of(e->arena, double, TAB_SECTORS);
@@ -100,7 +103,8 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
               .staged = tab_arena_new_of(e->arena, tab_staged *, t->cols),
               .arena = tab_arena_new_of(e->arena, tab_arena *, t->cols),
               .ok = tab_arena_new_of(e->arena, bool, t->cols) };
-    if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL || j.ok == NULL)
+    if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL ||
+        j.ok == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < t->cols; i++) {
         j.arena[i] = tab_arena_new(COLUMN_BYTES + COLUMN_BYTES_PER_CELL * t->rows);
@@ -116,7 +120,8 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 
     tab_relate(j.staged, t->cols, t->rows);
-    float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS), z[TAB_SECTORS * TAB_SECTOR_TIED];
+    float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS),
+          z[TAB_SECTORS * TAB_SECTOR_TIED];
     if (x == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);

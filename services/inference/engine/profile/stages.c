@@ -20,7 +20,9 @@ static float *put_flags(const tab_staged *c, float *x)
                               r->can_number && r->decimals == 2,
                               r->can_number && r->decimals >= 4,
                               isnan(r->sentinel) ? 0 : 1,
-                              r->can_number && r->decimals == 0 && c->features.distinct == c->features.present && c->features.present > 2,
+                              r->can_number && r->decimals == 0 &&
+                                  c->features.distinct == c->features.present &&
+                                  c->features.present > 2,
                               1 };
     memcpy(x, flags, sizeof flags);
     return x + 16;
@@ -95,7 +97,8 @@ static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer
         peer[r] /= total;
 }
 
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x, float *z)
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector,
+                       float *x, float *z)
 {
     const tab_staged *self = c[k];
     memcpy(x, self->features.dense, sizeof self->features.dense);
@@ -181,7 +184,8 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
             if (dates)
                 continue;
             /* of one size: medians within a factor of 3, neither trivially ordered by range */
-            bool peers = fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 && fb->q50 < 3 * fa->q50 && fa->max > fb->min;
+            bool peers = fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 &&
+                         fb->q50 < 3 * fa->q50 && fa->max > fb->min;
             if (always && peers) {
                 c[of[a]]->relation[2] += 1.0f / 3; /* below its peers: a low, a net, a part */
                 c[of[b]]->relation[3] += 1.0f / 3;
@@ -189,8 +193,9 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
                 c[of[a]]->relation[4] = 1; /* a part: clicks of impressions */
                 c[of[b]]->relation[5] = 1;
             }
-            if (fa->min >= -90 && fa->max <= 90 && fb->min >= -180 && fb->max <= 180 && c[of[a]]->reading->decimals >= 3 &&
-                c[of[b]]->reading->decimals >= 3 && (of[b] == of[a] + 1 || of[a] == of[b] + 1)) {
+            if (fa->min >= -90 && fa->max <= 90 && fb->min >= -180 && fb->max <= 180 &&
+                c[of[a]]->reading->decimals >= 3 && c[of[b]]->reading->decimals >= 3 &&
+                (of[b] == of[a] + 1 || of[a] == of[b] + 1)) {
                 c[of[a]]->relation[6] = 1;
                 c[of[b]]->relation[7] = 1;
             }
@@ -201,10 +206,12 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
     for (size_t a = 0; a < cap; a++)
         for (size_t b = a + 1; b < cap; b++)
             for (size_t t = 0; t < cap; t++) {
-                if (t == a || t == b || c[of[t]]->reading->can_date || c[of[a]]->reading->can_date || c[of[b]]->reading->can_date)
+                if (t == a || t == b || c[of[t]]->reading->can_date ||
+                    c[of[a]]->reading->can_date || c[of[b]]->reading->can_date)
                     continue;
                 size_t seen = 0, product = 0, sum = 0, trivial = 0;
-                for (size_t i = 0; i < used && (i < 8 || product * 2 > seen || sum * 2 > seen); i++) {
+                for (size_t i = 0; i < used && (i < 8 || product * 2 > seen || sum * 2 > seen);
+                     i++) {
                     double x = v[a][i], y = v[b][i], z = v[t][i];
                     if (isnan(x) || isnan(y) || isnan(z))
                         continue;
@@ -230,15 +237,18 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
         for (size_t i = 0; i < used; i++) {
             double s = 0;
             for (size_t j = 0; j < m; j++)
-                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 && c[of[j]]->features.max <= total)
+                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
+                    c[of[j]]->features.max <= total)
                     s += isnan(v[j][i]) ? 0 : v[j][i];
             good += fabs(s - total) < 0.02 * total;
         }
         for (size_t j = 0; j < m; j++)
-            parts += !c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 && c[of[j]]->features.max <= total;
+            parts += !c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
+                     c[of[j]]->features.max <= total;
         if (parts >= 2 && good * 10 >= used * 9)
             for (size_t j = 0; j < m; j++)
-                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 && c[of[j]]->features.max <= total)
+                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
+                    c[of[j]]->features.max <= total)
                     c[of[j]]->relation[12] = 1;
     }
     /* place among the columns of numbers, and in the table */
@@ -272,8 +282,9 @@ static bool possible(const tab_staged *c, int role)
             return r->can_clock || (whole && f->min >= 0 && f->max < 2400);
         if (role == TAB_ROLE_BIRTH_DATE)
             return false;
-        return whole && ((f->min > 6e8 && f->max < 4.2e12) || (f->min >= 18000101 && f->max <= 21001231) ||
-                         (role == TAB_ROLE_PERIOD && f->min >= 180001 && f->max <= 210012));
+        return whole &&
+               ((f->min > 6e8 && f->max < 4.2e12) || (f->min >= 18000101 && f->max <= 21001231) ||
+                (role == TAB_ROLE_PERIOD && f->min >= 180001 && f->max <= 210012));
     case TAB_KIND_BOOL:
         return r->can_bool;
     case TAB_KIND_CAT:
@@ -282,8 +293,8 @@ static bool possible(const tab_staged *c, int role)
         break;
     }
     return !(number && r->decimals > 0 && r->affix[TAB_AFFIX_NONE] > 0 && f->distinct > 20 &&
-             role != TAB_ROLE_CODE && role != TAB_ROLE_MEDICAL_CODE && role != TAB_ROLE_INDUSTRY_CODE && role != TAB_ROLE_VERSION &&
-             role != TAB_ROLE_ID);
+             role != TAB_ROLE_CODE && role != TAB_ROLE_MEDICAL_CODE &&
+             role != TAB_ROLE_INDUSTRY_CODE && role != TAB_ROLE_VERSION && role != TAB_ROLE_ID);
 }
 
 void tab_restrict_roles(const tab_staged *c, float *p)
@@ -327,11 +338,14 @@ void tab_restrict_roles(const tab_staged *c, float *p)
             continue;
         if (sure[i].check == TAB_CHECK_IMEI && c->features.check[TAB_CHECK_CARD] > 0.9)
             continue;
-        if (sure[i].check == TAB_CHECK_PATH && (c->features.check[TAB_CHECK_URL] > 0.5 || c->features.check[TAB_CHECK_DOMAIN] > 0.5))
+        if (sure[i].check == TAB_CHECK_PATH &&
+            (c->features.check[TAB_CHECK_URL] > 0.5 || c->features.check[TAB_CHECK_DOMAIN] > 0.5))
             continue;
         /* weak shapes (a phone, an ISBN of ten digits in a column of ids) need more values to speak */
-        double log_odds = fmin(30, -log((double)sure[i].chance) * fmin(n, 20) * (sure[i].chance >= 0.1f ? 0.35 : 1));
-        double q = fmax(1e-3, (double)p[sure[i].role]), odds = q / (1 - fmin(q, 0.999)) * exp(log_odds);
+        double log_odds = fmin(30, -log((double)sure[i].chance) * fmin(n, 20) *
+                                       (sure[i].chance >= 0.1f ? 0.35 : 1));
+        double q = fmax(1e-3, (double)p[sure[i].role]),
+               odds = q / (1 - fmin(q, 0.999)) * exp(log_odds);
         double now = fmin(0.999, odds / (1 + odds)), rest = 1 - (double)p[sure[i].role];
         for (int r = 0; r < TAB_ROLES; r++)
             if (r != sure[i].role)

@@ -31,7 +31,8 @@ typedef struct {
 
 void tab_stage1_inputs(const tab_staged *c, float *x /* (TAB_STAGE1_INPUTS) */);
 void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z);
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x, float *z);
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector,
+                       float *x, float *z);
 
 /* Relations between columns of numbers, over at most 200 rows: price x quantity = total, a + b = c,
  * low <= open, close <= high, start <= end, latitude beside longitude ... into relation[]. */

@@ -36,7 +36,8 @@ typedef struct {
 bool tab_summarize(tab_reading *r, tab_summary *ret) TAB_CHECKED;
 
 /* a's rows followed by b's. Equal to the summary of both together (order statistics included). */
-bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b, tab_summary *ret) TAB_CHECKED;
+bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b,
+                       tab_summary *ret) TAB_CHECKED;
 
 double tab_summary_distinct(const tab_summary *s); /* exact when whole, else an estimate */
 #endif

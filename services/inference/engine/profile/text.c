@@ -5,7 +5,11 @@
 uint32_t tab_utf8_next(tab_str *s)
 {
     const unsigned char *p = (const unsigned char *)s->p;
-    size_t need = p[0] < 0x80 ? 1 : p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
+    size_t need = p[0] < 0x80                   ? 1
+                  : p[0] >= 0xf0 && p[0] < 0xf8 ? 4
+                  : p[0] >= 0xe0                ? 3
+                  : p[0] >= 0xc0                ? 2
+                                                : 0;
     uint32_t cp = 0xfffd;
     size_t step = 1;
     if (need == 1) {
@@ -57,11 +61,11 @@ static size_t space_at(const unsigned char *p, size_t n)
     if (n > 0 && (p[0] == ' ' || (p[0] >= '\t' && p[0] <= '\r')))
         return 1;
     if (n > 1 && p[0] == 0xc2 && p[1] == 0xa0)
-        return 2; /* NBSP */
-    if (n > 2 && ((p[0] == 0xe3 && p[1] == 0x80 && p[2] == 0x80) ||  /* ideographic space */
-                  (p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) ||  /* BOM */
-                  (p[0] == 0xe2 && p[1] == 0x80 && p[2] <= 0x8b) ||  /* en quad .. zero width */
-                  (p[0] == 0xe2 && p[1] == 0x80 && p[2] == 0xaf)))   /* narrow NBSP */
+        return 2;                                                   /* NBSP */
+    if (n > 2 && ((p[0] == 0xe3 && p[1] == 0x80 && p[2] == 0x80) || /* ideographic space */
+                  (p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) || /* BOM */
+                  (p[0] == 0xe2 && p[1] == 0x80 && p[2] <= 0x8b) || /* en quad .. zero width */
+                  (p[0] == 0xe2 && p[1] == 0x80 && p[2] == 0xaf)))  /* narrow NBSP */
         return 3;
     return 0;
 }
@@ -92,11 +96,11 @@ tab_str tab_trim(tab_str s)
 /* U+00C0 .. U+017F to base letters; '*' stands for a letter that becomes two, '.' for "keep". */
 static const char latin[] =
     /* 00c0 */ "aaaaaa*ceeeeiiiidnooooo.ouuuuyt*"
-    /* 00e0 */ "aaaaaa*ceeeeiiiidnooooo.ouuuuyty"
-    /* 0100 */ "aaaaaaccccccccddddeeeeeeeeeegggg"
-    /* 0120 */ "gggghhhhiiiiiiiiii**jjkkklllllll"
-    /* 0140 */ "lllnnnnnnnnnoooooo**rrrrrrssssss"
-    /* 0160 */ "ssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
+               /* 00e0 */ "aaaaaa*ceeeeiiiidnooooo.ouuuuyty"
+               /* 0100 */ "aaaaaaccccccccddddeeeeeeeeeegggg"
+               /* 0120 */ "gggghhhhiiiiiiiiii**jjkkklllllll"
+               /* 0140 */ "lllnnnnnnnnnoooooo**rrrrrrssssss"
+               /* 0160 */ "ssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 
 uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
 {
@@ -110,9 +114,13 @@ uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
         if (c != '*')
             return (uint32_t)(unsigned char)c;
         *second = cp == 0xdf ? 's' : cp == 0x132 || cp == 0x133 ? 'j' : 'e';
-        return cp == 0xdf ? 's' : cp == 0x132 || cp == 0x133 ? 'i' : cp == 0xc6 || cp == 0xe6 ? 'a' : 'o';
+        return cp == 0xdf                   ? 's'
+               : cp == 0x132 || cp == 0x133 ? 'i'
+               : cp == 0xc6 || cp == 0xe6   ? 'a'
+                                            : 'o';
     }
-    if ((cp >= 0x300 && cp <= 0x36f) || (cp >= 0x200b && cp <= 0x200f) || cp == 0xfeff || cp == 0xad)
+    if ((cp >= 0x300 && cp <= 0x36f) || (cp >= 0x200b && cp <= 0x200f) || cp == 0xfeff ||
+        cp == 0xad)
         return 0;
     if (cp >= 0x391 && cp <= 0x3a9)
         return cp + 32; /* Greek */
@@ -183,15 +191,40 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
 
 tab_foreign tab_foreign_mark(tab_str s)
 {
-    static const char *const strict[] = { "n/a", "na", "#n/a", "n.a.", "nan", "null", "<na>", "\\n", "k.a.",
-                                          "s/d",  "n/d", "nd", "#value!", "#ref!", "#div/0!", "(null)", "nil",
-                                          "#null!", "<null>", "na.", "n.d." };
-    static const char *const words[] = { "none", "unknown", "missing", "not available", "not known",
-                                         "unbekannt", "desconocido", "inconnu", "undefined", "tbd", "tba",
-                                         "not applicable", "unk", "sconosciuto", "not specified",
-                                         "unspecified", "not stated", "not provided", "(blank)", "blank",
-                                         "no data", "keine angabe", "desconhecido", "\xd0\xbd\xd0\xb5\xd1\x82 \xd0\xb4\xd0\xb0\xd0\xbd\xd0\xbd\xd1\x8b\xd1\x85",
-                                         "onbekend", "no answer", "refused", "don't know" };
+    static const char *const strict[] = { "n/a",     "na",    "#n/a",    "n.a.",   "nan", "null",
+                                          "<na>",    "\\n",   "k.a.",    "s/d",    "n/d", "nd",
+                                          "#value!", "#ref!", "#div/0!", "(null)", "nil", "#null!",
+                                          "<null>",  "na.",   "n.d." };
+    static const char *const words[] = {
+        "none",
+        "unknown",
+        "missing",
+        "not available",
+        "not known",
+        "unbekannt",
+        "desconocido",
+        "inconnu",
+        "undefined",
+        "tbd",
+        "tba",
+        "not applicable",
+        "unk",
+        "sconosciuto",
+        "not specified",
+        "unspecified",
+        "not stated",
+        "not provided",
+        "(blank)",
+        "blank",
+        "no data",
+        "keine angabe",
+        "desconhecido",
+        "\xd0\xbd\xd0\xb5\xd1\x82 \xd0\xb4\xd0\xb0\xd0\xbd\xd0\xbd\xd1\x8b\xd1\x85",
+        "onbekend",
+        "no answer",
+        "refused",
+        "don't know"
+    };
     if (s.n == 0)
         return TAB_FOREIGN_STRICT;
     if (s.n > 24)
@@ -199,7 +232,8 @@ tab_foreign tab_foreign_mark(tab_str s)
     bool marks = true;
     for (size_t i = 0; i < s.n; i++)
         marks = marks && s.p[i] == s.p[0] && memchr("?-._", s.p[i], 4) != NULL;
-    if (marks || (s.n == 3 && memcmp(s.p, "\xe2\x80\x94", 3) == 0) || (s.n == 3 && memcmp(s.p, "\xe2\x80\x93", 3) == 0))
+    if (marks || (s.n == 3 && memcmp(s.p, "\xe2\x80\x94", 3) == 0) ||
+        (s.n == 3 && memcmp(s.p, "\xe2\x80\x93", 3) == 0))
         return TAB_FOREIGN_STRICT;
     /* Every mark starts with one of these; most cells are turned away here. */
     if (strchr("nN#<\\kKsSu(UmMdDtTiIrRob", s.p[0]) == NULL && (unsigned char)s.p[0] < 0x80)

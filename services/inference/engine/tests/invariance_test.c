@@ -84,9 +84,12 @@ static tab_table *table(tab_arena *a, const size_t *row, size_t rows, const size
     return t;
 }
 
-static Tabella__Bundle *run(tab_arena *a, const tab_table *t, const char *target, size_t *threads, const char *base)
+static Tabella__Bundle *run(tab_arena *a, const tab_table *t, const char *target, size_t *threads,
+                            const char *base)
 {
-    tab_engine e = { .arena = a, .parallel_for = threads != NULL ? parallel : NULL, .parallel_arg = threads };
+    tab_engine e = { .arena = a,
+                     .parallel_for = threads != NULL ? parallel : NULL,
+                     .parallel_arg = threads };
     tab_run_options o = { .threshold = 0.5, .base = base, .explain = true };
     if (target != NULL) {
         o.target = TAB_TARGET_COLUMN;
@@ -105,13 +108,15 @@ static void *packed(const Tabella__Bundle *b, size_t *n)
     return p;
 }
 
-static void same_bytes(tab_arena *a, const tab_table *t, const char *target, const char *base, bool all)
+static void same_bytes(tab_arena *a, const tab_table *t, const char *target, const char *base,
+                       bool all)
 {
     size_t n, m, counts[] = { 4, 2 };
     void *one = packed(run(a, t, target, NULL, base), &n);
     for (size_t c = 0; c < 1 + (size_t)all; c++) {
         void *many = packed(run(a, t, target, &counts[c], base), &m);
-        cr_expect(n == m && memcmp(one, many, n) == 0, "%s: %zu threads answer otherwise", base, counts[c]);
+        cr_expect(n == m && memcmp(one, many, n) == 0, "%s: %zu threads answer otherwise", base,
+                  counts[c]);
         free(many);
     }
     free(one);
@@ -121,8 +126,8 @@ Test(invariance, same_bytes_for_any_number_of_threads, .timeout = 240)
 {
     static const struct {
         const char *base, *target;
-    } cases[] = { { "base-1", "d" }, { "base-1", "e" }, { "base-2", "d" }, { "base-2", "e" }, { "base-2", NULL },
-                  { "base-3", "d" }, { "base-3", "e" } };
+    } cases[] = { { "base-1", "d" },  { "base-1", "e" }, { "base-2", "d" }, { "base-2", "e" },
+                  { "base-2", NULL }, { "base-3", "d" }, { "base-3", "e" } };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
         same_bytes(a, table(a, NULL, ROWS, NULL), cases[k].target, cases[k].base, true);
@@ -146,8 +151,10 @@ Test(invariance, order_of_rows_and_columns, .timeout = 240)
         row[i] = (i * 77 + 5) % ROWS; /* 77 and 240 have no common factor */
     for (size_t k = 0; k < 2; k++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
-        Tabella__Results *x = run(a, table(a, NULL, ROWS, NULL), target[k], NULL, "base-1")->prediction->results;
-        Tabella__Results *y = run(a, table(a, row, ROWS, col), target[k], NULL, "base-1")->prediction->results;
+        Tabella__Results *x =
+            run(a, table(a, NULL, ROWS, NULL), target[k], NULL, "base-1")->prediction->results;
+        Tabella__Results *y =
+            run(a, table(a, row, ROWS, col), target[k], NULL, "base-1")->prediction->results;
         for (size_t i = 0; i < ROWS; i++) {
             if (k == 0)
                 cr_assert_float_eq(y->probabilities[2 * i], x->probabilities[2 * row[i]], 1e-6);
@@ -168,7 +175,9 @@ Test(invariance, rows_alone_or_together, .timeout = 240)
         tab_profile *p = NULL;
         TAB_AUTO(tab_fitted) *f = NULL;
         cr_assert_eq(tab_profile_table(&e, table(a, NULL, ROWS, NULL), &p, NULL), TAB_OK);
-        tab_fit_options o = { .base = base[c / 3], .target = target[k], .task = k == 2 ? TAB_TASK_ANOMALY : TAB_TASK_AUTO };
+        tab_fit_options o = { .base = base[c / 3],
+                              .target = target[k],
+                              .task = k == 2 ? TAB_TASK_ANOMALY : TAB_TASK_AUTO };
         cr_assert_eq(tab_fit(&e, p, &o, &f, NULL), TAB_OK);
         size_t row[130];
         for (size_t i = 0; i < 130; i++)
@@ -179,7 +188,8 @@ Test(invariance, rows_alone_or_together, .timeout = 240)
             cr_assert_eq(tab_score(&e, f, table(a, row + i, 1, NULL), true, &one, NULL), TAB_OK);
             const Tabella__Results *x = all->results, *y = one->results;
             if (k == 0)
-                cr_expect(memcmp(x->probabilities + 2 * i, y->probabilities, 2 * sizeof(double)) == 0);
+                cr_expect(memcmp(x->probabilities + 2 * i, y->probabilities, 2 * sizeof(double)) ==
+                          0);
             else if (k == 1)
                 cr_expect(x->value[i] == y->value[0] &&
                           memcmp(x->quantiles + 7 * i, y->quantiles, 7 * sizeof(double)) == 0);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 static const char survivorship[] =
-    "the value that most sources agree on after format normalisation; then the value of the source that "
+    "the value that most sources agree on after format normalisation; then the value of the source "
+    "that "
     "agrees most often with the others; then the most complete form; then the first table's";
 
 /* A built column as the bundle's message; points into the column. */
@@ -23,7 +24,8 @@ static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t
     m->coded = 1;
     m->codes = (ProtobufCBinaryData){ rows * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->code };
     m->level_text = (ProtobufCBinaryData){ text, (uint8_t *)(uintptr_t)c->text };
-    m->level_end = (ProtobufCBinaryData){ c->levels * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->end };
+    m->level_end =
+        (ProtobufCBinaryData){ c->levels * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->end };
     m->level_kind = (ProtobufCBinaryData){ c->levels, (uint8_t *)(uintptr_t)c->kind };
     return m;
 }
@@ -51,7 +53,8 @@ static void put_cell(tab_builder *b, const tab_column *c, size_t row)
 }
 
 /* Share of a source's values that another source of the entity confirms; the source's reliability. */
-static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, double *r)
+static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
+                        double *r)
 {
     for (size_t s = 0; s < v->n; s++) {
         size_t seen = 0, confirmed = 0;
@@ -80,7 +83,8 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
 }
 
 /* The table whose value survives for an entity, or v->n where no source has one. */
-static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const uint32_t *row, const double *r)
+static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const uint32_t *row,
+                       const double *r)
 {
     size_t best = v->n;
     double best_votes = 0;
@@ -100,7 +104,8 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
             votes += y->code[row[o]] != TAB_NULL && y->value[y->code[row[o]]].key == x->key;
         }
         votes += floor(r[s] * 100) / 101; /* below one vote: reliability breaks ties only */
-        if (best == v->n || votes > best_votes || (votes == best_votes && x->text_n > best_length)) {
+        if (best == v->n || votes > best_votes ||
+            (votes == best_votes && x->text_n > best_length)) {
             best = s;
             best_votes = votes;
             best_length = x->text_n;
@@ -133,7 +138,8 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
         Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
-        bool ok = b != NULL && built != NULL && tab_builder_finish(b, built) && m != NULL && ref != NULL;
+        bool ok =
+            b != NULL && built != NULL && tab_builder_finish(b, built) && m != NULL && ref != NULL;
         if (!ok)
             return false;
         tabella__shared_variants__init(m);
@@ -155,8 +161,9 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
     return true;
 }
 
-static tab_status record_column(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
-                                const tab_entities *n, double *r, Tabella__Column **ret, tab_error *err)
+static tab_status record_column(const tab_engine *e, const tab_views *v,
+                                const tab_shared_attribute *t, const tab_entities *n, double *r,
+                                Tabella__Column **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
@@ -167,7 +174,8 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
         /* a value without letters or digits has no normal form; it still survives as it stands */
         for (size_t k = 0; s == v->n && k < v->n; k++)
             if (t->col[k] != TAB_NULL && row[k] != TAB_NULL &&
-                tab_cell_at(&v->table[k].profile->table->col[t->col[k]], row[k]).kind != TAB_CELL_NULL) {
+                tab_cell_at(&v->table[k].profile->table->col[t->col[k]], row[k]).kind !=
+                    TAB_CELL_NULL) {
                 s = k;
                 break;
             }
@@ -184,8 +192,8 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
 }
 
 tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
-                     size_t attrs, const tab_entities *n, double threshold, Tabella__UnifiedRows **ret,
-                     tab_error *err)
+                     size_t attrs, const tab_entities *n, double threshold,
+                     Tabella__UnifiedRows **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     Tabella__UnifiedRows *u = tab_arena_new_of(a, Tabella__UnifiedRows, 1);

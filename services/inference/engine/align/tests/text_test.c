@@ -10,23 +10,27 @@ Test(text, has_one_normal_form_for_what_people_write_differently)
     static const struct {
         const char *a, *b;
     } same[] = {
-        { "Café  O'Brien", "cafe\xcc\x81 OBRIEN" },             /* precomposed, combining; apostrophe */
-        { "Müller Straße", "MULLER STRASSE" },                  /* case folding of sharp s */
-        { "ﬁnance", "finance" },                                /* ligature, NFKC */
-        { "１２３", "123" },                                    /* full-width digits */
-        { "№ 007", "No 7" },                                    /* compatibility sign, padding */
-        { "H&#252;seyin &amp; Co", "Hüseyin Co" },              /* character references */
-        { "مُحَمَّد", "محمد" },                                    /* Arabic points */
-        { "שָׁלוֹם", "שלום" },                                     /* Hebrew points */
-        { "ΟΔΟΣ", "οδοσ" },                                     /* final sigma */
+        { "Café  O'Brien", "cafe\xcc\x81 OBRIEN" }, /* precomposed, combining; apostrophe */
+        { "Müller Straße", "MULLER STRASSE" },      /* case folding of sharp s */
+        { "ﬁnance", "finance" },                    /* ligature, NFKC */
+        { "１２３", "123" },                        /* full-width digits */
+        { "№ 007", "No 7" },                        /* compatibility sign, padding */
+        { "H&#252;seyin &amp; Co", "Hüseyin Co" },  /* character references */
+        { "مُحَمَّد", "محمد" },                         /* Arabic points */
+        { "שָׁלוֹם", "שלום" },                         /* Hebrew points */
+        { "ΟΔΟΣ", "οδοσ" },                         /* final sigma */
         { "Łódź", "lodz" },
-        { "\xe2\x80\xaa" "abc" "\xe2\x80\xac", "abc" },          /* direction marks */
+        { "\xe2\x80\xaa"
+          "abc"
+          "\xe2\x80\xac",
+          "abc" }, /* direction marks */
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         char a[TAB_NORMAL_MAX], b[TAB_NORMAL_MAX];
-        size_t n = tab_text_normal(tab_str_of(same[i].a), a), m = tab_text_normal(tab_str_of(same[i].b), b);
-        cr_expect(n > 0 && n == m && memcmp(a, b, n) == 0, "%s and %s: %.*s, %.*s", same[i].a, same[i].b, (int)n, a,
-                  (int)m, b);
+        size_t n = tab_text_normal(tab_str_of(same[i].a), a),
+               m = tab_text_normal(tab_str_of(same[i].b), b);
+        cr_expect(n > 0 && n == m && memcmp(a, b, n) == 0, "%s and %s: %.*s, %.*s", same[i].a,
+                  same[i].b, (int)n, a, (int)m, b);
     }
 }
 
@@ -69,9 +73,17 @@ Test(number, reads_affixes_separators_and_clocks)
         char decimal;
         double want; /* NaN: none */
     } cases[] = {
-        { "$1,200.50", '.', 1200.5 }, { "1.200,50 €", ',', 1200.5 }, { "45 %", '.', 45 }, { "1.2e3", '.', 1200 },
-        { "3:18", '.', 198 },         { "3m 18sec", '.', 198 },      { "-7", '.', -7 },   { "12,3", '.', (double)NAN },
-        { "abc", '.', (double)NAN },  { "1-2", '.', (double)NAN },   { "", '.', (double)NAN },
+        { "$1,200.50", '.', 1200.5 },
+        { "1.200,50 €", ',', 1200.5 },
+        { "45 %", '.', 45 },
+        { "1.2e3", '.', 1200 },
+        { "3:18", '.', 198 },
+        { "3m 18sec", '.', 198 },
+        { "-7", '.', -7 },
+        { "12,3", '.', (double)NAN },
+        { "abc", '.', (double)NAN },
+        { "1-2", '.', (double)NAN },
+        { "", '.', (double)NAN },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double x = (double)NAN;
@@ -87,9 +99,11 @@ Test(nicknames, short_forms_are_their_names_and_no_others)
     static const struct {
         const char *a, *b;
         bool alike;
-    } cases[] = { { "robert", "bob", true },  { "peggy", "margaret", true }, { "alex", "alexandra", true },
-                  { "alex", "alexander", true }, { "bill", "robert", false },   { "bob", "x", false },
-                  { "bert", "albert", true },  { "zzz", "zzz", false },        { "", "bob", false } };
+    } cases[] = { { "robert", "bob", true },     { "peggy", "margaret", true },
+                  { "alex", "alexandra", true }, { "alex", "alexander", true },
+                  { "bill", "robert", false },   { "bob", "x", false },
+                  { "bert", "albert", true },    { "zzz", "zzz", false },
+                  { "", "bob", false } };
     tab_nicknames *n = tab_nicknames_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(tab_nicknames_alike(tab_nicknames_find(n, tab_str_of(cases[i].a)),

@@ -79,7 +79,8 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_eq(h->train_rows + h->test_rows, 800);
     cr_expect(h->stratified);
     cr_expect_gt(h->score, 0.75);
-    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")), 1e-9);
+    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")),
+                       1e-9);
     cr_expect(strstr(h->weakest_slice, "t.g = g3") != NULL, "weakest slice: %s", h->weakest_slice);
     cr_expect_eq(h->n_per_class, 2);
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);

@@ -102,7 +102,8 @@ bool tab_pfn_targets(tab_arena *a, const float *z, size_t n, float *out)
         return false;
     memset(out, 0, n * TAB_PFN_TARGET * sizeof *out);
     for (size_t i = 0; i < n; i++, out += TAB_PFN_TARGET) {
-        float lo = (float)count_below(s.sorted, n, z[i], false), hi = (float)count_below(s.sorted, n, z[i], true);
+        float lo = (float)count_below(s.sorted, n, z[i], false),
+              hi = (float)count_below(s.sorted, n, z[i], true);
         float rank = 0.5f * (lo + hi) / (float)n;
         out[0] = z[i];
         out[1] = rank - 0.5f;

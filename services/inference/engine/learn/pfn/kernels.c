@@ -9,8 +9,8 @@
  * add, so they round alike; the lowest differs in the last bit. (Sanitizers do not go together with the loader's
  * choice.) */
 #pragma GCC optimize("fp-contract=fast")
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&       \
-    !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define WIDE __builtin_cpu_supports("avx512f") /* 32 registers of 16 lanes */
 #else
@@ -24,76 +24,82 @@ typedef int32_t ivec __attribute__((vector_size(64)));
 
 /* Macros and statement expressions rather than functions: vectors passed by value would change the ABI
  * between the levels. */
-#define LOAD(p)                                                                                                \
-    __extension__({                                                                                            \
-        vec l_;                                                                                                \
-        memcpy(&l_, (p), sizeof l_);                                                                           \
-        l_;                                                                                                    \
+#define LOAD(p)                      \
+    __extension__({                  \
+        vec l_;                      \
+        memcpy(&l_, (p), sizeof l_); \
+        l_;                          \
     })
-#define STORE(p, x)                                                                                            \
-    do {                                                                                                       \
-        vec s_ = (x);                                                                                          \
-        memcpy((p), &s_, sizeof s_);                                                                           \
+#define STORE(p, x)                  \
+    do {                             \
+        vec s_ = (x);                \
+        memcpy((p), &s_, sizeof s_); \
     } while (0)
-#define FILL(x)                                                                                                \
-    __extension__({                                                                                            \
-        float fill_ = (x);                                                                                     \
-        (vec){ fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_,                                           \
-               fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_ };                                        \
+#define FILL(x)                                                          \
+    __extension__({                                                      \
+        float fill_ = (x);                                               \
+        (vec){ fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_,   \
+               fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_ }; \
     })
-#define SUM(x)                                                                                                 \
-    __extension__({                                                                                            \
-        vec t_ = (x);                                                                                          \
-        t_ += __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);           \
-        t_ += __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);           \
-        t_ += __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);           \
-        t_[0] + t_[1];                                                                                         \
+#define SUM(x)                                                                                     \
+    __extension__({                                                                                \
+        vec t_ = (x);                                                                              \
+        t_ +=                                                                                      \
+            __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7); \
+        t_ +=                                                                                      \
+            __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11); \
+        t_ +=                                                                                      \
+            __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13); \
+        t_[0] + t_[1];                                                                             \
     })
-#define VMAX(a, b)                                                                                             \
-    __extension__({                                                                                            \
-        vec a_ = (a), b_ = (b);                                                                                \
-        ivec m_ = a_ > b_;                                                                                     \
-        (vec)(((ivec)a_ & m_) | ((ivec)b_ & ~m_));                                                             \
+#define VMAX(a, b)                                 \
+    __extension__({                                \
+        vec a_ = (a), b_ = (b);                    \
+        ivec m_ = a_ > b_;                         \
+        (vec)(((ivec)a_ & m_) | ((ivec)b_ & ~m_)); \
     })
-#define TOP(x)                                                                                                 \
-    __extension__({                                                                                            \
-        vec t_ = (x);                                                                                          \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));  \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));  \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));  \
-        t_[0] > t_[1] ? t_[0] : t_[1];                                                                         \
+#define TOP(x)                                                                                     \
+    __extension__({                                                                                \
+        vec t_ = (x);                                                                              \
+        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, \
+                                              5, 6, 7));                                           \
+        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8,   \
+                                              9, 10, 11));                                         \
+        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14,    \
+                                              15, 12, 13));                                        \
+        t_[0] > t_[1] ? t_[0] : t_[1];                                                             \
     })
 
 /* exp on 16 lanes: x = n log 2 + r, |r| <= log(2) / 2, a polynomial in r (Cephes), then n into the exponent */
-#define EXP(x)                                                                                                 \
-    __extension__({                                                                                            \
-        vec x_ = VMAX(x, FILL(-87.0f));                                                                        \
-        x_ = -VMAX(-x_, FILL(-88.0f));                                                                         \
-        vec m_ = x_ * 1.44269504088896341f + 12582912.0f;                                                      \
-        vec n_ = m_ - 12582912.0f;                                                                             \
-        vec r_ = x_ - n_ * 0.693359375f;                                                                       \
-        r_ = r_ - n_ * -2.12194440e-4f;                                                                        \
-        vec y_ = r_ * 1.9875691500e-4f + 1.3981999507e-3f;                                                     \
-        y_ = y_ * r_ + 8.3334519073e-3f;                                                                       \
-        y_ = y_ * r_ + 4.1665795894e-2f;                                                                       \
-        y_ = y_ * r_ + 1.6666665459e-1f;                                                                       \
-        y_ = y_ * r_ + 5.0000001201e-1f;                                                                       \
-        y_ = y_ * r_ * r_ + r_ + 1.0f;                                                                         \
-        y_ * (vec)(((ivec)m_ + (127 - 0x4B400000)) << 23);                                                     \
+#define EXP(x)                                             \
+    __extension__({                                        \
+        vec x_ = VMAX(x, FILL(-87.0f));                    \
+        x_ = -VMAX(-x_, FILL(-88.0f));                     \
+        vec m_ = x_ * 1.44269504088896341f + 12582912.0f;  \
+        vec n_ = m_ - 12582912.0f;                         \
+        vec r_ = x_ - n_ * 0.693359375f;                   \
+        r_ = r_ - n_ * -2.12194440e-4f;                    \
+        vec y_ = r_ * 1.9875691500e-4f + 1.3981999507e-3f; \
+        y_ = y_ * r_ + 8.3334519073e-3f;                   \
+        y_ = y_ * r_ + 4.1665795894e-2f;                   \
+        y_ = y_ * r_ + 1.6666665459e-1f;                   \
+        y_ = y_ * r_ + 5.0000001201e-1f;                   \
+        y_ = y_ * r_ * r_ + r_ + 1.0f;                     \
+        y_ *(vec)(((ivec)m_ + (127 - 0x4B400000)) << 23);  \
     })
 
 /* 2^x for x <= 0 on 16 lanes: x = n + f, |f| <= 1/2, a polynomial in f (relative error 8e-8) */
-#define EXP2(x)                                                                                                \
-    __extension__({                                                                                            \
-        vec x_ = VMAX(x, FILL(-126.0f));                                                                       \
-        vec m_ = x_ + 12582912.0f;                                                                             \
-        vec f_ = x_ - (m_ - 12582912.0f);                                                                      \
-        vec y_ = f_ * 0.0013276467f + 0.0096755417f;                                                           \
-        y_ = y_ * f_ + 0.0555071329f;                                                                          \
-        y_ = y_ * f_ + 0.2402211972f;                                                                          \
-        y_ = y_ * f_ + 0.6931469671f;                                                                          \
-        y_ = y_ * f_ + 1.0000000717f;                                                                          \
-        y_ * (vec)(((ivec)m_ + (127 - 0x4B400000)) << 23);                                                     \
+#define EXP2(x)                                           \
+    __extension__({                                       \
+        vec x_ = VMAX(x, FILL(-126.0f));                  \
+        vec m_ = x_ + 12582912.0f;                        \
+        vec f_ = x_ - (m_ - 12582912.0f);                 \
+        vec y_ = f_ * 0.0013276467f + 0.0096755417f;      \
+        y_ = y_ * f_ + 0.0555071329f;                     \
+        y_ = y_ * f_ + 0.2402211972f;                     \
+        y_ = y_ * f_ + 0.6931469671f;                     \
+        y_ = y_ * f_ + 1.0000000717f;                     \
+        y_ *(vec)(((ivec)m_ + (127 - 0x4B400000)) << 23); \
     })
 #define LOG2E 1.44269504088896341f
 
@@ -114,8 +120,8 @@ void tab_pfn_pack(size_t in, size_t out, const float *w, float *packed)
 /* y (rows, 16 vecs) = x (rows, in) p (in, 16 vecs), each with its stride, or + y. rows and vecs are constants where
  * this is expanded: rows x vecs sums stay in registers. */
 #define EACH(i, n) _Pragma("GCC unroll 16") for (size_t i = 0; i < (n); i++)
-INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p, size_t ldp, float *y,
-                  size_t ldy, bool add)
+INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p,
+                  size_t ldp, float *y, size_t ldy, bool add)
 {
     vec acc[12][4];
     EACH(r, rows) EACH(v, vecs) acc[r][v] = add ? LOAD(y + r * ldy + 16 * v) : (vec){ 0 };
@@ -133,20 +139,20 @@ INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ld
 #undef EACH
 
 /* n rows by blocks of `rows`, then of 4, then one by one */
-#define STRIPES(rows, vecs)                                                                                    \
-    do {                                                                                                       \
-        size_t i_ = 0;                                                                                         \
-        for (; i_ + (rows) <= n; i_ += (rows))                                                                 \
-            block(rows, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                          \
-        for (; i_ + 4 <= n; i_ += 4)                                                                           \
-            block(4, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                             \
-        for (; i_ < n; i_++)                                                                                   \
-            block(1, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);                             \
+#define STRIPES(rows, vecs)                                                           \
+    do {                                                                              \
+        size_t i_ = 0;                                                                \
+        for (; i_ + (rows) <= n; i_ += (rows))                                        \
+            block(rows, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add); \
+        for (; i_ + 4 <= n; i_ += 4)                                                  \
+            block(4, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);    \
+        for (; i_ < n; i_++)                                                          \
+            block(1, vecs, in, x + i_ * ldx, ldx, p, ldp, y + i_ * ldy, ldy, add);    \
     } while (0)
 
 /* One panel: y (n, width) = x (n, in) p (in, width), or + y; width 16, 32 or 64. */
-CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx, const float *p, size_t ldp,
-                         float *y, size_t ldy, bool add)
+CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx,
+                         const float *p, size_t ldp, float *y, size_t ldy, bool add)
 {
     if (!WIDE)
         for (; width > 0; width -= 16, p += 16, y += 16)
@@ -165,7 +171,8 @@ void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const floa
     size_t p = tab_pfn_panel(out);
     for (size_t i = 0; i < n; i += ROWS)
         for (size_t at = 0; at < out; at += p)
-            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, w + at * in, p, y + i * out + at, out, false);
+            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, w + at * in, p,
+                  y + i * out + at, out, false);
 }
 
 CLONES void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y)
@@ -216,7 +223,8 @@ void tab_pfn_pack_keys(size_t n, size_t dim, const float *k, size_t ldk, float *
 
 /* Tile rows of scores (in units of log 2) to weights, given the maximum and sum so far; fade is what earlier sums
  * are multiplied by. Scores beyond n, to a multiple of 16, become zero weights. */
-CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top, float *sum, float *fade)
+CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top, float *sum,
+                          float *fade)
 {
     size_t whole = (n + 15) / 16 * 16;
     for (size_t i = 0; i < rows; i++, s += ld) {
@@ -273,8 +281,8 @@ CLONES static void scale_rows(size_t rows, size_t dim, const float *by, float *o
             STORE(o + i * ldo + j, LOAD(o + i * ldo + j) * by[i]);
 }
 
-void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, const float *v,
-                    size_t ldv, float *o, size_t ldo)
+void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k,
+                    const float *v, size_t ldv, float *o, size_t ldo)
 {
     tile t;
     for (size_t from = 0; from < nq; from += Q) {
@@ -303,8 +311,8 @@ CLONES static float weighted(const float *p, const float *v, size_t n)
     return SUM(t);
 }
 
-void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k, const uint8_t *slot,
-                  const float *value, float *vote)
+void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k,
+                  const uint8_t *slot, const float *value, float *vote)
 {
     enum { SLOTS = 10 };
     tile t;
@@ -331,7 +339,8 @@ void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, 
 }
 
 /* ---- attention within a column's inducing rows and within rows ------------------------------------------- */
-CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv, float *o)
+CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v,
+                                  size_t ldv, float *o)
 {
     vec s[4], top = FILL(-1e30f), sum = { 0 }, out = { 0 };
     size_t parts = k / 16;
@@ -352,8 +361,8 @@ CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, con
     STORE(o, out / SUM(sum));
 }
 
-CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n, size_t stride, float *score,
-                             float *o)
+CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n,
+                             size_t stride, float *score, float *o)
 {
     vec own = LOAD(q), sum = { 0 }, out = { 0 }, top = FILL(-1e30f);
     size_t whole = (n + 15) / 16 * 16;
@@ -384,7 +393,9 @@ void tab_pfn_sincos(float a, float *s, float *c)
     float r = ((a - q * 1.5703125f) - q * 4.837512969970703125e-4f) - q * 7.549789948768648e-8f;
     float z = r * r;
     float sn = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
-    float cs = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1.0f;
+    float cs =
+        ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
+        0.5f * z + 1.0f;
     switch ((int)q & 3) {
     case 0:
         *s = sn, *c = cs;

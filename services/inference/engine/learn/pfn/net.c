@@ -22,13 +22,13 @@ typedef struct {
 struct tab_pfn_context {
     const tab_pfn *w;
     size_t n, m;
-    tab_pfn_stats *stats;    /* (m) */
-    float *code;             /* (m, e) the columns' codes through in.col */
-    column_cache *column[2]; /* (m) */
+    tab_pfn_stats *stats;                         /* (m) */
+    float *code;                                  /* (m, e) the columns' codes through in.col */
+    column_cache *column[2];                      /* (m) */
     float *k[TAB_PFN_BLOCKS], *v[TAB_PFN_BLOCKS]; /* of registers + n rows, 32 wide; keys packed */
-    float *key[4];           /* the vote's, by head, (n, d / 4) packed */
-    uint8_t *slot;           /* (n); NULL where the target is numeric: */
-    float *value;            /* (n) standardised by mean and sd, zeros to a multiple of 16 */
+    float *key[4];                                /* the vote's, by head, (n, d / 4) packed */
+    uint8_t *slot;                                /* (n); NULL where the target is numeric: */
+    float *value; /* (n) standardised by mean and sd, zeros to a multiple of 16 */
     double mean, sd;
     bool present[TAB_PFN_SLOTS];
     float ln; /* log(n / 512) */
@@ -90,7 +90,8 @@ static void mlp(size_t n, size_t width, const float *up, const float *down, floa
 }
 
 /* x += O of what was read, then the MLP */
-static void settle(size_t n, size_t width, const float *o, const float *up, const float *down, float *x, scratch *s)
+static void settle(size_t n, size_t width, const float *o, const float *up, const float *down,
+                   float *x, scratch *s)
 {
     tab_pfn_product(n, width, width, s->o, o, s->z);
     tab_pfn_add(n * width, s->z, x);
@@ -98,8 +99,8 @@ static void settle(size_t n, size_t width, const float *o, const float *up, cons
 }
 
 /* All cells of a piece, x (m, rows, e), read their column's inducing rows. */
-static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_cache *cache, size_t m, size_t rows,
-                         float *x, scratch *s)
+static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_cache *cache,
+                         size_t m, size_t rows, float *x, scratch *s)
 {
     size_t e = w->e, k = w->inducing;
     tab_pfn_rms(m * rows, e, x, NULL, s->z);
@@ -107,14 +108,14 @@ static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_
     for (size_t j = 0; j < m; j++)
         for (size_t i = j * rows; i < (j + 1) * rows; i++)
             for (size_t h = 0; h < w->cell_heads; h++)
-                tab_pfn_read_inducing(s->q + i * e + h * HEAD, cache[j].kt + h * HEAD * k, k, cache[j].v + h * HEAD, e,
-                                      s->o + i * e + h * HEAD);
+                tab_pfn_read_inducing(s->q + i * e + h * HEAD, cache[j].kt + h * HEAD * k, k,
+                                      cache[j].v + h * HEAD, e, s->o + i * e + h * HEAD);
     settle(m * rows, e, c->o, c->up, c->down, x, s);
 }
 
 /* Within each row of a piece, t (a, rows, e) reads x (b, rows, e). */
-static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t b, size_t rows, float *t,
-                      const float *x, scratch *s)
+static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t b, size_t rows,
+                      float *t, const float *x, scratch *s)
 {
     size_t e = w->e;
     tab_pfn_rms(b * rows, e, x, NULL, s->z);
@@ -148,7 +149,8 @@ static void refine(const tab_pfn *w, size_t m, size_t rows, float *x, float *t, 
 }
 
 /* r (rows, d): the readout tokens side by side */
-static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r, scratch *s)
+static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r,
+                 scratch *s)
 {
     size_t e = w->e;
     spread_tokens(w->pool_token, w->tokens, rows, e, t);
@@ -160,7 +162,8 @@ static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float 
 }
 
 /* Cells of one column, out (n, e), n <= STRIP; s->kv holds the features (48 <= 4 e). */
-static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out, float *features)
+static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out,
+                  float *features)
 {
     const tab_pfn *w = c->w;
     tab_pfn_cells(w, &c->stats[j], x, n, features);
@@ -172,8 +175,8 @@ static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, 
 
 /* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) and keys (n rounded
  * up to 64, 16) are scratch. */
-static void induce(const tab_pfn_context *c, const known_targets *targets, int stage, size_t j, const float *x, float *kv,
-                   float *keys, scratch *s)
+static void induce(const tab_pfn_context *c, const known_targets *targets, int stage, size_t j,
+                   const float *x, float *kv, float *keys, scratch *s)
 {
     const tab_pfn *w = c->w;
     const tab_pfn_column *g = &w->column[stage];
@@ -211,8 +214,8 @@ static bool cancelled(const atomic_bool *cancel)
 }
 
 /* A column stage over the whole context, x (m, n, e). */
-static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage, float *x, float *kv, float *keys,
-                         scratch *s, const atomic_bool *cancel)
+static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage,
+                         float *x, float *kv, float *keys, scratch *s, const atomic_bool *cancel)
 {
     size_t e = c->w->e;
     for (size_t j = 0; j < c->m; j++) {
@@ -240,7 +243,8 @@ static void cut(const float *x, size_t n, size_t m, size_t e, size_t at, size_t 
         memcpy(piece + j * rows * e, x + (j * n + at) * e, rows * e * sizeof *x);
 }
 
-static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows, float *x)
+static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows,
+                  float *x)
 {
     for (size_t j = 0; j < m; j++)
         memcpy(x + (j * n + at) * e, piece + j * rows * e, rows * e * sizeof *x);
@@ -272,11 +276,11 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
     size_t d = w->d, known = w->registers + c->n;
     scratch s;
     float *keys = malloc((tab_pfn_keys_room(known, ROW_HEAD) + known * ROW_HEAD) * sizeof *keys);
-    float *values = keys + tab_pfn_keys_room(known, ROW_HEAD);
     if (keys == NULL || !scratch_new(&s, known, d, 0)) {
         free(keys);
         return false;
     }
+    float *values = keys + tab_pfn_keys_room(known, ROW_HEAD);
     bool ok = true;
     for (size_t i = 0; i < w->blocks && ok; i++) {
         const tab_pfn_block *b = &w->block[i];
@@ -330,13 +334,14 @@ static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, kn
         return false;
     for (int s = 0; s < 3; s++) {
         k->stage[s] = k->block + (size_t)s * n * e;
-        tab_pfn_product(n, TAB_PFN_TARGET, s < 2 ? e : w->d, features, s < 2 ? w->num_c[s] : w->num_icl, k->stage[s]);
+        tab_pfn_product(n, TAB_PFN_TARGET, s < 2 ? e : w->d, features,
+                        s < 2 ? w->num_c[s] : w->num_icl, k->stage[s]);
     }
     return true;
 }
 
-static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
-                                    const float *code)
+static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                                    const uint8_t *slot, const float *code)
 {
     tab_pfn_context *c = tab_arena_new_of(a, tab_pfn_context, 1);
     size_t e = w->e, k = w->inducing;
@@ -344,15 +349,15 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
         return NULL;
     *c = (tab_pfn_context){ .w = w, .n = t->n, .m = t->m, .ln = (float)log((double)t->n / 512.0) };
     c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
-    c->code = tab_arena_new_of(a, float, t->m * e);
+    c->code = tab_arena_new_of(a, float, t->m *e);
     for (size_t h = 0; h < 4; h++)
         c->key[h] = tab_arena_new_of(a, float, tab_pfn_keys_room(t->n, w->d / 4));
     c->slot = slot != NULL ? tab_arena_new_of(a, uint8_t, t->n) : NULL;
     for (int s = 0; s < 2; s++) {
         c->column[s] = tab_arena_new_of(a, column_cache, t->m);
         for (size_t j = 0; c->column[s] != NULL && j < t->m; j++) {
-            c->column[s][j].kt = tab_arena_new_of(a, float, k * e);
-            c->column[s][j].v = tab_arena_new_of(a, float, k * e);
+            c->column[s][j].kt = tab_arena_new_of(a, float, k *e);
+            c->column[s][j].v = tab_arena_new_of(a, float, k *e);
         }
     }
     for (size_t i = 0; i < w->blocks; i++)
@@ -374,8 +379,9 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
 }
 
 /* One of slot and target is NULL. */
-static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
-                               const float *target, const float *code, const atomic_bool *cancel)
+static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                               const uint8_t *slot, const float *target, const float *code,
+                               const atomic_bool *cancel)
 {
     tab_pfn_context *c = context_new(w, a, t, slot, code);
     known_targets targets = { 0 };
@@ -391,11 +397,12 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     float *r = malloc((w->registers + n) * d * sizeof *r);
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
     float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features);
-    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL && features != NULL &&
-              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL &&
+              features != NULL && scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t j = 0; ok && j < m; j++)
         for (size_t at = 0; at < n; at += STRIP)
-            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
+            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e,
+                  features);
     if (ok)
         tap("cells", x, m * n * e);
     ok = ok && column_stage(c, &targets, 0, x, kv, keys, &s, cancel);
@@ -436,14 +443,15 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     return ok ? c : NULL;
 }
 
-tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
-                                const float *code, const atomic_bool *cancel)
+tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                                const uint8_t *slot, const float *code, const atomic_bool *cancel)
 {
     return encode(w, a, t, slot, NULL, code, cancel);
 }
 
-tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const float *target,
-                                        const float *code, const atomic_bool *cancel)
+tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                                        const float *target, const float *code,
+                                        const atomic_bool *cancel)
 {
     return encode(w, a, t, NULL, target, code, cancel);
 }
@@ -459,7 +467,8 @@ static void query_blocks(const tab_pfn_context *c, size_t n, float *r, scratch *
         tab_pfn_product(n, d, d, s->z, b->q, s->q);
         scale_heads(n, w->heads, ROW_HEAD, b->scale, c->ln, s->q);
         /* one key and value head for all: (row, head) pairs are its queries */
-        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->k[i], c->v[i], ROW_HEAD, s->o, ROW_HEAD);
+        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->k[i], c->v[i], ROW_HEAD,
+                       s->o, ROW_HEAD);
         settle(n, d, b->o, b->up, b->down, r, s);
     }
     tab_pfn_rms(n, d, r, NULL, s->z);
@@ -497,7 +506,8 @@ static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide,
     size_t cells = max_of(m, w->tokens) * rows;
     scratch s = { 0 };
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
-    float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features), *r = malloc(rows * w->d * sizeof *r);
+    float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features),
+          *r = malloc(rows * w->d * sizeof *r);
     bool ok = piece != NULL && features != NULL && r != NULL &&
               scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t at = 0; ok && at < t->n; at += rows) {
@@ -532,8 +542,9 @@ bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, flo
 static double cell_work(const tab_pfn *w, size_t m)
 {
     double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;
-    double stage = 2 * e * e + 2 * k * e + 4 * e * e;                  /* read the inducing rows, MLP */
-    double refine = row * (6 * e * e) + 4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
+    double stage = 2 * e * e + 2 * k * e + 4 * e * e; /* read the inducing rows, MLP */
+    double refine = row * (6 * e * e) +
+                    4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
     return (double)m * (TAB_PFN_FEATURES * e + 2 * stage + 8 * e * e) + refine;
 }
 
@@ -551,5 +562,6 @@ double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
 {
     double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;
-    return (double)n * (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
+    return (double)n *
+           (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
 }

@@ -27,12 +27,13 @@ typedef struct tab_pfn_context tab_pfn_context;
 /* Reads a context: slot (n) in 0..9, the classes' label slots; code (m, TAB_PFN_CODE), what tells columns
  * apart. Columns that are constant should have been dropped. n >= 1, m >= 1. The result lives in the arena
  * (about 4 (n (64 blocks + d) + m (4 e inducing + n)) bytes) and borrows w. NULL: memory, or cancelled. */
-tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
-                                const float *code, const atomic_bool *cancel);
+tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                                const uint8_t *slot, const float *code, const atomic_bool *cancel);
 
 /* The same with a numeric target (n), finite, of any scale; w->numeric. */
-tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const float *target,
-                                        const float *code, const atomic_bool *cancel);
+tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
+                                        const float *target, const float *code,
+                                        const atomic_bool *cancel);
 
 /* logp (n, TAB_PFN_SLOTS): log-probabilities of the slots that the context holds, the others at -INFINITY.
  * The table has the context's columns. False: memory. Thread-safe. */
@@ -40,7 +41,8 @@ bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp
 
 /* mean (n) of the target, where the context's is numeric: the context's targets by their weights, so between the
  * lowest and the highest of them. False: memory. Thread-safe. */
-bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean) TAB_CHECKED;
+bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t,
+                           float *mean) TAB_CHECKED;
 
 /* Multiply-adds of encoding and of one query, for budgets. */
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m);

@@ -20,7 +20,13 @@
 
 #include "common/base.h"
 
-enum { TAB_PFN_SLOTS = 10, TAB_PFN_FEATURES = 48, TAB_PFN_CODE = 16, TAB_PFN_BLOCKS = 16, TAB_PFN_TARGET = 16 };
+enum {
+    TAB_PFN_SLOTS = 10,
+    TAB_PFN_FEATURES = 48,
+    TAB_PFN_CODE = 16,
+    TAB_PFN_BLOCKS = 16,
+    TAB_PFN_TARGET = 16
+};
 
 /* Queries of one set read another: q = rms(a) Q, k and v = rms(b) KV, a += attention O, a += MLP(a). */
 typedef struct {
@@ -46,9 +52,10 @@ typedef struct {
     const float *icl_label, *icl_register;
     tab_pfn_block block[TAB_PFN_BLOCKS];
     const float *dec_q, *dec_k, *dec_scale;
-    bool numeric;                            /* was trained on numeric targets too: */
-    const float *num_c[2], *num_icl;         /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
-    const float *num_q, *num_k, *num_scale;  /* their vote */
+    bool numeric; /* was trained on numeric targets too: */
+    const float *num_c[2],
+        *num_icl; /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
+    const float *num_q, *num_k, *num_scale; /* their vote */
     /* Matrices are in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales are plain. */
     char note[1024]; /* the file's JSON, cut to fit */
     float *numbers;  /* what all of the above point into */

@@ -31,7 +31,10 @@ Test(solve, ridge_by_hand)
 Test(solve, logistic_gradient_vanishes)
 {
     enum { N = 200, M = 3 };
-    for (size_t k = 1; k <= 7; k += 2) { /* vector products up to five margins, then matrices; at w = 0 the gradient is about 10 */
+    for (
+        size_t k = 1; k <= 7;
+        k +=
+        2) { /* vector products up to five margins, then matrices; at w = 0 the gradient is about 10 */
         float z[N * M], w[M * 7];
         uint32_t label[N];
         const double lambda[] = { 2 };
@@ -41,7 +44,9 @@ Test(solve, logistic_gradient_vanishes)
                 z[i * M + j] = (float)(unit(i, j) - 0.5);
             label[i] = (uint32_t)(unit(i, 9) * (k == 1 ? 2 : (double)k));
         }
-        tab_system s = { .z = z, .n = N, .m = M, .k = k, .label = label, .lambda = lambda, .path = 1 };
+        tab_system s = {
+            .z = z, .n = N, .m = M, .k = k, .label = label, .lambda = lambda, .path = 1
+        };
         cr_assert(tab_solve(&s, w));
         for (size_t a = 0; a < M; a++)
             for (size_t c = 0; c < k; c++) {
@@ -120,15 +125,20 @@ static fixture made(size_t rows, bool classes)
         target[i] = (float)y[f.data->row[i]];
         label[i] = y[f.data->row[i]] > 0;
     }
-    f.p = (tab_problem){ .enc = f.enc, .data = f.data, .classification = classes, .outputs = classes ? 2 : 1,
-                         .label = label, .y = target };
+    f.p = (tab_problem){ .enc = f.enc,
+                         .data = f.data,
+                         .classification = classes,
+                         .outputs = classes ? 2 : 1,
+                         .label = label,
+                         .y = target };
     return f;
 }
 
 Test(learners, each_beats_the_base_rate_out_of_fold)
 {
-    static const tab_learner *const all[] = { &tab_learn_boost,  &tab_learn_boost_shallow, &tab_learn_boost_brisk,
-                                              &tab_learn_linear, &tab_learn_kernel,        &tab_learn_forest,
+    static const tab_learner *const all[] = { &tab_learn_boost,       &tab_learn_boost_shallow,
+                                              &tab_learn_boost_brisk, &tab_learn_linear,
+                                              &tab_learn_kernel,      &tab_learn_forest,
                                               &tab_learn_knn };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         for (int classes = 0; classes < 2; classes++) {
@@ -138,7 +148,8 @@ Test(learners, each_beats_the_base_rate_out_of_fold)
             tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
             cr_assert_not_null(s);
             cr_expect_eq(s->members, 1, "%s took part", all[k]->name);
-            cr_expect_lt(s->loss, 0.6 * s->prior_loss, "%s: %g, base rate %g", all[k]->name, s->loss, s->prior_loss);
+            cr_expect_lt(s->loss, 0.6 * s->prior_loss, "%s: %g, base rate %g", all[k]->name,
+                         s->loss, s->prior_loss);
             tab_arena_free(f.a);
         }
 }
@@ -175,7 +186,8 @@ Test(reasons, contributions_sum_to_the_margin)
         tab_boost_shap(m, 0, f.data, i, 1, phi);
         for (size_t k = 0; k < f.enc->n; k++)
             sum += phi[k];
-        cr_expect_float_eq(sum + mean, (double)margin, 1e-3, "row %u: %g, margin %g", i, sum + mean, (double)margin);
+        cr_expect_float_eq(sum + mean, (double)margin, 1e-3, "row %u: %g, margin %g", i, sum + mean,
+                           (double)margin);
     }
     tab_arena_free(f.a);
 }
@@ -223,8 +235,12 @@ static fixture many_levels(size_t rows, bool classes)
         target[i] = (float)y[f.data->row[i]];
         label[i] = y[f.data->row[i]] > 0;
     }
-    f.p = (tab_problem){ .enc = f.enc, .data = f.data, .classification = classes, .outputs = classes ? 2 : 1,
-                         .label = label, .y = target };
+    f.p = (tab_problem){ .enc = f.enc,
+                         .data = f.data,
+                         .classification = classes,
+                         .outputs = classes ? 2 : 1,
+                         .label = label,
+                         .y = target };
     return f;
 }
 
@@ -241,7 +257,7 @@ Test(levels, a_context_row_never_reads_its_own_target)
     cr_assert_eq(v->n, 1);
     size_t at = v->plain;
     uint32_t changed = row[n / 2], last = row[n - 1];
-    ((float *)(uintptr_t)f.p.y)[last] += 100;    /* the last in order: no other context row reads it */
+    ((float *)(uintptr_t)f.p.y)[last] += 100; /* the last in order: no other context row reads it */
     ((float *)(uintptr_t)f.p.y)[row[0] + 1] += 100; /* not of the context at all */
     cr_assert(tab_levels_fit(f.a, &f.p, row, n, &w));
     for (size_t i = 0; i < n; i++) {
@@ -266,11 +282,14 @@ Test(levels, many_levels_explain)
     for (int classes = 0; classes < 2; classes++) {
         fixture f = many_levels(6000, classes);
         tab_engine e = { .arena = f.a };
-        tab_recipe r = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear }, .n = 2, .folds = 4, .work = 1e15 };
+        tab_recipe r = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear },
+                         .n = 2,
+                         .folds = 4,
+                         .work = 1e15 };
         tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
         cr_assert_not_null(s);
-        cr_expect_lt(s->loss / s->prior_loss, 0.2, "%s: %.3f of the base rate's loss", classes ? "classes" : "numbers",
-                     s->loss / s->prior_loss);
+        cr_expect_lt(s->loss / s->prior_loss, 0.2, "%s: %.3f of the base rate's loss",
+                     classes ? "classes" : "numbers", s->loss / s->prior_loss);
         uint32_t row[64];
         float out[128];
         for (uint32_t i = 0; i < 64; i++)

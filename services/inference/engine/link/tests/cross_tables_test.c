@@ -23,10 +23,13 @@ static uint32_t draw(uint64_t *s, uint32_t n)
 }
 
 /* People `from` to `from + rows`; format 1 writes the same values otherwise. */
-static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows, int format, const char *const *names)
+static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows, int format,
+                        const char *const *names)
 {
-    static const char *const first[] = { "anna", "bruno", "clara", "dario", "elena", "felix", "greta", "hugo" };
-    static const char *const last[] = { "abbot", "keller", "castle", "moreau", "eriksen", "novak", "greco", "haas", "ibsen" };
+    static const char *const first[] = { "anna",  "bruno", "clara", "dario",
+                                         "elena", "felix", "greta", "hugo" };
+    static const char *const last[] = { "abbot", "keller", "castle", "moreau", "eriksen",
+                                        "novak", "greco",  "haas",   "ibsen" };
     static const char *const town[] = { "Lisbon", "Turin", "Graz", "Bergen", "Leeds", "Lyon" };
     tab_builder *b[COLS];
     for (size_t c = 0; c < COLS; c++)
@@ -37,8 +40,8 @@ static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows
         char text[64];
         draw(&s, 2);
         const char *f = first[draw(&s, 8)], *l = last[draw(&s, 9)];
-        snprintf(text, sizeof text, format ? "%c%s, %s" : "%c%s %s", format ? l[0] - 32 : f[0], format ? l + 1 : f + 1,
-                 format ? f : l);
+        snprintf(text, sizeof text, format ? "%c%s, %s" : "%c%s %s", format ? l[0] - 32 : f[0],
+                 format ? l + 1 : f + 1, format ? f : l);
         tab_builder_text(b[0], tab_str_of(text));
         uint32_t x = draw(&s, 900), y = draw(&s, 9000);
         snprintf(text, sizeof text, format ? "(212) %u-%u" : "212/%u %u", 100 + x, 1000 + y);
@@ -59,7 +62,9 @@ static tab_status cross(world *w, const tab_engine *e)
     tab_profile *p[2];
     tab_error err = { 0 };
     for (size_t i = 0; i < 2; i++)
-        cr_assert_eq(tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err), TAB_OK);
+        cr_assert_eq(
+            tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err),
+            TAB_OK);
     return tab_cross_tables(e, p, 2, 0.5, &w->map, &w->unified, &w->linked, &err);
 }
 
@@ -70,7 +75,8 @@ static tab_arena *arena(void)
 
 static size_t bytes_of(const world *w, uint8_t **ret)
 {
-    size_t n = tabella__cross_table_map__get_packed_size(w->map), m = tabella__unified_rows__get_packed_size(w->unified);
+    size_t n = tabella__cross_table_map__get_packed_size(w->map),
+           m = tabella__unified_rows__get_packed_size(w->unified);
     *ret = malloc(n + m);
     tabella__cross_table_map__pack(w->map, *ret);
     tabella__unified_rows__pack(w->unified, *ret + n);
@@ -111,7 +117,8 @@ Test(cross_tables, tables_with_nothing_in_common_have_no_matches)
 {
     world w = { .arena = arena() };
     w.table[0] = people(w.arena, "a", 0, 200, 0, NULL);
-    tab_builder *b[2] = { tab_builder_new(w.arena, TAB_S("x")), tab_builder_new(w.arena, TAB_S("y")) };
+    tab_builder *b[2] = { tab_builder_new(w.arena, TAB_S("x")),
+                          tab_builder_new(w.arena, TAB_S("y")) };
     uint64_t s = 5;
     for (int r = 0; r < 150; r++) {
         char text[32];
@@ -155,10 +162,12 @@ Test(cross_tables, values_that_stand_alone_and_repeat_are_no_entities)
             tab_builder *b = tab_builder_new(w.arena, TAB_S(""));
             for (size_t r = 0; r < 200; r++) {
                 tab_cell x = tab_cell_at(&p.col[c], r);
-                x.kind == TAB_CELL_NUMBER ? tab_builder_number(b, x.num) : tab_builder_text(b, x.text);
+                x.kind == TAB_CELL_NUMBER ? tab_builder_number(b, x.num)
+                                          : tab_builder_text(b, x.text);
             }
             for (size_t r = 0; r < 200; r++)
-                c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6])) : tab_builder_null(b);
+                c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6]))
+                       : tab_builder_null(b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
         w.table[t] = (tab_table){ t ? TAB_S("b") : TAB_S("a"), 400, COLS, col };
@@ -186,11 +195,14 @@ Test(cross_tables, names_of_columns_change_nothing_but_names)
     const Tabella__EntityMatches *m = w.map->entity_matches, *n = x.map->entity_matches;
     cr_assert_eq(m->n_a_row, n->n_a_row);
     for (size_t i = 0; i < m->n_a_row; i++)
-        cr_expect(m->a_row[i] == n->a_row[i] && m->b_row[i] == n->b_row[i] && m->confidence[i] == n->confidence[i]);
+        cr_expect(m->a_row[i] == n->a_row[i] && m->b_row[i] == n->b_row[i] &&
+                  m->confidence[i] == n->confidence[i]);
     cr_assert_eq(w.map->n_column_alignment, x.map->n_column_alignment);
     for (size_t i = 0; i < w.map->n_column_alignment; i++) {
-        const Tabella__ColumnAlignment *c = w.map->column_alignment[i], *d = x.map->column_alignment[i];
-        cr_expect(c->a->column == d->a->column && c->b->column == d->b->column && c->confidence == d->confidence);
+        const Tabella__ColumnAlignment *c = w.map->column_alignment[i],
+                                       *d = x.map->column_alignment[i];
+        cr_expect(c->a->column == d->a->column && c->b->column == d->b->column &&
+                  c->confidence == d->confidence);
     }
     tab_arena_free(w.arena);
     tab_arena_free(x.arena);
@@ -260,7 +272,8 @@ Test(cross_tables, is_the_same_on_any_number_of_threads)
         uint8_t *q;
         x.table[0] = w.table[0];
         x.table[1] = w.table[1];
-        cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = on_threads }), TAB_OK);
+        cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = on_threads }),
+                     TAB_OK);
         size_t m = bytes_of(&x, &q);
         cr_expect(n == m && memcmp(p, q, n) == 0);
         free(q);
@@ -283,7 +296,8 @@ Test(cross_tables, a_table_ten_thousand_times_the_other_is_searched)
     tab_arena_free(w.arena);
 }
 
-static tab_table texts(tab_arena *a, const char *id, size_t rows, void (*write)(char *, size_t, size_t))
+static tab_table texts(tab_arena *a, const char *id, size_t rows,
+                       void (*write)(char *, size_t, size_t))
 {
     tab_builder *b = tab_builder_new(a, TAB_S("")), *c = tab_builder_new(a, TAB_S(""));
     char *text = tab_arena_alloc(a, 1, 1 << 17);
@@ -297,14 +311,29 @@ static tab_table texts(tab_arena *a, const char *id, size_t rows, void (*write)(
     return (tab_table){ tab_str_of(id), rows, 2, col };
 }
 
-static const char *const composed[] = { "Jos\xc3\xa9", "Zo\xc3\xab", "\xc3\x85sa", "\xef\xac\x81nn", "\xd9\x85\xd9\x8f\xd8\xad\xd9\x85\xd8\xaf",
-                                        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xef\xbc\xa1\xef\xbd\x8e\xef\xbd\x8e", "\xe1\xb8\xaavetlana" };
-static const char *const decomposed[] = { "Jose\xcc\x81", "Zoe\xcc\x88", "A\xcc\x8asa", "finn", "\xe2\x80\xab\xd9\x85\xd8\xad\xd9\x85\xd8\xaf\xe2\x80\xac",
-                                          "\xd7\xa9\xd6\xb8\xd7\x9c\xd7\x95\xd7\x9d", "Ann", "H\xcc\xaevetlana" };
+static const char *const composed[] = { "Jos\xc3\xa9",
+                                        "Zo\xc3\xab",
+                                        "\xc3\x85sa",
+                                        "\xef\xac\x81nn",
+                                        "\xd9\x85\xd9\x8f\xd8\xad\xd9\x85\xd8\xaf",
+                                        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+                                        "\xef\xbc\xa1\xef\xbd\x8e\xef\xbd\x8e",
+                                        "\xe1\xb8\xaavetlana" };
+static const char *const decomposed[] = {
+    "Jose\xcc\x81",
+    "Zoe\xcc\x88",
+    "A\xcc\x8asa",
+    "finn",
+    "\xe2\x80\xab\xd9\x85\xd8\xad\xd9\x85\xd8\xaf\xe2\x80\xac",
+    "\xd7\xa9\xd6\xb8\xd7\x9c\xd7\x95\xd7\x9d",
+    "Ann",
+    "H\xcc\xaevetlana"
+};
 
 static void write_name(const char *const *first, char *out, size_t n, size_t r)
 {
-    static const char *const rest[] = { "karim", "weber", "lindgren", "moreau", "castelli", "bergman", "ozturk" };
+    static const char *const rest[] = { "karim",    "weber",   "lindgren", "moreau",
+                                        "castelli", "bergman", "ozturk" };
     snprintf(out, n, "%s %s %zu", first[r % 8], rest[r / 8 % 7], 100 + r * 37 % 9001);
 }
 
@@ -323,7 +352,8 @@ static void write_long(char *out, size_t n, size_t r)
     uint64_t s = (r + 1) * 0x9e3779b97f4a7c15u;
     size_t at = 0;
     while (at + 32 < n)
-        at += (size_t)snprintf(out + at, n - at, "%c%05x ", 'a' + (int)draw(&s, 26), draw(&s, 100000));
+        at += (size_t)snprintf(out + at, n - at, "%c%05x ", 'a' + (int)draw(&s, 26),
+                               draw(&s, 100000));
 }
 
 Test(cross_tables, one_text_in_two_encodings_is_one)
@@ -398,7 +428,8 @@ static size_t plain_distance(tab_str x, tab_str y)
             size_t best = d[i - 1][j - 1] + (x.p[i - 1] != y.p[j - 1]);
             best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
             best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
-            if (i > 1 && j > 1 && x.p[i - 1] == y.p[j - 2] && x.p[i - 2] == y.p[j - 1] && d[i - 2][j - 2] + 1 < best)
+            if (i > 1 && j > 1 && x.p[i - 1] == y.p[j - 2] && x.p[i - 2] == y.p[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
@@ -418,6 +449,7 @@ Test(compare, edit_similarity_equals_the_plain_matrix)
         tab_str x = { a, n }, y = { b, m };
         double want = 1 - (double)plain_distance(x, y) / (double)(n > m ? n : m);
         if (3 * (n < m ? n : m) >= (n > m ? n : m))
-            cr_assert_float_eq(tab_edit_similarity(x, y), want, 1e-12, "%.*s %.*s", TAB_STR(x), TAB_STR(y));
+            cr_assert_float_eq(tab_edit_similarity(x, y), want, 1e-12, "%.*s %.*s", TAB_STR(x),
+                               TAB_STR(y));
     }
 }

@@ -16,7 +16,11 @@ typedef struct {
 static tasks draw(uint64_t seed, uint64_t first, int count, tab_prior_shape s)
 {
     size_t n = (size_t)s.rows, m = (size_t)s.cols, k = (size_t)count;
-    tasks t = { s, count, malloc(k * n * m * sizeof(float)), malloc(k * n * sizeof(float)), malloc(k * m),
+    tasks t = { s,
+                count,
+                malloc(k * n * m * sizeof(float)),
+                malloc(k * n * sizeof(float)),
+                malloc(k * m),
                 malloc(k * sizeof(tab_prior_info)) };
     cr_assert(t.x && t.y && t.cat && t.info);
     cr_assert_eq(tab_prior_batch(seed, first, count, &s, t.x, t.y, t.cat, t.info), 0);
@@ -86,7 +90,8 @@ Test(prior, classes_stand_in_the_context_and_columns_vary)
                     continue;
                 varies |= !isnan(first) && v != first;
                 first = v;
-                cr_assert(!t.cat[(size_t)k * 9 + (size_t)j] || (v >= 0 && v == floorf(v) && v < 64));
+                cr_assert(!t.cat[(size_t)k * 9 + (size_t)j] ||
+                          (v >= 0 && v == floorf(v) && v < 64));
             }
             cr_assert(varies, "task %d: column %d is constant in the context", k, j);
         }
@@ -157,7 +162,8 @@ Test(prior, regression_targets_are_standardised_and_odd_shapes_work)
         cr_assert_float_eq(sq / 64, 1, 0.5);
     }
     drop(&t);
-    t = draw(5, 0, 2, (tab_prior_shape){ .rows = 1024, .context = 512, .cols = TAB_PRIOR_COLS, .easy = 1 });
+    t = draw(5, 0, 2,
+             (tab_prior_shape){ .rows = 1024, .context = 512, .cols = TAB_PRIOR_COLS, .easy = 1 });
     cr_assert_leq(t.info[0].classes, 3);
     drop(&t);
     s.context = 64;
@@ -172,7 +178,9 @@ Test(prior, shapes_keep_their_limits)
         tab_prior_shape s;
         bool big = i % 2;
         tab_prior_shape_of(1, i, big ? 512 : 128, big ? 4096 : 1024, &s);
-        cr_assert(s.rows >= 64 && s.rows <= (big ? 4096 : 1024) && s.context >= 32 && s.context < s.rows);
-        cr_assert(s.cols >= 2 && s.cols <= TAB_PRIOR_COLS && s.rows * s.cols <= (big ? 80000 : 40000));
+        cr_assert(s.rows >= 64 && s.rows <= (big ? 4096 : 1024) && s.context >= 32 &&
+                  s.context < s.rows);
+        cr_assert(s.cols >= 2 && s.cols <= TAB_PRIOR_COLS &&
+                  s.rows * s.cols <= (big ? 80000 : 40000));
     }
 }

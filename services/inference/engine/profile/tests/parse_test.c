@@ -26,7 +26,10 @@ Test(number, is_read_through_its_affixes)
         { "12.5kg", '.', 12.5, TAB_AFFIX_UNIT },
         { "1.234,56 \xe2\x82\xac", ',', 1234.56, TAB_AFFIX_CURRENCY },
         { "1 234,5", ',', 1234.5, TAB_AFFIX_NONE },
-        { "1\xe2\x80\xaf" "234\xc2\xa0" "567", '.', 0, TAB_AFFIXES }, /* two kinds of blank are one mark */
+        { "1\xe2\x80\xaf"
+          "234\xc2\xa0"
+          "567",
+          '.', 0, TAB_AFFIXES }, /* two kinds of blank are one mark */
         { "12,34,567", '.', 1234567, TAB_AFFIX_NONE },
         { "1'000.25", '.', 1000.25, TAB_AFFIX_NONE },
         { "-1e-3", '.', -0.001, TAB_AFFIX_NONE },
@@ -51,9 +54,12 @@ Test(number, is_read_through_its_affixes)
 
 Test(number, is_not_a_code_a_date_or_a_word)
 {
-    static const char *const cases[] = { "", "-", "A12", "12A", "1-2", "1,23", "1,2345", "1.2.3", "12:30", "e5",
-                                         "0x1F", "1e", "--5", "5 Main Street 12", "nan", "inf", "$", "(", "()",
-                                         "1,,234", "00,123", "12 b 3" };
+    static const char *const cases[] = {
+        "",      "-",     "A12", "12A",  "1-2", "1,23",   "1,2345",
+        "1.2.3", "12:30", "e5",  "0x1F", "1e",  "--5",    "5 Main Street 12",
+        "nan",   "inf",   "$",   "(",    "()",  "1,,234", "00,123",
+        "12 b 3"
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_number x;
         cr_expect_not(tab_parse_number(tab_str_of(cases[i]), '.', &x), "%s", cases[i]);
@@ -93,7 +99,10 @@ Test(date, is_read_in_the_layouts_people_use)
         { "5/31/2019 12:05 AM", TAB_ORDER_MDY, 2019, 5, 31, 300 },
         { "20190531", 0, 2019, 5, 31, 0 },
         { "20190531102030", 0, 2019, 5, 31, 37230 },
-        { "2019\xe5\xb9\xb4" "5\xe6\x9c\x88" "31\xe6\x97\xa5", 0, 2019, 5, 31, 0 },
+        { "2019\xe5\xb9\xb4"
+          "5\xe6\x9c\x88"
+          "31\xe6\x97\xa5",
+          0, 2019, 5, 31, 0 },
         { "31 \xd0\xbc\xd0\xb0\xd1\x8f 2019", 0, 2019, 5, 31, 0 },
         { "2019-05", 0, 2019, 5, 1, 0 },
         { "May 2019", 0, 2019, 5, 1, 0 },
@@ -107,19 +116,23 @@ Test(date, is_read_in_the_layouts_people_use)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_date d = { .seconds = (double)NAN };
         bool ok = tab_parse_date(tab_str_of(cases[i].text), cases[i].order, &d);
-        double want = (double)tab_days_from_civil(cases[i].y, cases[i].m, cases[i].d) * 86400 + cases[i].clock;
+        double want = (double)tab_days_from_civil(cases[i].y, cases[i].m, cases[i].d) * 86400 +
+                      cases[i].clock;
         /* a zone: the case's clock is in UTC */
         if (ok && strchr(cases[i].text, '.') != NULL && strchr(cases[i].text, 'T') != NULL)
             want += 0.5;
-        cr_expect(ok && d.seconds == want, "%s: got %.1f, want %.1f", cases[i].text, d.seconds, want);
+        cr_expect(ok && d.seconds == want, "%s: got %.1f, want %.1f", cases[i].text, d.seconds,
+                  want);
     }
 }
 
 Test(date, is_not_a_number_a_version_or_an_impossible_day)
 {
-    static const char *const cases[] = { "2019", "1.5", "1.2.3", "2019-13-01", "31/31/2019", "2019-02-29", "12-345",
-                                         "555-1234", "99999999", "May", "10:20", "192.168.1.1", "2019-05-31x",
-                                         "1900-02-29", "2019.5", "A 5 2019", "12345678" };
+    static const char *const cases[] = { "2019",        "1.5",        "1.2.3",  "2019-13-01",
+                                         "31/31/2019",  "2019-02-29", "12-345", "555-1234",
+                                         "99999999",    "May",        "10:20",  "192.168.1.1",
+                                         "2019-05-31x", "1900-02-29", "2019.5", "A 5 2019",
+                                         "12345678" };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_date d;
         cr_expect_not(tab_parse_date(tab_str_of(cases[i]), TAB_ORDER_MDY, &d), "%s", cases[i]);
@@ -141,11 +154,11 @@ Test(duration, and_clock)
         const char *text;
         double clock, duration; /* -1: not one */
     } cases[] = {
-        { "2:31:29", 9089, 9089 },   { "26:00", -1, 93600 },        { "9:30 PM", 77400, -1 },
-        { "1h 30m", -1, 5400 },      { "PT1H30M", -1, 5400 },       { "2 days 01:00:00", -1, 176400 },
-        { "90 min", -1, 5400 },      { "21h30", 77400, -1 },        { "12:00 am", 0, -1 },
-        { "9:60", -1, -1 },          { "1:2", -1, -1 },             { "P", -1, -1 },
-        { "PT", -1, -1 },            { "5", -1, -1 },
+        { "2:31:29", 9089, 9089 }, { "26:00", -1, 93600 },  { "9:30 PM", 77400, -1 },
+        { "1h 30m", -1, 5400 },    { "PT1H30M", -1, 5400 }, { "2 days 01:00:00", -1, 176400 },
+        { "90 min", -1, 5400 },    { "21h30", 77400, -1 },  { "12:00 am", 0, -1 },
+        { "9:60", -1, -1 },        { "1:2", -1, -1 },       { "P", -1, -1 },
+        { "PT", -1, -1 },          { "5", -1, -1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double c = -1, d = -1;
@@ -161,7 +174,8 @@ Test(duration, and_clock)
 Test(boolean, pairs_meet)
 {
     bool a, b;
-    cr_expect((tab_parse_bool(TAB_S("S\xc3\xad"), &a) & tab_parse_bool(TAB_S("no"), &b)) != 0 && a && !b);
+    cr_expect((tab_parse_bool(TAB_S("S\xc3\xad"), &a) & tab_parse_bool(TAB_S("no"), &b)) != 0 &&
+              a && !b);
     cr_expect((tab_parse_bool(TAB_S("yes"), &a) & tab_parse_bool(TAB_S("0"), &b)) == 0);
     cr_expect(tab_parse_bool(TAB_S("male"), &a) == 0);
 }
@@ -172,9 +186,14 @@ Test(text, folds_case_width_and_accents_of_any_script)
         const char *text, *want;
     } cases[] = {
         { "  S\xc3\xa3o  Paulo ", "sao paulo" },
-        { "Stra\xc3\x9f" "e", "strasse" },
-        { "\xef\xbc\xa1\xef\xbc\xa2" "1", "ab1" },
-        { "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0", "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0" },
+        { "Stra\xc3\x9f"
+          "e",
+          "strasse" },
+        { "\xef\xbc\xa1\xef\xbc\xa2"
+          "1",
+          "ab1" },
+        { "\xd0\x9c\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0",
+          "\xd0\xbc\xd0\xbe\xd1\x81\xd0\xba\xd0\xb2\xd0\xb0" },
         { "e\xcc\x81", "e" },
         { "\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd" },
         { "", "" },

@@ -27,21 +27,36 @@ static tab_profile *profile_of(tab_arena *a, tab_column *c, size_t cols, size_t 
     return p;
 }
 
-static const char *const mails[] = { "ana.lopez@example.com", "b.meier@mail.de", "c_dupont@example.fr", "dai@example.jp", "e.rossi@posta.it", "f@example.org" };
-static const char *const ibans[] = { "DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02606", "NL91ABNA0417164300", "CH9300762011623852957", "AT611904300234573201" };
-static const char *const cards[] = { "4111111111111111", "5500000000000004", "4012888888881881", "5105105105105100", "4222222222222220", "340000000000009" };
-static const char *const uuids[] = { "123e4567-e89b-12d3-a456-426614174000", "00112233-4455-4677-8899-aabbccddeeff", "6fa459ea-ee8a-4ca4-894e-db77e160355e", "16fd2706-8baf-433b-82eb-8c7fada847da", "886313e1-3b8a-4372-9b90-0c9aee199e5d", "a6edc906-2f9f-4fb2-a373-efac406f0ef2" };
-static const char *const names[] = { "Maria Garcia", "Hans M\xc3\xbcller", "Jean Dupont", "John Smith", "Anna Rossi", "Peter Johnson" };
-static const char *const amounts[] = { "$12.99", "$1,200.50", "$7.25", "$19.99", "$3.10", "$850.00" };
+static const char *const mails[] = { "ana.lopez@example.com", "b.meier@mail.de",
+                                     "c_dupont@example.fr",   "dai@example.jp",
+                                     "e.rossi@posta.it",      "f@example.org" };
+static const char *const ibans[] = { "DE89370400440532013000",      "GB29NWBK60161331926819",
+                                     "FR1420041010050500013M02606", "NL91ABNA0417164300",
+                                     "CH9300762011623852957",       "AT611904300234573201" };
+static const char *const cards[] = { "4111111111111111", "5500000000000004", "4012888888881881",
+                                     "5105105105105100", "4222222222222220", "340000000000009" };
+static const char *const uuids[] = {
+    "123e4567-e89b-12d3-a456-426614174000", "00112233-4455-4677-8899-aabbccddeeff",
+    "6fa459ea-ee8a-4ca4-894e-db77e160355e", "16fd2706-8baf-433b-82eb-8c7fada847da",
+    "886313e1-3b8a-4372-9b90-0c9aee199e5d", "a6edc906-2f9f-4fb2-a373-efac406f0ef2"
+};
+static const char *const names[] = { "Maria Garcia", "Hans M\xc3\xbcller", "Jean Dupont",
+                                     "John Smith",   "Anna Rossi",         "Peter Johnson" };
+static const char *const amounts[] = {
+    "$12.99", "$1,200.50", "$7.25", "$19.99", "$3.10", "$850.00"
+};
 
 Test(profile, decides_self_checking_numbers_whatever_their_name)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
-    tab_column c[] = { column_of(a, "x", mails, 6), column_of(a, "y", ibans, 6), column_of(a, "z", uuids, 6), column_of(a, "w", names, 6), column_of(a, "v", cards, 6) };
+    tab_column c[] = { column_of(a, "x", mails, 6), column_of(a, "y", ibans, 6),
+                       column_of(a, "z", uuids, 6), column_of(a, "w", names, 6),
+                       column_of(a, "v", cards, 6) };
     tab_profile *p = profile_of(a, c, 5, 6);
     static const int want[] = { TAB_ROLE_EMAIL, TAB_ROLE_IBAN, TAB_ROLE_UUID, TAB_ROLE_NAME };
     for (size_t k = 0; k < 4; k++)
-        cr_expect_eq(p->col[k].role, want[k], "column %zu is %s", k, tab_role_names[p->col[k].role]);
+        cr_expect_eq(p->col[k].role, want[k], "column %zu is %s", k,
+                     tab_role_names[p->col[k].role]);
     cr_expect(p->col[0].pii && p->col[1].pii && p->col[3].pii && !p->col[2].pii);
     cr_expect(p->col[0].role_confidence > 0.9 && p->col[1].role_confidence > 0.9);
 }
@@ -49,7 +64,9 @@ Test(profile, decides_self_checking_numbers_whatever_their_name)
 Test(profile, reads_no_names)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
-    static const char *const called[3][4] = { { "email", "iban", "price", "customer" }, { "", "", "", "" }, { "c1", "c1", "c1", "c1" } };
+    static const char *const called[3][4] = { { "email", "iban", "price", "customer" },
+                                              { "", "", "", "" },
+                                              { "c1", "c1", "c1", "c1" } };
     tab_profile *p[3];
     for (int v = 0; v < 3; v++) {
         tab_column *c = tab_arena_new_of(a, tab_column, 4);
@@ -122,9 +139,25 @@ Test(profile, stands_hostile_cells)
     nines[(1 << 20) - 1] = dots[(1 << 20) - 1] = 0;
     for (size_t i = 0; i < (1 << 20) - 1; i += 2)
         dots[i] = 'a';
-    const char *cells[] = { nines, dots, "((((((((((", "@@@@@", "\xff\xfe\xfd", "-", "\xe2\x80\x8b", "{{[[\"", "1e999999", "a@b@c@d.com",
-                            "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7", "\xe4\xbd\xa0\xe5\xa5\xbd", "\xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d\xe0\xa4\xa4\xe0\xa5\x87",
-                            "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "e\xcc\x81\xcc\x81\xcc\x81", "\xf0\x9f\x98\x80", NULL };
+    const char *cells[] = {
+        nines,
+        dots,
+        "((((((((((",
+        "@@@@@",
+        "\xff\xfe\xfd",
+        "-",
+        "\xe2\x80\x8b",
+        "{{[[\"",
+        "1e999999",
+        "a@b@c@d.com",
+        "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7",
+        "\xe4\xbd\xa0\xe5\xa5\xbd",
+        "\xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d\xe0\xa4\xa4\xe0\xa5\x87",
+        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+        "e\xcc\x81\xcc\x81\xcc\x81",
+        "\xf0\x9f\x98\x80",
+        NULL
+    };
     tab_column c = column_of(a, "", cells, sizeof cells / sizeof *cells);
     tab_profile *p = profile_of(a, &c, 1, sizeof cells / sizeof *cells);
     cr_expect(p->col[0].role_confidence >= 0 && p->col[0].role_confidence <= 1);
@@ -166,8 +199,10 @@ Test(summary, merged_equals_summary_of_the_whole)
     cr_expect_eq(merged.n, s[0].n);
     cr_expect(!merged.whole && !s[0].whole);
     for (size_t i = 0; i < merged.n; i++)
-        cr_assert(merged.value[i].hash == s[0].value[i].hash && merged.value[i].count == s[0].value[i].count);
-    cr_expect(merged.up == s[0].up && merged.down == s[0].down && merged.same == s[0].same && merged.unit_steps == s[0].unit_steps);
+        cr_assert(merged.value[i].hash == s[0].value[i].hash &&
+                  merged.value[i].count == s[0].value[i].count);
+    cr_expect(merged.up == s[0].up && merged.down == s[0].down && merged.same == s[0].same &&
+              merged.unit_steps == s[0].unit_steps);
     cr_expect(merged.min == s[0].min && merged.max == s[0].max && merged.sum == s[0].sum);
     double d = tab_summary_distinct(&merged);
     cr_expect(d > 1400 && d < 2100, "1620 or so distinct values, estimated %g", d);
@@ -216,7 +251,8 @@ Test(checks, know_their_own_and_no_others)
         { "(555) 123-4567", TAB_CHECK_PHONE, true },
         { "2019-05-31", TAB_CHECK_PHONE, false },
         { "1559304000", TAB_CHECK_PHONE, false },
-        { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE, true }, /* a digit short, check digits wrong */
+        { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE,
+          true }, /* a digit short, check digits wrong */
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN, false },
         { "US12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE, false },
         { "RSSMRA85T10A562S", TAB_CHECK_FISCAL, true },
@@ -226,16 +262,20 @@ Test(checks, know_their_own_and_no_others)
         { "AB12 CDE", TAB_CHECK_PLATE_FORM, true },
         { "AB1 2CDE", TAB_CHECK_PLATE_FORM, false },
         { "12 Hill Rd", TAB_CHECK_STREET, true },
-        { "Lindenstra\xc3\x9f" "e 4", TAB_CHECK_STREET, true },
+        { "Lindenstra\xc3\x9f"
+          "e 4",
+          TAB_CHECK_STREET, true },
         { "Via Roma, 3", TAB_CHECK_STREET, true },
-        { "\xd1\x83\xd0\xbb. \xd0\x9b\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xbd\xd0\xb0, \xd0\xb4. 5", TAB_CHECK_STREET, true },
+        { "\xd1\x83\xd0\xbb. \xd0\x9b\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xbd\xd0\xb0, \xd0\xb4. 5",
+          TAB_CHECK_STREET, true },
         { "Ring of Kerry", TAB_CHECK_STREET, false },
         { "2019-05-31", TAB_CHECK_STREET, false },
         { "(030) 123-4567", TAB_CHECK_RANGE, false },
         { "18-24", TAB_CHECK_RANGE, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want, "%s", cases[i].text);
+        cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want,
+                     "%s", cases[i].text);
 }
 
 Test(roles, are_listed_once)

@@ -29,8 +29,9 @@ static char *slurp(const char *path, size_t *n)
 /* ---- parity ------------------------------------------------------------------------------------------- */
 typedef struct {
     uint32_t n, nc, m, classes, taps;
-    float *x, *code, *logp; /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
-    float *target;          /* (nc) of no class; else NULL */
+    float *x, *code,
+        *logp;     /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
+    float *target; /* (nc) of no class; else NULL */
     uint8_t *slot, *cat;
     const char *tap; /* the first of six */
 } sample;
@@ -105,7 +106,8 @@ static void check_tap(void *arg, const char *stage, const float *v, size_t numbe
                 sum += (double)(want * want);
                 off += (double)((want - v[k]) * (want - v[k]));
             }
-            cr_assert_lt(sqrt(off / sum), 1e-4, "%s of %u x %u: relative error %g", stage, s->n, s->m, sqrt(off / sum));
+            cr_assert_lt(sqrt(off / sum), 1e-4, "%s of %u x %u: relative error %g", stage, s->n,
+                         s->m, sqrt(off / sum));
             return;
         }
         p += 12 + 4 * (size_t)n;
@@ -120,7 +122,8 @@ static void with_samples(bool numeric, void (*check)(const tab_pfn *w, sample *s
     const tab_pfn *w = tab_pfn_default(&why);
     cr_assert_not_null(w, "%s", why);
     size_t n;
-    const char *other = getenv("TAB_PFN_VECTORS"); /* with TAB_PFN_WEIGHTS: another file's (tests/suite/pretrain) */
+    const char *other =
+        getenv("TAB_PFN_VECTORS"); /* with TAB_PFN_WEIGHTS: another file's (tests/suite/pretrain) */
     char *b = slurp(other != NULL ? other : VECTORS, &n);
     uint32_t count;
     const char *p = copy_to(&count, b, 4);
@@ -140,8 +143,9 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const sample *s)
 {
     float *x = rows_of(s, 0, s->nc);
     tab_pfn_table t = { s->nc, s->m, x, s->cat };
-    tab_pfn_context *c = s->target != NULL ? tab_pfn_encode_numeric(w, a, &t, s->target, s->code, NULL)
-                                           : tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
+    tab_pfn_context *c = s->target != NULL
+                             ? tab_pfn_encode_numeric(w, a, &t, s->target, s->code, NULL)
+                             : tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
     cr_assert_not_null(c);
     free(x);
     return c;
@@ -158,8 +162,10 @@ static void parity(const tab_pfn *w, sample *s)
     float *x = rows_of(s, s->nc, q), *logp = malloc(q * 40);
     cr_assert(tab_pfn_query(c, &(tab_pfn_table){ q, s->m, x, s->cat }, logp));
     for (size_t i = 0; i < q * 10; i++)
-        cr_assert_float_eq(expf(logp[i]), expf(s->logp[i]), 1e-4f, "%u x %u, %u classes: query %zu slot %zu: %g, PyTorch has %g",
-                           s->n, s->m, s->classes, i / 10, i % 10, (double)expf(logp[i]), (double)expf(s->logp[i]));
+        cr_assert_float_eq(expf(logp[i]), expf(s->logp[i]), 1e-4f,
+                           "%u x %u, %u classes: query %zu slot %zu: %g, PyTorch has %g", s->n,
+                           s->m, s->classes, i / 10, i % 10, (double)expf(logp[i]),
+                           (double)expf(s->logp[i]));
     free(x);
     free(logp);
 }
@@ -181,16 +187,19 @@ static void numeric_parity(const tab_pfn *w, sample *s)
         low = fminf(low, s->target[i]), high = fmaxf(high, s->target[i]);
         sum += (double)s->target[i], sq += (double)s->target[i] * (double)s->target[i];
     }
-    double near = 1e-4 * sqrt(fmax(0, sq / s->nc - sum / s->nc * (sum / s->nc))) + 1e-6 * fmax(fabs((double)low), fabs((double)high));
+    double near = 1e-4 * sqrt(fmax(0, sq / s->nc - sum / s->nc * (sum / s->nc))) +
+                  1e-6 * fmax(fabs((double)low), fabs((double)high));
     cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ q, s->m, x, s->cat }, mean));
     for (size_t i = 0; i < q; i++) {
-        cr_assert_float_eq((double)mean[i], (double)s->logp[i], near, "%u x %u: query %zu: %g, PyTorch has %g", s->n, s->m, i,
-                           (double)mean[i], (double)s->logp[i]);
+        cr_assert_float_eq((double)mean[i], (double)s->logp[i], near,
+                           "%u x %u: query %zu: %g, PyTorch has %g", s->n, s->m, i, (double)mean[i],
+                           (double)s->logp[i]);
         cr_assert((double)mean[i] >= (double)low - near && (double)mean[i] <= (double)high + near);
         if (i < 5) {
             float *own = rows_of(s, s->nc + i, 1);
             cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one));
-            cr_assert_eq(memcmp(&one, &mean[i], sizeof one), 0, "alone %g, in company %g", (double)one, (double)mean[i]);
+            cr_assert_eq(memcmp(&one, &mean[i], sizeof one), 0, "alone %g, in company %g",
+                         (double)one, (double)mean[i]);
             free(own);
         }
     }
@@ -214,7 +223,8 @@ static void alone(const tab_pfn *w, sample *s)
     for (size_t i = 0; i < q && i < 20; i++) {
         float *own = rows_of(s, s->nc + i, 1);
         cr_assert(tab_pfn_query(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, one));
-        cr_assert_eq(memcmp(one, all + i * 10, sizeof one), 0, "query %zu of %u x %u", i, s->n, s->m);
+        cr_assert_eq(memcmp(one, all + i * 10, sizeof one), 0, "query %zu of %u x %u", i, s->n,
+                     s->m);
         free(own);
     }
     free(x);
@@ -300,7 +310,8 @@ Test(pfn, kernels_agree_with_libm)
             x[k] = (float)i * 0.004f;
         tab_pfn_gelu(16, x);
         double v = (double)((float)i * 0.004f), u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
-        cr_assert_float_eq((double)x[5], v * (1 + tanh(u)) / 2, 1e-6 + 4e-7 * fabs(v), "gelu(%g)", v);
+        cr_assert_float_eq((double)x[5], v * (1 + tanh(u)) / 2, 1e-6 + 4e-7 * fabs(v), "gelu(%g)",
+                           v);
         tab_pfn_sincos(a, &s, &c);
         cr_assert_float_eq((double)s, sin((double)a), 4e-7);
         cr_assert_float_eq((double)c, cos((double)a), 4e-7);
@@ -347,7 +358,8 @@ static void refused(char *b, size_t n, const char *because)
     tab_pfn *w = NULL;
     tab_error err = { 0 };
     cr_assert_eq(tab_pfn_load((tab_str){ b, n }, &w, &err), TAB_VALIDATION, "%s", because);
-    cr_assert_not_null(strstr(err.message, because), "said \"%s\", not \"%s\"", err.message, because);
+    cr_assert_not_null(strstr(err.message, because), "said \"%s\", not \"%s\"", err.message,
+                       because);
     cr_assert_null(w);
 }
 
@@ -367,10 +379,10 @@ Test(weights, damaged_truncated_and_foreign_files_are_refused)
         b[at] ^= 4;
         refused(b, n, "digest");
     }
-#define BROKEN(change, because)                                                                                \
-    memcpy(b, own, n);                                                                                         \
-    change;                                                                                                    \
-    sign(b, n);                                                                                                \
+#define BROKEN(change, because) \
+    memcpy(b, own, n);          \
+    change;                     \
+    sign(b, n);                 \
     refused(b, n, because)
     uint32_t note;
     memcpy(&note, own + 12, 4);
