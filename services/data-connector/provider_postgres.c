@@ -254,7 +254,8 @@ static void add_number(tab_builder *b, const char *text, size_t n)
 static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
 {
     char out[64];
-    if (n < 10 || n > 40 || text[4] != '-' || text[n - 1] == 'C') { /* infinity, five digits, BC */
+    if (n < 10 || n > 40 || text[4] != '-' || (n > 10 && text[10] != ' ') ||
+        text[n - 1] == 'C') { /* infinity, five digits, BC */
         tab_builder_null(b);
         return;
     }

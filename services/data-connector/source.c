@@ -37,11 +37,12 @@ static tab_status bad_ref(tab_error *err, const char *why)
 
 bool looks_secret(const char *text)
 {
-    const char *at = strchr(text, '@'), *key = strstr(text, "AKIA");
+    const char *at = strchr(text, '@');
     if (strstr(text, "sk_live_") != NULL)
         return true;
-    if (key != NULL && strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") >= 20)
-        return true;
+    for (const char *key = text; (key = strstr(key, "AKIA")) != NULL; key++)
+        if (strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") >= 20)
+            return true;
     if (at == NULL)
         return false;
     for (const char *p = at; p > text && p[-1] != '/' && p[-1] != ' ';)
@@ -196,6 +197,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
     if (r.text == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    if (looks_secret(r.text)) /* once its escapes are undone */
+        return bad_ref(err, "it must not hold credentials; they go into `credentials`");
     if (r.port == 0)
         r.port = p->port;
     *ret = r;
