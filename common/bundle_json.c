@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- small parts ---------------------------------------------------------------------------- */
+/* ---- small parts ----------------------------------------------------------------------------- */
 
 void bundle_address(tab_out *o, const Tabella__ColumnRef *c)
 {
@@ -97,7 +97,7 @@ static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
     tab_out_close(o, ']');
 }
 
-/* ---- tables together ------------------------------------------------------------------------ */
+/* ---- tables together ------------------------------------------------------------------------- */
 
 static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__EntityMatches *e)
 {
@@ -200,7 +200,7 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
 }
-/* ---- the larger members --------------------------------------------------------------------- */
+/* ---- the larger members ---------------------------------------------------------------------- */
 
 static void unified_rows(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {

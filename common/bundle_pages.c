@@ -39,7 +39,7 @@ static size_t class_count(const Tabella__Prediction *p)
            : p->classes->coded ? p->classes->codes.len / 4
                                : p->classes->numbers.len / 8;
 }
-/* ---- arrays by pages ------------------------------------------------------------------------ */
+/* ---- arrays by pages ------------------------------------------------------------------------- */
 
 static int by_attribute(const void *pa, const void *pb)
 {

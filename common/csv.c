@@ -4,7 +4,7 @@
 
 #include "common/json.h"
 
-/* ---- encoding ------------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
 static size_t put_utf8(uint32_t u, char *q)
 {
@@ -83,7 +83,7 @@ static tab_str as_utf8(tab_arena *a, tab_str s, const char **ret_encoding)
     return from_windows_1252(a, s);
 }
 
-/* ---- fields --------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *p, *end;
@@ -152,7 +152,7 @@ static bool next_field(fields *f, tab_str *ret, bool *ret_last)
     return true;
 }
 
-/* ---- the dialect ---------------------------------------------------------------------------- */
+/* ---- the dialect ----------------------------------------------------------------------------- */
 
 enum { SNIFF_RECORDS = 64, SNIFF_BYTES = 1 << 18 };
 
@@ -205,7 +205,7 @@ static char sniff_delimiter(tab_str text, char *scratch)
     return best;
 }
 
-/* ---- two passes ----------------------------------------------------------------------------- */
+/* ---- two passes ------------------------------------------------------------------------------ */
 
 typedef struct {
     tab_str name;

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef enum {
     TAB_JSON_NULL,
@@ -74,7 +74,7 @@ tab_status tab_body_read(tab_arena *a, tab_str text, const tab_body_limits *limi
 
 bool tab_utf8_valid(tab_str s);
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* A growing text. Once memory is out, writes are harmless and `failed` stays set. Commas are
  * written by the writer: each value, key or opening takes one before it when it needs one. */

@@ -62,7 +62,7 @@ void json_scan_free(json_scan *s)
     s->keys = NULL;
 }
 
-/* ---- strings -------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static int hex(char c)
 {
@@ -185,7 +185,7 @@ bool json_literal(json_scan *s, const char *rest, size_t n)
     return true;
 }
 
-/* ---- containers ----------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 bool json_enter(json_scan *s)
 {
@@ -299,7 +299,7 @@ bool json_next_key(json_scan *s, bool *first, tab_str *ret_key, bool *ret_done)
     return true;
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool number(json_scan *s, double *ret, tab_str *ret_digits)
 {

@@ -41,7 +41,7 @@ static bool no_memory(body *b)
     return false;
 }
 
-/* ---- id and columns ------------------------------------------------------------------------- */
+/* ---- id and columns -------------------------------------------------------------------------- */
 
 static bool read_id(body *b, reading *t)
 {
@@ -121,7 +121,7 @@ static bool read_columns(body *b, reading *t)
     return true;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool bad_cell(body *b, const reading *t, size_t k, const char *what)
 {
@@ -284,7 +284,7 @@ static bool read_rows(body *b, reading *t)
     }
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static bool finish(body *b, reading *t, tab_table *ret)
 {

@@ -37,7 +37,7 @@ tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, 
     return s;
 }
 
-/* ---- a thread that works while it is wanted ----------------------------------------------------- */
+/* ---- a thread that works while it is wanted -------------------------------------------------- */
 
 typedef struct {
     pthread_t thread;
@@ -92,7 +92,7 @@ static bool turner_stopped(turner *t)
     return stop;
 }
 
-/* ---- the stream --------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 /* Makes the stream where it is not there and says when it was made: the name of this very stream. */
 static bool stream_made(jsCtx *js, char ret[32])
@@ -134,7 +134,7 @@ static jsCtx *jetstream(tab_rpc *rpc)
     return js;
 }
 
-/* ---- relay -------------------------------------------------------------------------------------- */
+/* ---- relay ----------------------------------------------------------------------------------- */
 
 struct tab_relay {
     turner t;
@@ -323,7 +323,7 @@ void tab_relay_nudge(tab_relay *r)
     pthread_mutex_unlock(&r->t.lock);
 }
 
-/* ---- consumer ----------------------------------------------------------------------------------- */
+/* ---- consumer -------------------------------------------------------------------------------- */
 
 struct tab_consumer {
     turner t;

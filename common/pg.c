@@ -62,7 +62,7 @@ struct tab_rows {
     bool binary;
 };
 
-/* ---- waiting ------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool wait_socket(PGconn *c, short events, tab_deadline deadline)
 {
@@ -147,7 +147,7 @@ bad:
     return NULL;
 }
 
-/* ---- the pool ----------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 tab_pg *tab_pg_open(const char *conninfo, int64_t pool)
 {
@@ -292,7 +292,7 @@ static void give_back(tab_pg *pg, connection *c)
     pthread_mutex_unlock(&pg->lock);
 }
 
-/* ---- statements --------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static tab_status status_of(const char *state)
 {
@@ -465,7 +465,7 @@ const char *tab_tx_sqlstate(const tab_tx *tx)
     return tx->sqlstate;
 }
 
-/* ---- transactions ------------------------------------------------------------------------------- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 static PGresult *simple(tab_tx *tx, const char *sql)
 {

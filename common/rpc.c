@@ -34,7 +34,7 @@ struct rpc_pending {
     int64_t packed, heard;
 };
 
-/* ---- the connection ----------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 bool rpc_connected(const tab_rpc *rpc)
 {
@@ -109,7 +109,7 @@ bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsg
     return true;
 }
 
-/* ---- a call's turns ----------------------------------------------------------------------------- */
+/* ---- a call's turns -------------------------------------------------------------------------- */
 
 static void make_ready(tab_rpc *rpc, rpc_pending *p)
 {
@@ -258,7 +258,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 void tab_ask_inherit(tab_ask *ask, const tab_call *call)
 {
@@ -528,7 +528,7 @@ void tab_rpc_dispatch(tab_rpc *rpc)
     }
 }
 
-/* ---- open and close ----------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static bool connect_nats(tab_rpc *rpc, const char *url)
 {

@@ -35,7 +35,7 @@ tab_rpc_worker(const tab_rpc *rpc); /* this process's random name, for addressed
 struct __natsConnection *
 tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
 
-/* ---- serving -------------------------------------------------------------------------------- */
+/* ---- serving --------------------------------------------------------------------------------- */
 
 /* One call while it is worked on. All of it lives in `arena`, which ends with the call. */
 typedef struct {
@@ -71,7 +71,7 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);
 bool tab_rpc_draining(const tab_rpc *rpc); /* for who takes work from elsewhere: no more of it */
 
-/* ---- calling -------------------------------------------------------------------------------- */
+/* ---- calling --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *service, *method;

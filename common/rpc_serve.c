@@ -35,7 +35,7 @@ void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_m
     rpc->arena_most = arena_most == 0 ? rpc->arena_most : arena_most;
 }
 
-/* ---- answering ---------------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 static void answer(tab_rpc *rpc, const char *to, const char *body, size_t n, tab_status s,
                    const tab_error *err, int64_t packed, const char *stream, size_t stream_bytes)
@@ -111,7 +111,7 @@ static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, 
     return true;
 }
 
-/* ---- working ------------------------------------------------------------------------------------ */
+/* ---- working --------------------------------------------------------------------------------- */
 
 static void pull_ended(void *owner, bool ok)
 {
@@ -288,7 +288,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* ---- what comes in ------------------------------------------------------------------------------ */
+/* ---- what comes in --------------------------------------------------------------------------- */
 
 static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -369,7 +369,7 @@ void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next)
         }
 }
 
-/* ---- start and stop ----------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
 {

@@ -13,7 +13,7 @@
 
 #include "common/rpc_internal.h"
 
-/* ---- bodies ------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m,
                          const tab_table *const *tables, size_t n, rpc_body *ret, tab_error *err)
@@ -77,7 +77,7 @@ tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed,
                : tab_wire_read(a, (tab_str){ bytes.p + at, bytes.n - at }, ret_tables, ret_n, err);
 }
 
-/* ---- holding ------------------------------------------------------------------------------------ */
+/* ---- holding --------------------------------------------------------------------------------- */
 
 rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline)
 {
@@ -186,7 +186,7 @@ void rpc_hold_asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
     natsMsg_Destroy(m);
 }
 
-/* ---- pulling ------------------------------------------------------------------------------------ */
+/* ---- pulling --------------------------------------------------------------------------------- */
 
 static void ask_for(tab_rpc *rpc, const rpc_pull *p, size_t from, size_t to)
 {

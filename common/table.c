@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 tab_cell tab_cell_at(const tab_column *c, size_t row)
 {
@@ -65,7 +65,7 @@ bool tab_table_equal(const tab_table *a, const tab_table *b)
     return true;
 }
 
-/* ---- building ------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* While only representable numbers have come, `num` grows. The first other cell turns all of them
  * into codes. The dictionary is an open-addressing hash of level indices. Scratch is malloc'ed and

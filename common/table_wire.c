@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Lengths of nested messages are not known when their head is laid down, so every length is a varint of
  * five bytes (legal protobuf, 35 bits), patched when the message is complete. */
@@ -134,7 +134,7 @@ void tab_wire_copy(const tab_wire *w, size_t at, size_t n, char *ret)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *p, *end;

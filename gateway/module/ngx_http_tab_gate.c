@@ -162,7 +162,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     return let_in(r, ctx, conf, none);
 }
 
-/* ---- asking the api --------------------------------------------------------------------- */
+/* ---- asking the api -------------------------------------------------------------------------- */
 static ngx_int_t on_asked(ngx_http_request_t *sub, void *data, ngx_int_t rc)
 {
     tab_ctx *ctx = data;
@@ -250,7 +250,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
     return decide_here(r, ctx, conf);
 }
 
-/* ---- Redis' answer ----------------------------------------------------------------------- */
+/* ---- Redis' answer --------------------------------------------------------------------------- */
 static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
 {
     tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
@@ -294,7 +294,7 @@ void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_
     ngx_http_run_posted_requests(c);
 }
 
-/* ---- the phase handler ------------------------------------------------------------------- */
+/* ---- the phase handler ----------------------------------------------------------------------- */
 
 /* The raw path, if it is also what nginx made of it; "" otherwise. */
 static ngx_str_t plain_path(ngx_http_request_t *r)

@@ -8,7 +8,7 @@
 
 enum { LIMIT_SETS = 1 << 14 };
 
-/* ---- one request's context ---------------------------------------------------------------- */
+/* ---- one request's context ------------------------------------------------------------------- */
 static void on_cleanup(void *data)
 {
     ngx_http_tab_redis_forget(data);
@@ -40,7 +40,7 @@ tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
     return ctx;
 }
 
-/* ---- the envelope --------------------------------------------------------------------------- */
+/* ---- the envelope ---------------------------------------------------------------------------- */
 static ngx_int_t push_header(ngx_http_request_t *r, const char *name, u_char *value, size_t len)
 {
     ngx_table_elt_t *h = ngx_list_push(&r->headers_out.headers);
@@ -106,7 +106,7 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
                              (const char *)loc->message.data, (const char *)loc->param.data, retry);
 }
 
-/* ---- variables ------------------------------------------------------------------------------ */
+/* ---- variables ------------------------------------------------------------------------------- */
 enum {
     VAR_ID,
     VAR_IDENTITY,
@@ -210,7 +210,7 @@ static ngx_int_t add_variables(ngx_conf_t *cf)
     return NGX_OK;
 }
 
-/* ---- configuration -------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 static void *create_main(ngx_conf_t *cf)
 {
     tab_main_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);

@@ -50,7 +50,7 @@ static void again_later(void)
     redis.backoff = ngx_min(redis.backoff * 2, LAST_BACKOFF);
 }
 
-/* ---- the adapter ------------------------------------------------------------------------- */
+/* ---- the adapter ----------------------------------------------------------------------------- */
 static void on_readable(ngx_event_t *ev)
 {
     ngx_connection_t *c = ev->data;
@@ -129,7 +129,7 @@ static ngx_int_t attach(redisAsyncContext *ac)
     return NGX_OK;
 }
 
-/* ---- the connection ---------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 static void drop_redis(ngx_event_t *ev)
 {
     (void)ev;
@@ -271,7 +271,7 @@ void ngx_http_tab_redis_stop(void)
     redis.ac = NULL;
 }
 
-/* ---- one call ---------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 static void give(tab_call *call, const tab_redis_answer *a)
 {
     ngx_http_request_t *r = call->request;

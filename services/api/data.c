@@ -128,7 +128,7 @@ tab_status delete_data(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- connections ---------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q,
                                    tab_error *err)

@@ -111,7 +111,7 @@ static tab_status authenticate(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- identity ------------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static tab_status stranger(tab_error *err)
 {
@@ -161,7 +161,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     return TAB_OK;
 }
 
-/* ---- the envelope --------------------------------------------------------------------------- */
+/* ---- the envelope ---------------------------------------------------------------------------- */
 
 static void envelope(request *r, const tab_error *err)
 {

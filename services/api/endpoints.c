@@ -184,7 +184,7 @@ tab_status get_endpoint(request *r, tab_error *err)
     return s;
 }
 
-/* ---- creation ------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 typedef struct {
     tab_body body;
@@ -375,7 +375,7 @@ tab_status post_endpoints(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- what changes one ----------------------------------------------------------------------- */
+/* ---- what changes one ------------------------------------------------------------------------ */
 
 tab_status post_endpoint_refresh(request *r, tab_error *err)
 {

@@ -47,7 +47,7 @@ struct http {
     bool stop, draining;
 };
 
-/* ---- on the loop's thread ------------------------------------------------------------------- */
+/* ---- on the loop's thread -------------------------------------------------------------------- */
 
 static void exchange_free(exchange *x)
 {
@@ -250,7 +250,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     }
 }
 
-/* ---- on a worker's thread ------------------------------------------------------------------- */
+/* ---- on a worker's thread -------------------------------------------------------------------- */
 
 /* The body as one text with a 0 behind it; the buffer's pieces go as they are copied. */
 static bool take_body(exchange *x)
@@ -306,7 +306,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* ---- start and stop ------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void *run_loop(void *arg)
 {

@@ -192,7 +192,7 @@ void idempotency_release(request *r, tab_status why)
     idempotency_done(r);
 }
 
-/* ---- the house: leases renewed, old rows swept ---------------------------------------------- */
+/* ---- the house: leases renewed, old rows swept ----------------------------------------------- */
 
 struct api_house {
     api *a;

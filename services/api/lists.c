@@ -28,7 +28,7 @@ static void uint_member(tab_out *o, const char *key, uint64_t value)
     tab_out_uint(o, value);
 }
 
-/* ---- models --------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 tab_status get_models(request *r, tab_error *err)
 {
@@ -57,7 +57,7 @@ tab_status get_models(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void key_json(tab_out *o, const Tabella__ApiKey *k)
 {
@@ -167,7 +167,7 @@ tab_status delete_key(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 tab_status get_jobs(request *r, tab_error *err)
 {
@@ -320,7 +320,7 @@ tab_status post_job_cancel(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- reports -------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void delta_or_null(tab_out *o, double delta)
 {
@@ -493,7 +493,7 @@ tab_status get_report(request *r, tab_error *err)
     return s;
 }
 
-/* ---- usage ---------------------------------------------------------------------------------- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 static void op_table(tab_out *o, const char *key, const Tabella__UsageReply *y, int which)
 {

@@ -47,7 +47,7 @@ tab_status patch_endpoint(request *r, tab_error *err)
     return edit(r, &q, err);
 }
 
-/* ---- system prompts ------------------------------------------------------------------------- */
+/* ---- system prompts -------------------------------------------------------------------------- */
 
 /* The endpoint's fragments, with room for one more. */
 static tab_status prompts_of(request *r, Tabella__EditEndpointRequest *q, tab_error *err)
@@ -136,7 +136,7 @@ tab_status delete_prompt(request *r, tab_error *err)
     return edit(r, &q, err);
 }
 
-/* ---- stars and the audit log ---------------------------------------------------------------- */
+/* ---- stars and the audit log ----------------------------------------------------------------- */
 
 static tab_status star(request *r, bool starred, tab_error *err)
 {

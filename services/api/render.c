@@ -144,7 +144,7 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     tab_out_close(o, '}');
 }
 
-/* ---- bundles -------------------------------------------------------------------------------- */
+/* ---- bundles --------------------------------------------------------------------------------- */
 
 typedef struct {
     const request *r;
@@ -192,7 +192,7 @@ tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, t
     return TAB_OK;
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void upgrade_side(tab_out *o, const char *base, const Tabella__HeldOut *h)
 {

@@ -132,7 +132,7 @@ static void head(request *r, const run *x, const char *base, const char *status)
     tab_out_cstr(o, status);
 }
 
-/* ---- as a job ------------------------------------------------------------------------------- */
+/* ---- as a job -------------------------------------------------------------------------------- */
 
 /* The rows are kept as temporary snapshots under the job, which drops them when it ends, whatever
  * its end. */
@@ -196,7 +196,7 @@ static tab_status as_job(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- inline --------------------------------------------------------------------------------- */
+/* ---- inline ---------------------------------------------------------------------------------- */
 
 static Tabella__UsageLine *usage_line(request *r, const char *op, uint64_t cells)
 {

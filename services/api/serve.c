@@ -200,7 +200,7 @@ static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__Serv
     return TAB_OK;
 }
 
-/* ---- calls at once -------------------------------------------------------------------------- */
+/* ---- calls at once --------------------------------------------------------------------------- */
 
 /* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. */
 static struct {

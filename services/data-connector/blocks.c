@@ -128,7 +128,7 @@ tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table *
     return TAB_OK;
 }
 
-/* ---- together again ------------------------------------------------------------------------- */
+/* ---- together again -------------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t index; /* of the column in the snapshot */

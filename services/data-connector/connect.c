@@ -13,8 +13,7 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- credentials ------------------------------------------------------------------------------
- */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
 /* A sealed row opens only as the connection of the organization that it was written for. */
 static char *seal_context(tab_arena *a, const char *org, const char *id)
@@ -37,8 +36,7 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
     return s;
 }
 
-/* ---- reading a source -------------------------------------------------------------------------
- */
+/* ---- reading a source ------------------------------------------------------------------------ */
 
 static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref,
                            const char *query, Tabella__Credential **credentials, size_t n,
@@ -132,8 +130,7 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id,
     return read_loaded(self, call, &c, ret, err);
 }
 
-/* ---- connect ----------------------------------------------------------------------------------
- */
+/* ---- connect --------------------------------------------------------------------------------- */
 
 static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref,
                                 tab_error *err)
@@ -250,8 +247,7 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* ---- sync -------------------------------------------------------------------------------------
- */
+/* ---- sync ------------------------------------------------------------------------------------ */
 
 static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret, size_t *ret_n,
                         tab_error *err)

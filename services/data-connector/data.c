@@ -11,8 +11,7 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- tables in and out ------------------------------------------------------------------------
- */
+/* ---- tables in and out ----------------------------------------------------------------------- */
 
 static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id,
                               tab_error *err)
@@ -132,8 +131,7 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- what a request's data[] stands for -------------------------------------------------------
- */
+/* ---- what a request's data[] stands for ------------------------------------------------------ */
 
 static Tabella__Resolved *resolved(tab_arena *a, const char *ref, const store_snapshot *s)
 {
@@ -270,8 +268,7 @@ static tab_status resolve(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- pins -------------------------------------------------------------------------------------
- */
+/* ---- pins ------------------------------------------------------------------------------------ */
 
 static tab_status acquire(void *arg, tab_call *call, tab_error *err)
 {
@@ -354,8 +351,7 @@ static tab_status unpin(void *self, tab_call *call, tab_error *err)
     return pin_or_unpin(self, call, false, err);
 }
 
-/* ---- reading, deleting ------------------------------------------------------------------------
- */
+/* ---- reading, deleting ----------------------------------------------------------------------- */
 
 static tab_status get(void *arg, tab_call *call, tab_error *err)
 {
@@ -456,8 +452,7 @@ const tab_rpc_method data_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
-/* ---- the sweeper ------------------------------------------------------------------------------
- */
+/* ---- the sweeper ----------------------------------------------------------------------------- */
 
 static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
 {

@@ -220,8 +220,7 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
     return run(s, c, sql, 0, NULL, "declaring the query", NULL, err);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static void add_number(tab_builder *b, const char *text, size_t n)
 {

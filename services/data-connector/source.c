@@ -27,8 +27,7 @@ const char *credential(const source *s, const char *name)
     return "";
 }
 
-/* ---- the ref ----------------------------------------------------------------------------------
- */
+/* ---- the ref --------------------------------------------------------------------------------- */
 
 static tab_status bad_ref(tab_error *err, const char *why)
 {
@@ -205,8 +204,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     return TAB_OK;
 }
 
-/* ---- addresses --------------------------------------------------------------------------------
- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool within(const uint8_t *address, const uint8_t *network, unsigned bits)
 {
@@ -342,8 +340,7 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
     return *ret_address == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
-/* ---- the wall behind every library ------------------------------------------------------------
- */
+/* ---- the wall behind every library ----------------------------------------------------------- */
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
 

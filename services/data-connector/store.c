@@ -31,8 +31,7 @@ tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error 
         TAB_P(tab_p_text(org)));
 }
 
-/* ---- datasets ---------------------------------------------------------------------------------
- */
+/* ---- datasets -------------------------------------------------------------------------------- */
 
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err)
 {
@@ -152,8 +151,7 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
     return TAB_OK;
 }
 
-/* ---- snapshots --------------------------------------------------------------------------------
- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], tab_error *err)
 {
@@ -324,8 +322,7 @@ tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_erro
                         TAB_P(tab_p_text(org), tab_p_text(dataset)));
 }
 
-/* ---- pins -------------------------------------------------------------------------------------
- */
+/* ---- pins ------------------------------------------------------------------------------------ */
 
 tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id,
                           const char *endpoint, const store_snapshot *s, size_t n, tab_error *err)
@@ -356,8 +353,7 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
     return TAB_OK;
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------
- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)
 {

@@ -9,7 +9,7 @@
 
 enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
 
-/* ---- passes --------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static void tell(pass *p, const char *phase, double done, bool now)
 {
@@ -120,7 +120,7 @@ static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *m, voi
     natsMsg_Destroy(m);
 }
 
-/* ---- who else is there ---------------------------------------------------------------------- */
+/* ---- who else is there ----------------------------------------------------------------------- */
 
 static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -181,7 +181,7 @@ const char *worker_of(inference *self, const char *key, char buf[40])
     return strcmp(buf, own) == 0 ? NULL : buf;
 }
 
-/* ---- the ticker ----------------------------------------------------------------------------- */
+/* ---- the ticker ------------------------------------------------------------------------------ */
 
 static void figures(inference *self, size_t running)
 {

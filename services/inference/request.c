@@ -25,7 +25,7 @@ bool serve_hold(inference *self, tab_call *call, tab_loan *loan)
     return tab_arena_defer(call->arena, give, h);
 }
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static size_t count_name(const tab_table *t, tab_str name, size_t *at)
 {

@@ -24,7 +24,7 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- answering ------------------------------------------------------------------------------ */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 /* The pinned table's understanding with the request's rows merged in: what is counted is added, what was
  * concluded from all values stands. */

@@ -116,7 +116,7 @@ static const tab_table *joined(tab_arena *a, const serve_state *st, const side *
     return t;
 }
 
-/* ---- what a request row takes part in ------------------------------------------------------- */
+/* ---- what a request row takes part in -------------------------------------------------------- */
 
 static uint32_t moved(const side *s, uint32_t row, bool *pinned)
 {
@@ -216,7 +216,7 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
     return true;
 }
 
-/* ---- in order ------------------------------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r,
                        Tabella__Bundle *b, tab_error *err)

@@ -91,7 +91,7 @@ tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org,
     return s;
 }
 
-/* ---- moving it ------------------------------------------------------------------------------ */
+/* ---- moving it ------------------------------------------------------------------------------- */
 
 /* What the columns hold is not kept in the body as well, but for what a reader of the body alone needs. */
 static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
@@ -302,7 +302,7 @@ tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint 
     return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", org, &audit.base, err);
 }
 
-/* ---- log, output, prompts, calls ------------------------------------------------------------ */
+/* ---- log, output, prompts, calls ------------------------------------------------------------- */
 
 tab_status endpoint_log(tab_tx *tx, const char *org, const char *endpoint_id, const char *event,
                         const char *job_id, const char *actor, tab_error *err, const char *fmt, ...)

@@ -49,7 +49,7 @@ static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *i
     return s;
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static tab_status submit(void *arg, tab_call *call, tab_error *err)
 {
@@ -173,7 +173,7 @@ static tab_status output(void *arg, tab_call *call, tab_error *err)
     return bundle_of(arg, call, q->job_id, err);
 }
 
-/* ---- endpoints ------------------------------------------------------------------------------ */
+/* ---- endpoints ------------------------------------------------------------------------------- */
 
 static bool slug(const char *s)
 {
@@ -437,7 +437,7 @@ const tab_rpc_method jobs_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
 {

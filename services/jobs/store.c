@@ -14,7 +14,7 @@ static const char *or_empty(const char *s)
     return s == NULL ? "" : s;
 }
 
-/* ---- submitting ----------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error *err)
 {
@@ -74,7 +74,7 @@ tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *
                         TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(line)));
 }
 
-/* ---- leases --------------------------------------------------------------------------------- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 void jobs_claimed_free(jobs_claimed *c)
 {
@@ -183,7 +183,7 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, boo
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* ---- ends ----------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err)
 {
@@ -314,7 +314,7 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
     return tab_fail(err, TAB_CONFLICT, "", "the job is %s: it cannot be cancelled", status);
 }
 
-/* ---- runs that the api answered itself ------------------------------------------------------ */
+/* ---- runs that the api answered itself ------------------------------------------------------- */
 
 tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err)
 {

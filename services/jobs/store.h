@@ -78,7 +78,7 @@ tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e,
                      tab_error *err) TAB_CHECKED;
 
-/* ---- reading ---- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A page of a list, newest first by a sequence number: rows before `before`, limit + 1 of them asked for. */
 typedef struct {

@@ -145,7 +145,7 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
     return s;
 }
 
-/* ---- bundles: zstd level 1 (262 MB/s, half the size), in parts of 1 MiB that a row holds well -------------- */
+/* ---- bundles: zstd level 1 (262 MB/s, half the size), in parts of 1 MiB that a row holds well ---- */
 
 enum { PART = 1 << 20 };
 

@@ -11,7 +11,7 @@
 
 enum { BEAT_MS = 500, POLL_MS = 1000 };
 
-/* ---- what the workflows use ----------------------------------------------------------------- */
+/* ---- what the workflows use ------------------------------------------------------------------ */
 
 void work_phase(work *w, const char *phase, double from, double to)
 {
@@ -74,7 +74,7 @@ void jobs_wake(jobs *self)
         (void)natsConnection_Publish(nc, "tabella.jobs.wake", "", 0);
 }
 
-/* ---- subscriptions -------------------------------------------------------------------------- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static void on_wake(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -112,7 +112,7 @@ static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
     natsMsg_Destroy(m);
 }
 
-/* ---- the beat ------------------------------------------------------------------------------- */
+/* ---- the beat -------------------------------------------------------------------------------- */
 
 static void sleep_ms(jobs *self, int64_t ms)
 {
@@ -192,7 +192,7 @@ static void *sweep(void *arg)
     return NULL;
 }
 
-/* ---- a worker ------------------------------------------------------------------------------- */
+/* ---- a worker -------------------------------------------------------------------------------- */
 
 static tab_status fail_job(work *w, const char *message, tab_error *err)
 {

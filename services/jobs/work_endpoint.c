@@ -30,7 +30,7 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* ---- data ----------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 /* Pins these and, while it still serves from them, the endpoint's present ones. */
 static tab_status pin(work *w, tab_arena *a, const Tabella__Endpoint *now,
@@ -121,7 +121,7 @@ static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *
     return TAB_OK;
 }
 
-/* ---- pass and report ------------------------------------------------------------------------ */
+/* ---- pass and report ------------------------------------------------------------------------- */
 
 static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, uint64_t seed,
                            const Tabella__EvaluateReply **ret, tab_error *err)
@@ -211,7 +211,7 @@ static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__En
     return r;
 }
 
-/* ---- staging and the end -------------------------------------------------------------------- */
+/* ---- staging and the end --------------------------------------------------------------------- */
 
 static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g,
                         const Tabella__Bundle *bundle, tab_error *err)
@@ -293,7 +293,7 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     return s;
 }
 
-/* ---- the three kinds ------------------------------------------------------------------------ */
+/* ---- the three kinds ------------------------------------------------------------------------- */
 
 static void bill(Tabella__WorkDone *d, tab_arena *a, const char *op, uint64_t cells)
 {

@@ -57,8 +57,7 @@ static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const
     return keys_store_audit(tx, &e, err);
 }
 
-/* ---- the gateway's question -------------------------------------------------------------------
- */
+/* ---- the gateway's question ------------------------------------------------------------------ */
 
 static void count_use(keys *self, const char *key_id)
 {
@@ -119,8 +118,7 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 {
@@ -248,8 +246,7 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* ---- audit ------------------------------------------------------------------------------------
- */
+/* ---- audit ----------------------------------------------------------------------------------- */
 
 static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
 {
@@ -284,8 +281,7 @@ static tab_status list_audit(void *arg, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* ---- the operator's calls ---------------------------------------------------------------------
- */
+/* ---- the operator's calls -------------------------------------------------------------------- */
 
 static tab_status create_org(void *arg, tab_call *call, tab_error *err)
 {
@@ -399,8 +395,7 @@ const tab_rpc_method keys_methods[] = {
     TAB_RPC_METHODS_END,
 };
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static tab_status on_audit(tab_tx *tx, const tab_event *event, tab_error *err)
 {
@@ -462,8 +457,7 @@ tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_err
     return TAB_OK;
 }
 
-/* ---- chores -----------------------------------------------------------------------------------
- */
+/* ---- chores ---------------------------------------------------------------------------------- */
 
 static void confirm_tombstones(keys *self)
 {

@@ -214,7 +214,7 @@ tab_status keys_store_confirmed(tab_tx *tx, const keys_tombstone *t, tab_error *
                         TAB_P(tab_p_text(t->org), hash_param(t->hash)));
 }
 
-/* ---- audit and notices ---------------------------------------------------------------------- */
+/* ---- audit and notices ----------------------------------------------------------------------- */
 
 tab_status keys_store_audit(tab_tx *tx, const Tabella__AuditEntry *e, tab_error *err)
 {
@@ -274,7 +274,7 @@ tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, 
                               tab_p_text(subject), tab_p_text(text), tab_p_time(at)));
 }
 
-/* ---- organizations -------------------------------------------------------------------------- */
+/* ---- organizations --------------------------------------------------------------------------- */
 
 static tab_status plan_exists(tab_tx *tx, const char *plan, tab_error *err)
 {

@@ -6,7 +6,7 @@
 #include "common/metrics.h"
 #include "common/proto.h"
 
-/* ---- who may use how much ------------------------------------------------------------------- */
+/* ---- who may use how much -------------------------------------------------------------------- */
 
 bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,
                      size_t size, uint32_t *ret_retry_s)
@@ -163,7 +163,7 @@ static tab_status reserve(void *self, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* ---- usage ---------------------------------------------------------------------------------- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 static tab_status usage(void *self, tab_call *call, tab_error *err)
 {
@@ -181,7 +181,7 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* ---- counting ------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
                                   bool *ret, tab_error *err)

@@ -28,7 +28,7 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells)
     return __builtin_mul_overflow(c, r->milli[op], &m) ? INT64_MAX : m;
 }
 
-/* ---- counting ------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e,
                           bool *ret, tab_error *err)
@@ -71,7 +71,7 @@ tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__Wo
     return s;
 }
 
-/* ---- windows -------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 #define WEEK \
     "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
@@ -111,7 +111,7 @@ void metering_resets_in(int64_t left_us, char *buf, size_t size)
         }
 }
 
-/* ---- the usage object ----------------------------------------------------------------------- */
+/* ---- the usage object ------------------------------------------------------------------------ */
 
 static double equivalents(int64_t milli)
 {
@@ -286,7 +286,7 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org,
     return TAB_OK;
 }
 
-/* ---- accounts and alerts -------------------------------------------------------------------- */
+/* ---- accounts and alerts --------------------------------------------------------------------- */
 
 tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err)
 {

@@ -144,7 +144,7 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
     return s != TAB_OK ? s : read_and_commit(&tx, at, id, ret, err);
 }
 
-/* ---- list ----------------------------------------------------------------------------------- */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a,
                              Tabella__ReportSummary **ret, tab_error *err)

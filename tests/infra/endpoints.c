@@ -291,7 +291,7 @@ int main(void)
     org = made == NULL ? "org_none" : made->org;
     tab_error err = { 0 };
 
-    /* ---- create ---- */
+    /* ---- create ---------------------------------------------------------------------------------- */
     const Tabella__DataObject *d = ingest(flowers(300, 1, in_order, false));
     CHECK(d != NULL && d->snapshot[0] != 0);
     if (d == NULL)
@@ -332,7 +332,7 @@ int main(void)
 
     serving(e);
 
-    /* ---- refresh: the same data, then new data would need a connection ---- */
+    /* ---- refresh: the same data, then new data would need a connection --------------------------- */
     char *refresh = id("job_");
     CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL &&
           strcmp(y->job->kind, "refresh") == 0);
@@ -345,7 +345,7 @@ int main(void)
     CHECK(e2 != NULL && e2->data_revision == 2 && e2->config_revision == 1 &&
           strcmp(e2->report_id, e->report_id) != 0 && e2->held_out->seed != e->held_out->seed);
 
-    /* ---- upgrade ---- */
+    /* ---- upgrade --------------------------------------------------------------------------------- */
     char *upgrade = id("job_");
     CHECK(mutate("Upgrade", ep, id("job_"), "base-1", &err) == NULL && err.status == TAB_CONFLICT);
     CHECK(mutate("Upgrade", ep, upgrade, "base-2", NULL) != NULL);
@@ -365,7 +365,7 @@ int main(void)
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);
 
-    /* ---- cancel: the old state, byte for byte ---- */
+    /* ---- cancel: the old state, byte for byte ---------------------------------------------------- */
     char *gone = id("job_");
     tab_str before = tab_proto_write(a, &get(ep, NULL)->base);
     CHECK(mutate("Refresh", ep, gone, NULL, NULL) != NULL);
@@ -378,7 +378,7 @@ int main(void)
         CHECK(tab_str_eq(before, tab_proto_write(a, &get(ep, NULL)->base)));
     }
 
-    /* ---- edit ---- */
+    /* ---- edit ------------------------------------------------------------------------------------ */
     Tabella__EditEndpointRequest edit = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     Tabella__RunOptions o = TABELLA__RUN_OPTIONS__INIT;
     edit.id_or_name = ep;
@@ -416,7 +416,7 @@ int main(void)
     }
     CHECK(number("SELECT count(*) FROM jobs.outbox WHERE subject = 'tabella.event.audit'") == 2);
 
-    /* ---- delete ---- */
+    /* ---- delete ---------------------------------------------------------------------------------- */
     Tabella__DeleteEndpointRequest del = TABELLA__DELETE_ENDPOINT_REQUEST__INIT;
     del.id_or_name = ep;
     CHECK(ASK("jobs", "DeleteEndpoint", del, Tabella__DeleteEndpointReply,
@@ -433,7 +433,7 @@ int main(void)
                                                 tabella__data_object__descriptor, NULL);
     CHECK(free_again != NULL && free_again->n_pinned_by == 0 && !free_again->pinned);
 
-    /* ---- a creation that is cancelled leaves the name to the next one ---- */
+    /* ---- a creation that is cancelled leaves the name to the next one ---------------------------- */
     char *half = id("job_");
     CHECK(create("second", id(""), half, d, "", NULL, NULL) != NULL);
     cq.job_id = half;

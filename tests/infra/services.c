@@ -47,7 +47,7 @@ static void event_put(Tabella__WorkDone *e, int times)
     }
 }
 
-/* ---- reports -------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void reports_are_immutable_and_ordered(void)
 {
@@ -121,7 +121,7 @@ static void reports_are_immutable_and_ordered(void)
           e.status == TAB_VALIDATION && strcmp(e.param, "cursor") == 0);
 }
 
-/* ---- metering ------------------------------------------------------------------------------- */
+/* ---- metering -------------------------------------------------------------------------------- */
 
 static const Tabella__UsageReply *usage_now(void)
 {
@@ -223,7 +223,7 @@ static void allowance_is_kept(void)
     CHECK(y != NULL && !y->allowed);
 }
 
-/* ---- inference ------------------------------------------------------------------------------ */
+/* ---- inference ------------------------------------------------------------------------------- */
 
 static const tab_table *iris_like(size_t rows, const char *name)
 {
@@ -304,7 +304,7 @@ static void runs_and_bases(void)
     CHECK(number("SELECT count(*) FROM inference.retired_base") == 0);
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static const Tabella__Job *job_get(const char *job, tab_error *err)
 {

@@ -213,7 +213,7 @@ static void redis_answers(const char *address)
     CHECK(tab_redis_command(r, 500, NULL, &err, "PING") == TAB_OK);
 }
 
-/* ---- outbox ------------------------------------------------------------------------------------- */
+/* ---- outbox ---------------------------------------------------------------------------------- */
 
 static tab_status produce(tab_pg *pg, int i)
 {

@@ -21,7 +21,7 @@ static tab_states *states;
 static tab_pool *pool;
 static atomic_int fits, freed;
 
-/* ---- the cache: a state is whole, its key's, and never freed while it is borrowed ---------------------------- */
+/* ---- the cache: a state is whole, its key's, and never freed while it is borrowed ------------ */
 
 static void free_state(void *state)
 {
@@ -85,7 +85,7 @@ static void *borrow(void *arg)
     return (void *)wrong;
 }
 
-/* ---- the pool: every index once, also for loops in loops of several callers ---------------------------------- */
+/* ---- the pool: every index once, also for loops in loops of several callers ------------------ */
 
 typedef struct {
     _Atomic int hits[64];
@@ -120,7 +120,7 @@ static void *loops(void *arg)
     return (void *)wrong;
 }
 
-/* ---- metrics, log, ids --------------------------------------------------------------------------------------- */
+/* ---- metrics, log, ids ----------------------------------------------------------------------- */
 
 static void *notes(void *arg)
 {

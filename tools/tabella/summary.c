@@ -28,7 +28,7 @@ static void tables(const Tabella__Bundle *b)
     }
 }
 
-/* ---- matches with their evidence ------------------------------------------------------------------ */
+/* ---- matches with their evidence ------------------------------------------------------------- */
 
 static uint32_t at32(ProtobufCBinaryData d, size_t i)
 {

@@ -61,7 +61,7 @@ const locale train_locales[] = {
 /* clang-format on */
 const size_t train_locale_count = sizeof train_locales / sizeof *train_locales;
 
-/* ---- word lists ----------------------------------------------------------------------------------------- */
+/* ---- word lists ------------------------------------------------------------------------------ */
 
 typedef struct {
     char name[64];

@@ -6,7 +6,7 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
-/* ---- the folder -------------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 static tab_str slurp(tab_arena *a, const char *path)
 {

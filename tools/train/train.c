@@ -96,7 +96,7 @@ static void side_by_side(size_t n, void (*job)(void *, size_t), void *ctx)
     }
 }
 
-/* ---- fitting -------------------------------------------------------------------------------------------- */
+/* ---- fitting --------------------------------------------------------------------------------- */
 
 static void *grown(void *p, size_t n, size_t size)
 {
@@ -372,7 +372,7 @@ static void free_models(models *m)
     softmax_free(m->sector);
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static double ece_of(const double *conf, const bool *hit, size_t n)
 {

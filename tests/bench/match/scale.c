@@ -78,7 +78,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct {
     atomic_size_t next;

@@ -164,7 +164,7 @@ tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t ta
     return TAB_OK;
 }
 
-/* ---- features of a pair of columns --------------------------------------------------------- */
+/* ---- features of a pair of columns ----------------------------------------------------------- */
 
 static float inner(const float *a, const float *b, size_t n)
 {
@@ -251,7 +251,7 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
     *at++ = wa->kind == TAB_VIEW_DATE && wb->kind == TAB_VIEW_DATE;
 }
 
-/* ---- agreement on matched rows ------------------------------------------------------------------ */
+/* ---- agreement on matched rows --------------------------------------------------------------- */
 
 typedef struct {
     double x, y;
@@ -397,7 +397,7 @@ static void row_features(const tab_views *v, const tab_view *wa, const tab_view 
     f[7] = (float)trust;
 }
 
-/* ---- scores --------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const tab_engine *e;

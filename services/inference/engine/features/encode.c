@@ -17,7 +17,7 @@ enum {
 
 static const uint64_t MISSING_CELL = 0x6d697373;
 
-/* ---- reading one cell --------------------------------------------------------------------------------- */
+/* ---- reading one cell ------------------------------------------------------------------------ */
 
 static double number_of_level(tab_str s)
 {
@@ -112,7 +112,7 @@ static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
     return (uint8_t)(code < f->bins - 1 ? code : f->bins - 1);
 }
 
-/* ---- fitting one feature ------------------------------------------------------------------------------ */
+/* ---- fitting one feature --------------------------------------------------------------------- */
 
 static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis *text, size_t rows)
 {
@@ -189,7 +189,7 @@ static uint32_t find_code(const tab_feature *f, tab_str text)
     return (uint32_t)f->levels;
 }
 
-/* ---- listing, hashing, encoding ----------------------------------------------------------------------- */
+/* ---- listing, hashing, encoding -------------------------------------------------------------- */
 
 typedef struct {
     const tab_encoder *enc;

@@ -5,9 +5,9 @@
  * (learn/stack.h) of fast learners, so that what it says of its own answers is calibrated on rows
  * it did not see:
  *
- *   classes  confidence of a cell = probability of the class it was given: the likeliest; where
- *            the classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to
- *            their expected value
+ *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the
+ *            classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
+ *            expected value
  *   numbers  confidence of a cell = probability that it lies within the tolerance, by a small stack
  *            that learns from the same columns where the out-of-fold answers did */
 #include "services/inference/engine/impute/impute.h"

@@ -59,8 +59,7 @@ static size_t fold_of(const tab_joint *j, size_t row)
     return (size_t)(tab_mix2(j->hash[row], 0x1017) % FOLDS);
 }
 
-/* ---- coordinates
- * -------------------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------------------------- */
 
 /* Lays out the coordinates of at most `levels` levels a category; returns their number. */
 static size_t lay_out(const tab_encoder *enc, size_t levels, part *p)
@@ -120,8 +119,7 @@ static void read_block(void *ctx, size_t b)
     }
 }
 
-/* ---- one row
- * ------------------------------------------------------------------------------------------ */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 /* Scratch of one row's completion. */
 typedef struct {
@@ -203,8 +201,7 @@ static void complete(const model *f, const float *x, size_t m, room *s)
         s->r[s->missing[i]] = v[i];
 }
 
-/* ---- expectation-maximisation
- * ------------------------------------------------------------------------- */
+/* ---- expectation-maximisation ---------------------------------------------------------------- */
 
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
@@ -360,8 +357,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
     return true;
 }
 
-/* ---- what a column's learners see
- * --------------------------------------------------------------------- */
+/* ---- what a column's learners see ------------------------------------------------------------ */
 
 typedef struct {
     const tab_joint *j;

@@ -39,7 +39,7 @@ typedef struct {
     uint8_t *depth; /* of the trees at root */
 } work;
 
-/* ---- one fit ------------------------------------------------------------------------------------------ */
+/* ---- one fit --------------------------------------------------------------------------------- */
 
 /* The rows and columns of a round's trees. */
 static void sample(work *w, size_t round)

@@ -24,7 +24,7 @@ static inline double h_of(int64_t packed)
     return (double)(int32_t)packed;
 }
 
-/* ---- histograms --------------------------------------------------------------------------------------- */
+/* ---- histograms ------------------------------------------------------------------------------ */
 
 /* Four columns in one pass over the rows: their additions do not wait for each other, and the rows' numbers
  * and gradients are read once. Measured at 0.4 of the time of a column at a time. */
@@ -106,7 +106,7 @@ void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist)
             fill_group(&j, g);
 }
 
-/* ---- the best split of a leaf ------------------------------------------------------------------------- */
+/* ---- the best split of a leaf ---------------------------------------------------------------- */
 
 typedef struct {
     double g, h, lambda,
@@ -273,7 +273,7 @@ static void find_split(const tab_grower *w, tab_grow_leaf *l)
         l->gain = best - parent;
 }
 
-/* ---- growing one tree --------------------------------------------------------------------------------- */
+/* ---- growing one tree ------------------------------------------------------------------------ */
 
 static uint32_t new_nodes(tab_grower *w, size_t n)
 {
@@ -446,7 +446,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     return root;
 }
 
-/* ---- walking a tree ----------------------------------------------------------------------------------- */
+/* ---- walking a tree -------------------------------------------------------------------------- */
 
 static inline uint32_t step(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t at,
                             const uint8_t *bin)

@@ -39,7 +39,7 @@ typedef struct {
     bool failed;  /* memory */
 } fit_task;
 
-/* ---- folds -------------------------------------------------------------------------------------------- */
+/* ---- folds ----------------------------------------------------------------------------------- */
 
 static size_t folds_for(size_t n)
 {
@@ -89,7 +89,7 @@ static size_t rows_of(const pass *c, size_t fold, bool in, size_t cap, uint32_t 
     return kept;
 }
 
-/* ---- fitting ------------------------------------------------------------------------------------------ */
+/* ---- fitting --------------------------------------------------------------------------------- */
 
 static void run_fit(void *ctx, size_t i)
 {
@@ -402,7 +402,7 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     return !tab_arena_full(a);
 }
 
-/* ---- what a fold's models read ------------------------------------------------------------------------- */
+/* ---- what a fold's models read --------------------------------------------------------------- */
 
 static bool fit_levels(pass *c, tab_arena *a)
 {
@@ -440,7 +440,7 @@ void tab_stack_view_free(tab_fold_view *v)
         tab_levels_free(v->levels, &v->own);
 }
 
-/* ---- outputs of the members --------------------------------------------------------------------------- */
+/* ---- outputs of the members ------------------------------------------------------------------ */
 
 /* One member's outputs for rows outside the folds: its fold models' averaged. */
 static bool member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view,
@@ -512,7 +512,7 @@ static void output_block(void *ctx, size_t b)
     free(out);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------------ */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Members' calibrated outputs of one row to the stack's, before the last temperature. */
 static void combine(const tab_stack *s, const float *const *z, float *out)
@@ -533,7 +533,7 @@ static void combine(const tab_stack *s, const float *const *z, float *out)
     }
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void fit_prior(pass *c)
 {

@@ -36,7 +36,7 @@ static int highest_first(const void *a, const void *b)
     return (x->i > y->i) - (x->i < y->i);
 }
 
-/* ---- two assignments -------------------------------------------------------------------------------- */
+/* ---- two assignments ------------------------------------------------------------------------- */
 
 static float ratio(const tab_candidates *c, const float *self, size_t na, size_t i)
 {
@@ -163,7 +163,7 @@ static void standardise(chosen *const x[3], const size_t n[3])
     }
 }
 
-/* ---- the score ------------------------------------------------------------------------------------------ */
+/* ---- the score ------------------------------------------------------------------------------- */
 
 static const double USUAL = 0.5, RIDGE = 0.02,
                     LEAST = 0.02; /* weights are held near the first, above the last */
@@ -279,7 +279,7 @@ static void learn(const sample *s, double *w)
     }
 }
 
-/* ---- the false discovery rate ------------------------------------------------------------------------- */
+/* ---- the false discovery rate ---------------------------------------------------------------- */
 
 typedef struct {
     float score, w;
@@ -344,7 +344,7 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *poo
     }
 }
 
-/* ---- in order ----------------------------------------------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 static double log_odds(double p)
 {

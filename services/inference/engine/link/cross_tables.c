@@ -46,7 +46,7 @@ static Tabella__ColumnRef *column_ref(const crossing *x, size_t t, size_t col)
     return r;
 }
 
-/* ---- attributes: columns joined across all pairs of tables ------------------------------------ */
+/* ---- attributes: columns joined across all pairs of tables ----------------------------------- */
 
 typedef struct {
     float p;
@@ -175,7 +175,7 @@ static tab_status join_attributes(crossing *x, tab_error *err)
     return name_attributes(x, err);
 }
 
-/* ---- the map ---------------------------------------------------------------------------------------- */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 static tab_str cell_text(const crossing *x, size_t t, size_t col, size_t row)
 {
@@ -345,7 +345,7 @@ static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab
     return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
-/* ---- in order ------------------------------------------------------------------------------------------ */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
                         Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked, tab_error *err)

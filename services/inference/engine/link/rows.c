@@ -126,7 +126,7 @@ void tab_sparse_free(tab_sparse *s)
     *s = (tab_sparse){ 0 };
 }
 
-/* ---- whole rows ---------------------------------------------------------------------------- */
+/* ---- whole rows ------------------------------------------------------------------------------ */
 
 typedef struct {
     const tab_views *v;
@@ -201,7 +201,7 @@ tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err)
     return failed ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
-/* ---- the index --------------------------------------------------------------------------------- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret, tab_error *err)
 {
@@ -240,7 +240,7 @@ void tab_index_free(tab_index *x)
     *x = (tab_index){ 0 };
 }
 
-/* ---- queries ----------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, size_t row_b)
 {

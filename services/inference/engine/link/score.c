@@ -109,7 +109,7 @@ static void compete(const tab_candidates *c, size_t na, size_t nb, double log_no
     }
 }
 
-/* ---- expectation and maximisation ----------------------------------------------------------- */
+/* ---- expectation and maximisation ------------------------------------------------------------ */
 
 /* What the posterior counts on one attribute. */
 typedef struct {

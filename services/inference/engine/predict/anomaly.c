@@ -46,7 +46,7 @@ static int by_float(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- isolation ---------------------------------------------------------------------------------------- */
+/* ---- isolation ------------------------------------------------------------------------------- */
 
 /* Mean path length of an unsuccessful search in a binary search tree of n keys. */
 static double path(double n)
@@ -111,7 +111,7 @@ static float isolation(const tab_anomaly_parts *m, const float *x)
     return (float)(-sum / (double)m->trees);
 }
 
-/* ---- distance ----------------------------------------------------------------------------------------- */
+/* ---- distance -------------------------------------------------------------------------------- */
 
 /* Rows of x (n <= BLOCK, width): root of the mean squared distance to the NEIGHBOUR nearest references; a
  * reference at distance zero, once a row, is the row itself when `own`. */
@@ -146,7 +146,7 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
     return true;
 }
 
-/* ---- ellipse ------------------------------------------------------------------------------------------ */
+/* ---- ellipse --------------------------------------------------------------------------------- */
 
 static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *part)
 {
@@ -216,7 +216,7 @@ static bool fit_ellipse(tab_anomaly_parts *m, const float *x, size_t rows, const
     return ok;
 }
 
-/* ---- the three together ------------------------------------------------------------------------------- */
+/* ---- the three together ---------------------------------------------------------------------- */
 
 /* Share of fitted rows that score at least s, with half a row of doubt. */
 static double tail(const float *sorted, size_t n, float s)

@@ -36,7 +36,7 @@ const tab_stack *tab_fitted_stack(const tab_fitted *f)
     return f->stack;
 }
 
-/* ---- fitting ------------------------------------------------------------------------------------------ */
+/* ---- fitting --------------------------------------------------------------------------------- */
 
 /* What tab_score must know of the columns: names and how they are read. */
 static bool keep_columns(tab_fitted *f, const tab_profile *p)
@@ -146,7 +146,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     return TAB_OK;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 {
@@ -294,7 +294,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     return tab_arena_full(a) ? out_of_memory(e, err) : TAB_OK;
 }
 
-/* ---- new rows ----------------------------------------------------------------------------------------- */
+/* ---- new rows -------------------------------------------------------------------------------- */
 
 typedef struct {
     const tab_fitted *f;

@@ -112,7 +112,7 @@ void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32
         descend(&w, m->root[r * m->margins + margin], none, 0, 1, 1, -1);
 }
 
-/* ---- into messages ------------------------------------------------------------------------------------ */
+/* ---- into messages --------------------------------------------------------------------------- */
 
 /* The boosted member that carries most weight, or NULL. */
 static const tab_member *boosted(const tab_stack *s)

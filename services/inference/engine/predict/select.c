@@ -65,7 +65,7 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
     return false;
 }
 
-/* ---- the scan of one table ---------------------------------------------------------------------------- */
+/* ---- the scan of one table ------------------------------------------------------------------- */
 
 typedef struct {
     const tab_engine *e;
@@ -263,7 +263,7 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
     return atomic_load(&s.failed) || tab_engine_cancelled(e) ? failed(e, err) : TAB_OK;
 }
 
-/* ---- the choice --------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* Finds "table.column" or "column" among the tables. */
 static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab_str name,

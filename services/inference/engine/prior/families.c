@@ -35,7 +35,7 @@ bool tab_prior_standardise(float *v, int n)
     return true;
 }
 
-/* ---- roots -------------------------------------------------------------------------------- */
+/* ---- roots ----------------------------------------------------------------------------------- */
 static void root_block(tab_rand *r, float *out, int width, int n)
 {
     static const float kinds[] = { 40, 25, 25, 5, 5 };
@@ -74,7 +74,7 @@ static void root_block(tab_rand *r, float *out, int width, int n)
     }
 }
 
-/* ---- functions of a block: in (p, n) -> out (q, n) ------------------------------------------ */
+/* ---- functions of a block: in (p, n) -> out (q, n) ------------------------------------------- */
 static void activate(tab_rand *r, float *v, int n)
 {
     int kind = rnd_int(r, 12);
@@ -298,7 +298,7 @@ static void apply(tab_prior *p, tab_rand *r, const float *in, int width, float *
     }
 }
 
-/* ---- choosing the columns ------------------------------------------------------------------- */
+/* ---- choosing the columns -------------------------------------------------------------------- */
 static void choose_columns(tab_prior *p, tab_rand *r, int made, const tab_prior_shape *s)
 {
     int pick[POOL], n = s->rows;

@@ -211,7 +211,7 @@ static void regression_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     tab_prior_standardise(t, n);
 }
 
-/* ---- the columns ------------------------------------------------------------------------------ */
+/* ---- the columns ----------------------------------------------------------------------------- */
 static void quantise(tab_prior *p, tab_rand *r, int c, int n)
 {
     float *v = p->table + (size_t)c * (size_t)n, cut[9], w[9];

@@ -4,7 +4,7 @@
 
 #include "services/inference/engine/profile/roles.h"
 
-/* ---- distinct trimmed values ---------------------------------------------------------------- */
+/* ---- distinct trimmed values ----------------------------------------------------------------- */
 
 /* Trimming can make two levels one, as can a number and a text of the same digits. Only then are the
  * codes rewritten; else the column's own serve. */
@@ -69,7 +69,7 @@ static bool distinct_levels(tab_reading *r)
     return true;
 }
 
-/* ---- readings of levels ------------------------------------------------------------------------ */
+/* ---- readings of levels ---------------------------------------------------------------------- */
 
 static bool enough(const tab_reading *r, size_t ok)
 {
@@ -290,7 +290,7 @@ static void read_bools(tab_reading *r)
     r->bool_pairs = r->can_bool ? pairs : 0;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* -99, -999, -9999 ... stand for "missing" where every other number is far above them: at least 0, or
  * above minus a tenth of the mark. */
@@ -468,7 +468,7 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
     return read_times(ret);
 }
 
-/* ---- the typed view -------------------------------------------------------------------------------- */
+/* ---- the typed view -------------------------------------------------------------------------- */
 
 static bool view_categories(tab_reading *r, tab_column_profile *p)
 {

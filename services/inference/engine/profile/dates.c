@@ -36,7 +36,7 @@ static bool valid(int y, int m, int d)
     return y >= 1 && m >= 1 && m <= 12 && d >= 1 && d <= month_days(y, m);
 }
 
-/* ---- tokens ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 enum { MAX_TOKENS = 24 };
 typedef struct {
@@ -170,7 +170,7 @@ static int small(const token *t) /* day or month: one or two digits */
     return t->kind == 'n' && t->digits <= 2 ? (int)t->value : 0;
 }
 
-/* ---- clock and zone ----------------------------------------------------------------------------- */
+/* ---- clock and zone -------------------------------------------------------------------------- */
 
 /* Everything from token i on must be a clock and an optional zone. */
 static bool clock_rest(const token *t, int i, int n, double *seconds)
@@ -243,7 +243,7 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
     return i == n;
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static bool set(tab_date *r, int y, int m, int d)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- gathering over the sampled distinct values ---------------------------------------------------- */
+/* ---- gathering over the sampled distinct values ---------------------------------------------- */
 
 typedef struct {
     double distinct, cells; /* values and cells that are no marks */
@@ -274,7 +274,7 @@ static void grams(tab_str f, float *gram)
     }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void number_cell(const tab_number *x, tab_str s, double w, gather *g)
 {
@@ -320,7 +320,7 @@ static double signed_log(double x)
     return copysign(log1p(fabs(x)), x) / 2;
 }
 
-/* ---- the vector ----------------------------------------------------------------------------------------- */
+/* ---- the vector ------------------------------------------------------------------------------ */
 
 typedef struct {
     float *at, *end;

@@ -122,7 +122,7 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const flo
     memcpy(x, sector, TAB_SECTORS * sizeof *sector);
 }
 
-/* ---- relations --------------------------------------------------------------------------------------- */
+/* ---- relations ------------------------------------------------------------------------------- */
 
 enum { ROWS = 200, MOST = 40 };
 
@@ -261,7 +261,7 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
     }
 }
 
-/* ---- what cannot be, and what must be ------------------------------------------------------------------ */
+/* ---- what cannot be, and what must be -------------------------------------------------------- */
 
 static bool possible(const tab_staged *c, int role)
 {

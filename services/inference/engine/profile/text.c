@@ -1,6 +1,6 @@
 #include "services/inference/engine/profile/text.h"
 
-/* ---- UTF-8 ---------------------------------------------------------------------------------- */
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
 uint32_t tab_utf8_next(tab_str *s)
 {
@@ -53,7 +53,7 @@ size_t tab_utf8_put(uint32_t cp, char *buf)
     return 4;
 }
 
-/* ---- trimming ------------------------------------------------------------------------------- */
+/* ---- trimming -------------------------------------------------------------------------------- */
 
 /* Length of the white space that starts (ends) at p, 0 when there is none. */
 static size_t space_at(const unsigned char *p, size_t n)
@@ -91,7 +91,7 @@ tab_str tab_trim(tab_str s)
     return s;
 }
 
-/* ---- folding -------------------------------------------------------------------------------- */
+/* ---- folding --------------------------------------------------------------------------------- */
 
 /* U+00C0 .. U+017F to base letters; '*' stands for a letter that becomes two, '.' for "keep". */
 static const char latin[] =
@@ -187,7 +187,7 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
     return (tab_str){ buf, at };
 }
 
-/* ---- cells that say "no value" ---------------------------------------------------------------- */
+/* ---- cells that say "no value" --------------------------------------------------------------- */
 
 tab_foreign tab_foreign_mark(tab_str s)
 {

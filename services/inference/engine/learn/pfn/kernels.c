@@ -103,7 +103,7 @@ typedef int32_t ivec __attribute__((vector_size(64)));
     })
 #define LOG2E 1.44269504088896341f
 
-/* ---- products ------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 size_t tab_pfn_panel(size_t out)
 {
     return out % 64 == 0 ? 64 : out % 32 == 0 ? 32 : 16;
@@ -205,7 +205,7 @@ CLONES void tab_pfn_add(size_t n, const float *x, float *y)
         STORE(y + i, LOAD(y + i) + LOAD(x + i));
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------ */
+/* ---- attention ------------------------------------------------------------------------------- */
 size_t tab_pfn_keys_room(size_t n, size_t dim)
 {
     return (n + 63) / 64 * 64 * dim;
@@ -338,7 +338,7 @@ void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, 
     }
 }
 
-/* ---- attention within a column's inducing rows and within rows ------------------------------------------- */
+/* ---- attention within a column's inducing rows and within rows ------------------------------- */
 CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v,
                                   size_t ldv, float *o)
 {

@@ -538,7 +538,7 @@ bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, flo
     return query(c, t, 1, mean);
 }
 
-/* ---- cost ---------------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 static double cell_work(const tab_pfn *w, size_t m)
 {
     double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;

@@ -26,7 +26,7 @@ static char *slurp(const char *path, size_t *n)
     return b;
 }
 
-/* ---- parity ------------------------------------------------------------------------------------------- */
+/* ---- parity ---------------------------------------------------------------------------------- */
 typedef struct {
     uint32_t n, nc, m, classes, taps;
     float *x, *code,
@@ -301,7 +301,7 @@ Test(pfn, extreme_values_give_finite_answers_that_sum_to_one)
     cr_assert_null(tab_pfn_encode(w, a, &t, slot, code, &stop));
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 Test(pfn, kernels_agree_with_libm)
 {
     for (int i = -4000; i < 4000; i++) {
@@ -347,7 +347,7 @@ Test(pfn, attention_in_blocks_is_softmax)
     }
 }
 
-/* ---- the loader ---------------------------------------------------------------------------------------- */
+/* ---- the loader ------------------------------------------------------------------------------ */
 static void sign(char *b, size_t n)
 {
     crypto_hash_sha256((unsigned char *)b + n - 32, (unsigned char *)b, n - 32);
