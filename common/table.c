@@ -337,6 +337,27 @@ void tab_builder_bool(tab_builder *b, bool x)
         add_level(b, x ? TAB_S("true") : TAB_S("false"), TAB_CELL_BOOL);
 }
 
+void tab_builder_cell(tab_builder *b, tab_cell x)
+{
+    switch (x.kind) {
+    case TAB_CELL_NULL:
+        tab_builder_null(b);
+        break;
+    case TAB_CELL_BOOL:
+        tab_builder_bool(b, tab_str_eq(x.text, TAB_S("true")));
+        break;
+    case TAB_CELL_TEXT:
+        tab_builder_text(b, x.text);
+        break;
+    case TAB_CELL_NUMBER:
+        if (x.text.n > 0)
+            tab_builder_number_text(b, x.text);
+        else
+            tab_builder_number(b, x.num);
+        break;
+    }
+}
+
 size_t tab_builder_rows(const tab_builder *b)
 {
     return b->rows;

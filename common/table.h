@@ -91,6 +91,7 @@ void tab_builder_number(tab_builder *b, double x);            /* finite */
 void tab_builder_number_text(tab_builder *b, tab_str digits); /* kept by its digits: coded */
 void tab_builder_text(tab_builder *b, tab_str s);
 void tab_builder_bool(tab_builder *b, bool x);
+void tab_builder_cell(tab_builder *b, tab_cell x); /* as tab_cell_at gave it, of any column */
 size_t tab_builder_rows(const tab_builder *b);
 bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */
 

@@ -73,25 +73,6 @@ static void choose(const serve_state *st, side *side_of, size_t n)
                 side_of[i].from[side_of[i].n_pinned++] = (uint32_t)r;
 }
 
-static void put(tab_builder *b, const tab_column *c, size_t row)
-{
-    tab_cell x = tab_cell_at(c, row);
-    switch (x.kind) {
-    case TAB_CELL_NULL:
-        tab_builder_null(b);
-        break;
-    case TAB_CELL_NUMBER:
-        x.text.n > 0 ? tab_builder_number_text(b, x.text) : tab_builder_number(b, x.num);
-        break;
-    case TAB_CELL_TEXT:
-        tab_builder_text(b, x.text);
-        break;
-    case TAB_CELL_BOOL:
-        tab_builder_bool(b, tab_str_eq(x.text, TAB_S("true")));
-        break;
-    }
-}
-
 static const tab_table *joined(tab_arena *a, const serve_state *st, const side *s)
 {
     const tab_table *pinned = st->table[s->pinned];
@@ -104,9 +85,9 @@ static const tab_table *joined(tab_arena *a, const serve_state *st, const side *
         if (b == NULL)
             return NULL;
         for (size_t r = 0; r < s->n_rows; r++)
-            put(b, &s->rows->col[c], r);
+            tab_builder_cell(b, tab_cell_at(&s->rows->col[c], r));
         for (size_t r = 0; r < s->n_pinned; r++)
-            put(b, &pinned->col[c], s->from[r]);
+            tab_builder_cell(b, tab_cell_at(&pinned->col[c], s->from[r]));
         if (!tab_builder_finish(b, &col[c]))
             return NULL;
     }

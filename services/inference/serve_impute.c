@@ -132,25 +132,10 @@ static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t r
 
 static void put(tab_builder *b, const filled *f)
 {
-    if (f->cells == NULL) {
+    if (f->cells == NULL)
         tab_builder_number(b, f->number);
-        return;
-    }
-    tab_cell x = tab_cell_at(f->cells, f->level);
-    switch (x.kind) {
-    case TAB_CELL_NULL:
-        tab_builder_null(b);
-        break;
-    case TAB_CELL_NUMBER:
-        x.text.n > 0 ? tab_builder_number_text(b, x.text) : tab_builder_number(b, x.num);
-        break;
-    case TAB_CELL_TEXT:
-        tab_builder_text(b, x.text);
-        break;
-    case TAB_CELL_BOOL:
-        tab_builder_bool(b, tab_str_eq(x.text, TAB_S("true")));
-        break;
-    }
+    else
+        tab_builder_cell(b, tab_cell_at(f->cells, f->level));
 }
 
 static int by_cell(const void *a, const void *b)

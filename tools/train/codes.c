@@ -271,7 +271,7 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         t[n] = 0;
         return true;
     }
-    case TAB_ROLE_BIC:
+    case TAB_ROLE_BIC: /* ISO 9362; the branch XXX is the head office */
         snprintf(t, size, "%c%c%c%c%s%c%c%s", (char)('A' + chance_below(c, 26)),
                  (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)),
                  (char)('A' + chance_below(c, 26)),

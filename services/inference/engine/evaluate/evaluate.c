@@ -58,28 +58,6 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
     return true;
 }
 
-static void add_cell(tab_builder *b, const tab_column *c, size_t row)
-{
-    tab_cell v = tab_cell_at(c, row);
-    switch (v.kind) {
-    case TAB_CELL_NULL:
-        tab_builder_null(b);
-        break;
-    case TAB_CELL_BOOL:
-        tab_builder_bool(b, tab_str_eq(v.text, TAB_S("true")));
-        break;
-    case TAB_CELL_TEXT:
-        tab_builder_text(b, v.text);
-        break;
-    case TAB_CELL_NUMBER:
-        if (v.text.n > 0)
-            tab_builder_number_text(b, v.text);
-        else
-            tab_builder_number(b, v.num);
-        break;
-    }
-}
-
 /* The rows with pick[row] == which, as a table of its own. */
 static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, bool which)
 {
@@ -92,7 +70,7 @@ static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, boo
         tab_builder *b = tab_builder_new(a, t->col[c].name);
         for (size_t r = 0; b != NULL && r < t->rows; r++)
             if (pick[r] == which)
-                add_cell(b, &t->col[c], r);
+                tab_builder_cell(b, tab_cell_at(&t->col[c], r));
         if (b == NULL)
             return NULL;
         s->rows = tab_builder_rows(b);

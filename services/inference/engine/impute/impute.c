@@ -419,25 +419,10 @@ static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
         return;
     }
     uint32_t from = c->fill->source[c->at];
-    tab_cell v = from == TAB_NULL ? (tab_cell){ .kind = TAB_CELL_NULL }
-                                  : tab_cell_at(p->col[c->column].column, from);
-    switch (v.kind) {
-    case TAB_CELL_NULL:
+    if (from == TAB_NULL)
         tab_builder_null(b);
-        break;
-    case TAB_CELL_BOOL:
-        tab_builder_bool(b, tab_str_eq(v.text, TAB_S("true")));
-        break;
-    case TAB_CELL_TEXT:
-        tab_builder_text(b, v.text);
-        break;
-    case TAB_CELL_NUMBER:
-        if (v.text.n > 0)
-            tab_builder_number_text(b, v.text);
-        else
-            tab_builder_number(b, v.num);
-        break;
-    }
+    else
+        tab_builder_cell(b, tab_cell_at(p->col[c->column].column, from));
 }
 
 tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n,

@@ -114,14 +114,8 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
         tab_builder *b = tab_builder_new(a, c->column->name);
         for (size_t k = 0; b != NULL && k < used; k++) {
             to[cell[k].was] = (uint32_t)k;
-            if (cell[k].kind == TAB_CELL_BOOL)
-                tab_builder_bool(b, tab_str_eq(cell[k].text, TAB_S("true")));
-            else if (cell[k].kind == TAB_CELL_TEXT)
-                tab_builder_text(b, cell[k].text);
-            else if (cell[k].text.n > 0)
-                tab_builder_number_text(b, cell[k].text);
-            else
-                tab_builder_number(b, cell[k].num);
+            tab_builder_cell(
+                b, (tab_cell){ .kind = cell[k].kind, .num = cell[k].num, .text = cell[k].text });
         }
         if (b == NULL || !tab_builder_finish(b, &f->class_cells))
             st = no_memory(err);

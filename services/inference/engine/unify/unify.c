@@ -30,28 +30,6 @@ static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t
     return m;
 }
 
-static void put_cell(tab_builder *b, const tab_column *c, size_t row)
-{
-    tab_cell x = tab_cell_at(c, row);
-    switch (x.kind) {
-    case TAB_CELL_NULL:
-        tab_builder_null(b);
-        break;
-    case TAB_CELL_NUMBER:
-        if (x.text.n > 0)
-            tab_builder_number_text(b, x.text);
-        else
-            tab_builder_number(b, x.num);
-        break;
-    case TAB_CELL_TEXT:
-        tab_builder_text(b, x.text);
-        break;
-    case TAB_CELL_BOOL:
-        tab_builder_bool(b, tab_str_eq(x.text, TAB_S("true")));
-        break;
-    }
-}
-
 /* Share of a source's values that another source of the entity confirms; the source's reliability. */
 static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
                         double *r)
@@ -133,7 +111,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
             if (row == TAB_NULL)
                 tab_builder_null(b);
             else
-                put_cell(b, c, row);
+                tab_builder_cell(b, tab_cell_at(c, row));
         }
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
@@ -182,7 +160,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v,
         if (s == v->n)
             tab_builder_null(b);
         else
-            put_cell(b, &v->table[s].profile->table->col[t->col[s]], row[s]);
+            tab_builder_cell(b, tab_cell_at(&v->table[s].profile->table->col[t->col[s]], row[s]));
     }
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (b == NULL || built == NULL || !tab_builder_finish(b, built) ||
