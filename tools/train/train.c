@@ -519,13 +519,21 @@ static bool write_models(const models *m, const char *out)
            softmax_write(m->sector, path[2]);
 }
 
+static bool has_folders(const char *out)
+{
+    char path[2][512];
+    snprintf(path[0], sizeof path[0], "%s/profile", out);
+    snprintf(path[1], sizeof path[1], "%s/sector", out);
+    return access(path[0], W_OK) == 0 && access(path[1], W_OK) == 0;
+}
+
 static const char TABLES[] = "tools/train/tables";
 
 int main(int argc, char **argv)
 {
     const char *cv = NULL, *out = NULL, *dump = NULL;
     size_t generated = 150, n;
-    bool tables = true;
+    bool tables = true, help = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--cv") == 0)
             cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
@@ -535,13 +543,19 @@ int main(int argc, char **argv)
             tables = false;
         else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc)
             dump = argv[++i];
-        else
+        else if (argv[i][0] != '-')
             out = argv[i];
+        else
+            help = true;
     }
-    if ((cv == NULL && out == NULL) || generated == 0) {
+    if ((cv == NULL && out == NULL) || generated == 0 || help) {
         fputs("usage: train [--generated N] [--no-tables] [--cv [FOLDER]] [--dump FILE] "
               "[ENGINE_FOLDER]\n",
               stderr);
+        return 2;
+    }
+    if (out != NULL && !has_folders(out)) { /* said before minutes of work, not after */
+        fprintf(stderr, "%s has no profile/ and sector/ to write models into\n", out);
         return 2;
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
