@@ -120,6 +120,7 @@ static bool map_sound(const Tabella__Bundle *b)
     if (e->n_b_row != n || e->n_a_table != n || e->n_b_table != n || e->n_confidence != n ||
         e->n_matched_on_end != n || (e->n_pinned != 0 && e->n_pinned != n) ||
         !below(e->a_table, n, b->n_tables) || !below(e->b_table, n, b->n_tables) ||
+        e->n_similarity != e->n_matched_on || e->n_weight != e->n_matched_on ||
         !below(e->matched_on, e->n_matched_on, e->n_attributes))
         return false;
     for (size_t i = 0; i < n; i++) {

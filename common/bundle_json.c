@@ -1,5 +1,6 @@
 #include "common/bundle_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- small parts ----------------------------------------------------------------------------- */
@@ -99,6 +100,11 @@ static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
 
 /* ---- tables together ------------------------------------------------------------------------- */
 
+static double thousandths(double x)
+{
+    return round(x * 1000) / 1000;
+}
+
 static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__EntityMatches *e)
 {
     tab_out_open(o, '[');
@@ -115,8 +121,19 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
         MEMBER(o, "confidence", tab_out_fixed(o, e->confidence[i]));
         tab_out_key(o, "matched_on");
         tab_out_open(o, '[');
-        for (; at < e->matched_on_end[i]; at++)
-            tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[at]]));
+        for (size_t k = at; k < e->matched_on_end[i]; k++)
+            if (thousandths(e->weight[k]) > 0)
+                tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[k]]));
+        tab_out_close(o, ']');
+        tab_out_key(o, "evidence");
+        tab_out_open(o, '[');
+        for (; at < e->matched_on_end[i]; at++) {
+            tab_out_open(o, '{');
+            MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(e->attributes[e->matched_on[at]])));
+            MEMBER(o, "similarity", tab_out_fixed(o, thousandths(e->similarity[at])));
+            MEMBER(o, "weight", tab_out_fixed(o, thousandths(e->weight[at])));
+            tab_out_close(o, '}');
+        }
         tab_out_close(o, ']');
         tab_out_close(o, '}');
     }

@@ -123,15 +123,18 @@ static bool keep_matches(tab_arena *a, const side *side_of, Tabella__EntityMatch
             m->b_row[n] = rb;
             m->confidence[n] = m->confidence[i];
             m->pinned[n] = (pa ? 1u : 0u) | (pb ? 2u : 0u);
-            for (size_t k = from; k < end; k++)
-                m->matched_on[on++] = m->matched_on[k];
+            for (size_t k = from; k < end; k++, on++) {
+                m->matched_on[on] = m->matched_on[k];
+                m->similarity[on] = m->similarity[k];
+                m->weight[on] = m->weight[k];
+            }
             m->matched_on_end[n++] = (uint32_t)on;
         }
         from = end;
     }
     m->n_a_table = m->n_b_table = m->n_a_row = m->n_b_row = m->n_confidence = m->n_matched_on_end =
         m->n_pinned = n;
-    m->n_matched_on = on;
+    m->n_matched_on = m->n_similarity = m->n_weight = on;
     return true;
 }
 

@@ -93,7 +93,7 @@ static void print_match(const Tabella__Bundle *b, const Tabella__EntityMatches *
     for (size_t k = i == 0 ? 0 : m->matched_on_end[i - 1]; k < m->matched_on_end[i]; k++) {
         ProtobufCBinaryData name = m->attributes[m->matched_on[k]];
         const Tabella__SharedVariants *x = variant(u, name, ta), *y = variant(u, name, tb);
-        printf("\n      %.*s: ", BYTES(name));
+        printf("\n      %-16.*s %4.2f %+6.1f  ", BYTES(name), m->similarity[k], m->weight[k]);
         if (!found || x == NULL || y == NULL)
             continue;
         print_cell(x->values, entity);
@@ -125,7 +125,9 @@ static void matches(const Tabella__Bundle *b, const Tabella__EntityMatches *m)
             low[k] = i;
         nl += nl < SHOWN;
     }
-    printf("  %zu matches; the surest", m->n_confidence);
+    printf(
+        "  %zu matches (of each attribute: similarity, weight in bits for or against); the surest",
+        m->n_confidence);
     puts(m->n_confidence > 2 * (size_t)SHOWN ? " and the least sure:" : ":");
     for (size_t k = 0; k < nh; k++)
         print_match(b, m, high[k]);

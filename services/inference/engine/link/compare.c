@@ -217,8 +217,18 @@ uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value 
     return level;
 }
 
-double tab_level_similarity(uint8_t level)
+double tab_similarity(const tab_views *v, const tab_attribute *t, const tab_value *x,
+                      const tab_value *y)
 {
-    static const double s[TAB_LEVELS] = { 0, 1, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.1 };
-    return s[level];
+    static const double ALMOST = 0.999; /* 1 is for what is equal */
+    if (x->key == y->key)
+        return 1;
+    if (!t->numeric || isnan(x->number) || isnan(y->number))
+        return fmin(tab_text_similarity(v, x, y, NULL), ALMOST);
+    double d = fabs(x->number - y->number / t->scale), q = near_share(t, x->number, d);
+    if (d == 0)
+        return 1;
+    double edit =
+        t->scale == 1 ? tab_edit_similarity(tab_value_text(v, x), tab_value_text(v, y)) : 0;
+    return fmin(fmax(1 - q, edit), ALMOST);
 }

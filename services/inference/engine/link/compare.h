@@ -41,6 +41,8 @@ double tab_edit_similarity(tab_str x, tab_str y);
 uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x,
                     const tab_value *y, tab_token_match *tokens);
 
-/* The similarity that a level stands for, 0..1; what matched_on reports. */
-double tab_level_similarity(uint8_t level);
+/* How alike two values are, 0..1, for people: 1 for equal normal forms only. Of numbers and dates, 1 less the share
+ * of the attribute's that lie as near, or the edit similarity where that is higher (a digit mistyped). */
+double tab_similarity(const tab_views *v, const tab_attribute *t, const tab_value *x,
+                      const tab_value *y);
 #endif

@@ -1,5 +1,6 @@
 #include "services/inference/engine/link/cross_tables.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
@@ -269,6 +270,24 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
     return TAB_OK;
 }
 
+/* What each attribute says of a match: those with a value on both sides. */
+static void write_evidence(const crossing *x, const tab_match *q, Tabella__EntityMatches *em)
+{
+    const tab_linkage *l = &x->link[q->link];
+    const tab_table_view *A = &x->v->table[l->ta], *B = &x->v->table[l->tb];
+    for (size_t k = 0; k < l->attrs; k++) {
+        const tab_attribute *t = &l->attr[k];
+        tab_agreement g = tab_agree(x->v, A, B, t, q->a, q->b, NULL);
+        if (g.level == TAB_MISSING)
+            continue;
+        const tab_view *wa = &A->col[t->a], *wb = &B->col[t->b];
+        em->similarity[em->n_similarity++] =
+            tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
+        em->weight[em->n_weight++] = tab_evidence(l, k, &g) / M_LN2;
+        em->matched_on[em->n_matched_on++] = x->attr_of[l->ta][t->a];
+    }
+}
+
 static tab_status write_matches(const crossing *x, const tab_clusters *cl,
                                 Tabella__CrossTableMap *m, tab_error *err)
 {
@@ -287,6 +306,8 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
     em->confidence = tab_arena_new_of(a, double, n);
     em->matched_on_end = tab_arena_new_of(a, uint32_t, n);
     em->matched_on = tab_arena_new_of(a, uint32_t, evidence);
+    em->similarity = tab_arena_new_of(a, double, evidence);
+    em->weight = tab_arena_new_of(a, double, evidence);
     em->attributes = tab_arena_new_of(a, ProtobufCBinaryData, x->attrs);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
@@ -294,17 +315,12 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
         em->attributes[em->n_attributes++] = bytes_of(x->attr[k].name);
     for (size_t i = 0; i < n; i++) {
         const tab_match *q = &cl->match[i];
-        const tab_linkage *l = &x->link[q->link];
         em->a_table[i] = q->ta;
         em->b_table[i] = q->tb;
         em->a_row[i] = q->a;
         em->b_row[i] = q->b;
         em->confidence[i] = (double)q->p;
-        for (size_t k = 0; k < l->attrs; k++) {
-            uint8_t level = l->c.agree[q->candidate * l->attrs + k].level;
-            if (level != TAB_MISSING && l->weight[k * TAB_LEVELS + level] > 0)
-                em->matched_on[em->n_matched_on++] = x->attr_of[l->ta][l->attr[k].a];
-        }
+        write_evidence(x, q, em);
         em->matched_on_end[i] = (uint32_t)em->n_matched_on;
     }
     em->n_a_table = em->n_b_table = em->n_a_row = em->n_b_row = n;

@@ -71,6 +71,11 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
                            tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a,
                            tab_error *err) TAB_CHECKED;
 
+/* How row ra of a's table and row rb of b's agree on one attribute. exact, when not NULL, receives the evidence of
+ * equal tokens above what common ones have (compare_whole). */
+tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                        const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact);
+
 /* Log-likelihood ratio of one attribute. Text of several words counts word by word (a rare word that both
  * sides hold says more than a common one; words of one text depend on one another, so that their sum is
  * damped with their number), everything else by its level, equal values by their share of the column. */

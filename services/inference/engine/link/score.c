@@ -45,6 +45,28 @@ static void compare_whole(const comparing *c, size_t i, double explained)
     c->elsewhere[i] = sum <= 0 ? 0 : (float)(0.5 * sum / (1 + 0.05 * sum));
 }
 
+tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                        const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact)
+{
+    const tab_view *x = &a->col[t->a], *y = &b->col[t->b];
+    uint32_t p = x->code[ra], q = y->code[rb];
+    tab_agreement g = { .level = TAB_MISSING };
+    if (p == TAB_NULL || q == TAB_NULL)
+        return g;
+    tab_token_match m;
+    g.level = tab_compare(v, t, &x->value[p], &y->value[q], &m);
+    g.gain = m.gain;
+    g.shared = m.shared;
+    g.left_a = m.left_a;
+    g.left_b = m.left_b;
+    if (exact != NULL)
+        *exact += (double)m.exact - 2.5 * m.shared;
+    if (g.level == TAB_EQUAL)
+        g.rare =
+            logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+    return g;
+}
+
 static void compare_chunk(void *ctx, size_t chunk)
 {
     comparing *c = ctx;
@@ -52,24 +74,9 @@ static void compare_chunk(void *ctx, size_t chunk)
         if ((i & 1023) == 0 && tab_engine_cancelled(c->e))
             return;
         double explained = 0;
-        for (size_t k = 0; k < c->attrs; k++) {
-            const tab_view *x = &c->a->col[c->attr[k].a], *y = &c->b->col[c->attr[k].b];
-            uint32_t p = x->code[c->ra[i]], q = y->code[c->rb[i]];
-            tab_agreement *g = &c->agree[i * c->attrs + k];
-            *g = (tab_agreement){ .level = TAB_MISSING };
-            if (p == TAB_NULL || q == TAB_NULL)
-                continue;
-            tab_token_match t;
-            g->level = tab_compare(c->v, &c->attr[k], &x->value[p], &y->value[q], &t);
-            g->gain = t.gain;
-            g->shared = t.shared;
-            g->left_a = t.left_a;
-            g->left_b = t.left_b;
-            explained += (double)t.exact - 2.5 * t.shared;
-            if (g->level == TAB_EQUAL)
-                g->rare = logf((float)(x->value[p].rows + y->value[q].rows) /
-                               (float)(x->present + y->present));
-        }
+        for (size_t k = 0; k < c->attrs; k++)
+            c->agree[i * c->attrs + k] =
+                tab_agree(c->v, c->a, c->b, &c->attr[k], c->ra[i], c->rb[i], &explained);
         if (c->cosine != NULL)
             compare_whole(c, i, explained);
     }

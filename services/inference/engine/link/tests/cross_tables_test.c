@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "services/inference/engine/link/compare.h"
 #include "services/inference/engine/link/cross_tables.h"
@@ -98,6 +99,40 @@ Test(cross_tables, finds_shared_rows_in_other_formats)
     cr_expect_geq(w.map->n_column_alignment, COLS - 1, "%zu columns", w.map->n_column_alignment);
     cr_expect_eq(w.unified->records->rows, 600 - m->n_a_row);
     cr_expect_eq(w.linked, 2 * m->n_a_row);
+    tab_arena_free(w.arena);
+}
+
+Test(cross_tables, a_match_says_what_speaks_for_and_against_it)
+{
+    world w = { .arena = arena() };
+    w.table[0] = people(w.arena, "a", 0, 300, 0, NULL);
+    w.table[1] = people(w.arena, "b", 150, 300, 1, NULL);
+    tab_builder *b = tab_builder_new(w.arena, TAB_S("")); /* every third number of b is another */
+    for (size_t r = 0; r < 300; r++)
+        tab_builder_number(b, r % 3 == 0 ? 90001.0 + (double)r : w.table[1].col[3].num[r]);
+    tab_column col[COLS];
+    memcpy(col, w.table[1].col, sizeof col);
+    cr_assert(tab_builder_finish(b, &col[3]));
+    w.table[1].col = col;
+    cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    cr_assert_geq(m->n_a_row, 145);
+    cr_assert_eq(m->n_similarity, m->n_matched_on);
+    cr_assert_eq(m->n_weight, m->n_matched_on);
+    size_t said = 0;
+    for (size_t i = 0, at = 0; i < m->n_a_row; i++)
+        for (; at < m->matched_on_end[i]; at++) {
+            cr_expect(m->similarity[at] >= 0 && m->similarity[at] <= 1);
+            ProtobufCBinaryData name = m->attributes[m->matched_on[at]];
+            if (m->a_row[i] != m->b_row[i] + 150 || name.len != 2 ||
+                memcmp(name.data, "c3", 2) != 0)
+                continue;
+            said++;
+            bool other = m->b_row[i] % 3 == 0;
+            cr_expect_eq(m->similarity[at] == 1, !other, "%f", m->similarity[at]);
+            cr_expect_eq(m->weight[at] > 0, !other, "%f", m->weight[at]);
+        }
+    cr_expect_geq(said, 145, "the number is spoken of in %zu matches", said);
     tab_arena_free(w.arena);
 }
 
