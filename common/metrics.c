@@ -118,9 +118,27 @@ static void write_histogram(const tab_metric *m, struct evbuffer *out)
                         (unsigned long long)n);
 }
 
+static struct {
+    pthread_mutex_t lock; /* held while it runs */
+    void (*fn)(void *ctx);
+    void *ctx;
+} before = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void tab_metrics_before(void (*fn)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&before.lock);
+    before.fn = fn;
+    before.ctx = ctx;
+    pthread_mutex_unlock(&before.lock);
+}
+
 void tab_metrics_write(struct evbuffer *out)
 {
     const char *last = "";
+    pthread_mutex_lock(&before.lock);
+    if (before.fn != NULL)
+        before.fn(before.ctx);
+    pthread_mutex_unlock(&before.lock);
     pthread_mutex_lock(&lock);
     for (const tab_metric *m = first; m != NULL; m = m->next) {
         if (strcmp(last, m->name) != 0)

@@ -145,6 +145,12 @@ static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     natsMsg_Destroy(m);
 }
 
+/* Whether this other worker gave a sign of life lately. The caller holds the lock. */
+static bool lives(const inference *self, const peer *p, int64_t now)
+{
+    return now - p->seen <= DEAD_MS && strcmp(p->id, tab_rpc_worker(self->rpc)) != 0;
+}
+
 /* Highest random weight (Thaler & Ravishankar, 1998): each worker's weight for the key is a hash of both. A worker
  * that comes or goes moves only the keys that are its own. */
 static uint64_t weight(const char *worker, const char *key)
@@ -168,7 +174,7 @@ const char *worker_of(inference *self, const char *key, char buf[40])
     int64_t now = tab_mono_ms();
     pthread_mutex_lock(&self->lock);
     for (size_t i = 0; i < self->n_peers; i++) {
-        if (now - self->peers[i].seen > DEAD_MS || strcmp(self->peers[i].id, own) == 0)
+        if (!lives(self, &self->peers[i], now))
             continue;
         uint64_t w = weight(self->peers[i].id, key);
         if (w > most || (w == most && strcmp(self->peers[i].id, best) > 0)) {
@@ -183,9 +189,20 @@ const char *worker_of(inference *self, const char *key, char buf[40])
 
 /* ---- the ticker ------------------------------------------------------------------------------ */
 
-static void figures(inference *self, size_t running)
+static void figures(void *arg)
 {
+    inference *self = arg;
     tab_states_figures f = tab_states_look(self->states);
+    int64_t now = tab_mono_ms();
+    size_t running = 0, peers = 0;
+    pthread_mutex_lock(&self->lock);
+    for (const pass *p = self->running; p != NULL; p = p->next)
+        running++;
+    for (size_t i = 0; i < self->n_peers; i++)
+        peers += lives(self, &self->peers[i], now);
+    pthread_mutex_unlock(&self->lock);
+    tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL),
+                   (double)peers);
     tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL),
                    (double)running);
     tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL),
@@ -214,8 +231,7 @@ static void *tick(void *arg)
     while (!self->stop) {
         int64_t now = tab_mono_ms();
         bool woken = false;
-        size_t running = 0;
-        for (pass *p = self->running; p != NULL; p = p->next, running++)
+        for (pass *p = self->running; p != NULL; p = p->next)
             if (p->gone != NULL && atomic_load(p->gone) && !atomic_exchange(&p->cancel, true))
                 woken = true;
         for (size_t i = 0; i < self->n_peers; i++)
@@ -230,7 +246,6 @@ static void *tick(void *arg)
             natsConnection *nc = tab_rpc_nats(self->rpc);
             if (nc != NULL)
                 (void)natsConnection_Publish(nc, "tabella.inference.alive", id, (int)strlen(id));
-            figures(self, running);
         }
         struct timespec t = { 0, TICK_MS * 1000000 };
         nanosleep(&t, NULL);
@@ -254,11 +269,13 @@ bool inference_start(inference *self)
         return false;
     }
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
+    tab_metrics_before(figures, self);
     return self->ticks;
 }
 
 void inference_stop(inference *self)
 {
+    tab_metrics_before(NULL, NULL);
     pthread_mutex_lock(&self->lock);
     self->stop = true;
     for (pass *p = self->running; p != NULL; p = p->next)

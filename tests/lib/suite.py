@@ -1,7 +1,16 @@
 """A private stack for black-box tests (tools/stack under a folder of its own), a client, and checks that count."""
-import http.client, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+import http.client, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
+LONG_S = 300  # how long a state is waited for: a machine may be slow, and a test is not a bench
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def until(what, seconds=LONG_S):
+    """Asks until what() is true; gives its last answer. A machine's speed decides when, never whether."""
+    end = time.monotonic() + seconds
+    while not (last := what()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return last
 
 
 class Stack:
@@ -27,21 +36,45 @@ class Stack:
 
     def org(self, name="test", plan="pro"):
         """A client of a new organization; asked until keys answers."""
-        for _ in range(100):
-            rc, out, err = self.admin("org", "create", "--name", name, "--plan", plan)
-            if rc == 0:
-                made = json.loads(out)
-                return Client(self.ports["gateway"], made["key"], made["org"])
-            time.sleep(0.1)
-        raise RuntimeError(f"no organization: {err}")
+        said = until(lambda: (x := self.admin("org", "create", "--name", name, "--plan", plan))[0] == 0 and x)
+        if not said:
+            raise RuntimeError(f"no organization {name}")
+        made = json.loads(said[1])
+        return Client(self.ports["gateway"], made["key"], made["org"])
 
     def pid(self, name):
-        return json.loads((self.run / "state.json").read_text())["children"][name]["pid"]
+        return self.children()[name]["pid"]
+
+    def killed(self, name, how=signal.SIGKILL):
+        """Kills a child and waits for its successor; gives that one's pid."""
+        old = self.pid(name)
+        os.kill(old, how)
+        return until(lambda: (new := self.children().get(name, {}).get("pid", old)) != old and new)
+
+    def children(self):
+        try:
+            return json.loads((self.run / "state.json").read_text())["children"]
+        except ValueError:  # it is being written
+            return {}
 
     def servers(self):
         """The addresses of NATS, Postgres and Redis, as another daemon of this stack reads them."""
         out = self.stack("up", "--servers")
         return dict(l[7:].split("=", 1) for l in out.replace("'", "").splitlines() if l.startswith("export "))
+
+    def open_psql(self, *args, database="tabella", **more):
+        """psql as the owner of the cluster, for whom there is no row security."""
+        password = json.loads((self.run / "secrets.json").read_text())["admin"]
+        return subprocess.Popen(["psql", "-XqtA", "-h", "127.0.0.1", "-p", str(self.ports["postgres"]), "-U", "admin", "-d", database, *args],
+                                env={**os.environ, "PGPASSWORD": password, "PGCONNECT_TIMEOUT": "5"}, text=True, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, **{"stderr": subprocess.PIPE, **more})
+
+    def sql(self, text, database="tabella"):
+        p = self.open_psql("-v", "ON_ERROR_STOP=1", "-c", text, database=database)
+        out, err = p.communicate()
+        if p.returncode != 0:
+            raise RuntimeError(f"{text[:60]}: {err}")
+        return out.strip()
 
     def metrics(self, port):
         """A daemon's metrics: name (with its labels) to number."""
@@ -78,7 +111,7 @@ class Client:
     def __init__(self, port, key, org=""):
         self.port, self.key, self.org = port, key, org
 
-    def __call__(self, method, path, body=None, headers=None, raw=None, timeout=90, type="application/json"):
+    def __call__(self, method, path, body=None, headers=None, raw=None, timeout=LONG_S, type="application/json"):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         h = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if body is not None and raw is None:
@@ -96,15 +129,27 @@ class Client:
     def with_key(self, key):
         return Client(self.port, key, self.org)
 
-    def wait_job(self, job_id, seconds=60):
-        end = time.time() + seconds
-        while True:
-            a = self("GET", f"/v2/jobs/{job_id}")
-            if a.status == 200 and a.json["status"] in ("done", "failed", "cancelled", "expired"):
-                return a
-            if time.time() > end:
-                return a
-            time.sleep(0.1)
+    def wait_job(self, job_id, seconds=LONG_S):
+        """The last answer about it: terminal, or what there was after a long time."""
+        last = None
+
+        def ended():
+            nonlocal last
+            last = self("GET", f"/v2/jobs/{job_id}")
+            return last.status == 200 and last.json["status"] in ("done", "failed", "cancelled", "expired")
+        until(ended, seconds)
+        return last
+
+    def usage(self, op, want):
+        """The cells billed for an operation, once they are as many: events come after the answers they bill."""
+        got = 0
+
+        def there():
+            nonlocal got
+            got = self("GET", "/v2/usage").json["by_op_raw"].get(op, 0)
+            return got >= want
+        until(there)
+        return got
 
 
 class Checks:

@@ -130,10 +130,7 @@ class World(Stack):
         quoted = tuple("'" + str(v).replace("'", "''") + "'" for v in values)
         for last in (False, True):  # one psql for all; it ends when its server does
             if self.psql is None or self.psql.poll() is not None:
-                self.psql = subprocess.Popen(
-                    ["psql", "-XqtA", "-F", "\t", "-h", "127.0.0.1", "-p", str(self.ports["postgres"]), "-U", "admin", "-d", "tabella"],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                    env={**os.environ, "PGPASSWORD": self.secret["admin"], "PGCONNECT_TIMEOUT": "5"})
+                self.psql = self.open_psql("-F", "\t", stderr=subprocess.STDOUT)
             rows, ended = [], False
             try:
                 self.psql.stdin.write((text % quoted if values else text) + ";\n\\echo ==end==\n")
