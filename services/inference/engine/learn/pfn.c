@@ -8,6 +8,8 @@
  *                          apart in at least two members; a class scores the sum of log p(its symbol)
  *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
  *   more than 64 levels    the 63 most frequent and "other"
+ *   more than 4,096 rows   each member reads a sample of its own, rare classes kept (pfn/sample.h); what that does to
+ *                          the classes' shares is taken back from its log-probabilities
  *
  * Its own answers about context rows would be answers it has read: the stack asks about held rows only. */
 #include <math.h>
@@ -16,6 +18,8 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/pfn/net.h"
+#include "services/inference/engine/learn/pfn/sample.h"
+#include "services/inference/engine/learn/pool.h"
 
 enum {
     MEMBERS = 2,
@@ -36,6 +40,7 @@ typedef struct {
     uint8_t *cat;      /* (columns) */
     uint8_t *slot;     /* (classes); NULL where the target is numeric */
     bool holds[TAB_PFN_SLOTS];
+    float shift[TAB_PFN_SLOTS]; /* log(share of a slot's rows / its share of the sample) */
 } member;
 
 typedef struct {
@@ -58,6 +63,7 @@ static double work(const tab_problem *p, size_t n)
     if (p->classification ? p->outputs < 2 || p->outputs > MOST_CLASSES : !w->numeric)
         return 0;
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
+    n = n < CONTEXT ? n : CONTEXT;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
     return (double)members_for(p->outputs) *
            (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
@@ -178,8 +184,23 @@ static void read_rows(const member *m, const tab_data *d, const uint32_t *row, s
     }
 }
 
-static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
-                       uint64_t seed, member *m)
+/* The slots' shares of all rows against those of the sample: a mixture of classes drawn otherwise than it is moves the
+ * log-odds by just that (Saerens, Latinne & Decaestecker, Neural Computation 2002). */
+static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fit_task *own,
+                       const uint8_t *slot, float *shift)
+{
+    double all[TAB_PFN_SLOTS] = { 0 }, some[TAB_PFN_SLOTS] = { 0 };
+    for (size_t i = 0; i < t->n; i++)
+        all[slot[p->label[t->context[i]]]]++;
+    for (size_t i = 0; i < own->n; i++)
+        some[slot[p->label[own->context[i]]]]++;
+    for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
+        shift[c] = some[c] > 0 ? (float)log(all[c] / (double)t->n / (some[c] / (double)own->n)) : 0;
+}
+
+/* t->context is the member's own, of at most CONTEXT rows. */
+static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
+                         uint64_t seed, member *m)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
     size_t n = t->n, classes = p->outputs;
@@ -241,6 +262,26 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     return ok && m->context != NULL;
 }
 
+static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
+                       uint64_t seed, member *m)
+{
+    tab_fit_task own = *t;
+    if (t->n <= CONTEXT)
+        return read_context(p, t, slot, seed, m);
+    uint32_t *row = malloc(t->n * sizeof *row);
+    if (row == NULL)
+        return false;
+    memcpy(row, t->context, t->n * sizeof *row);
+    own.context = row;
+    own.n = tab_pfn_sample(p->data, slot != NULL ? p->label : NULL, slot != NULL ? p->outputs : 1,
+                           CONTEXT, tab_mix2(seed, 33), row, t->n);
+    bool ok = own.n > 0 && read_context(p, &own, slot, seed, m);
+    if (ok && slot != NULL)
+        find_shift(p, t, &own, slot, m->shift);
+    free(row);
+    return ok;
+}
+
 static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
@@ -262,15 +303,23 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 }
 
 /* Adds a member's answers logp (n, slots) to o (n, classes): probabilities, or for more classes than slots sums of
- * log p. */
-static void add_classes(const member *b, size_t members, size_t classes, size_t n,
-                        const float *logp, float *o)
+ * log p. logp is scratch afterwards. */
+static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp,
+                        float *o)
 {
-    for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS)
+    bool shifted = false;
+    for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
+        shifted |= b->shift[c] != 0;
+    for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS) {
+        for (size_t c = 0; shifted && c < TAB_PFN_SLOTS; c++)
+            logp[c] += b->shift[c]; /* slots that are not held stand at -INFINITY */
+        if (shifted)
+            tab_log_softmax(logp, TAB_PFN_SLOTS, 1);
         for (size_t c = 0; c < classes; c++, o++) {
             double own = b->holds[b->slot[c]] ? exp((double)logp[b->slot[c]]) + FLOOR : FLOOR;
             *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)members);
         }
+    }
 }
 
 static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q,
@@ -305,10 +354,6 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     free(own);
 }
 
-const tab_learner tab_learn_pfn = { .name = "pfn",
-                                    .weighs = true,
-                                    .configs = 1,
-                                    .cap = CONTEXT,
-                                    .work = work,
-                                    .fit = fit,
-                                    .predict = predict };
+const tab_learner tab_learn_pfn = {
+    .name = "pfn", .weighs = true, .configs = 1, .work = work, .fit = fit, .predict = predict
+};
