@@ -82,9 +82,14 @@ def vectors(a):
             z = ((y.astype(np.float64) - y.mean(dtype=np.float64)) / (y.std(dtype=np.float64) + 1e-12)).astype(np.float32)
             with torch.no_grad():
                 t = [torch.from_numpy(v)[None] for v in (x, np.clip(z, -net.CLIP, net.CLIP), cat.astype(bool), code)]
-                mean = net.forward(P, c, *t)[0].double().numpy() @ y.astype(np.float64)
+                w = net.forward(P, c, *t)[0].double().numpy()
+            mean, order = w @ y.astype(np.float64), np.argsort(y, kind="stable")
+            w = w[:, order]
+            middle = np.cumsum(w, 1) - w / 2
+            levels = np.arange(1, 20) / 20
+            quantiles = np.stack([np.interp(levels, m, y[order].astype(np.float64)) for m in middle])
             out += [struct.pack("<5I", n, nc, m, 0, 0), x.tobytes(), y.tobytes(), cat.tobytes(), code.tobytes(),
-                    mean.astype("<f4").tobytes()]
+                    mean.astype("<f4").tobytes(), quantiles.astype("<f4").tobytes()]
             continue
         y = rng.permutation(10)[:classes][np.concatenate([np.arange(classes), rng.randint(0, classes, nc)])[:nc]]
         y = np.where(np.nan_to_num(x[0, :nc]) > 0.5, y[0], y).astype(np.int64)

@@ -343,7 +343,7 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
             tab_pfn_table asked = { use, b->columns, x, b->cat };
             if (classes && tab_pfn_query(b->context, &asked, own))
                 add_classes(b, m->members, k, use, own, o);
-            else if (!classes && tab_pfn_query_numeric(b->context, &asked, own))
+            else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, NULL))
                 for (size_t i = 0; i < use; i++)
                     o[i] += own[i] / (float)m->members;
         }

@@ -338,6 +338,21 @@ void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, 
     }
 }
 
+void tab_pfn_weights(size_t nk, size_t dim, const float *q, const float *k, float *weight)
+{
+    tile t;
+    tile_begin(&t, 1, dim, q, dim);
+    for (size_t at = 0; at < nk;
+         at += K) /* the maximum and the sum first, then what they make of the scores */
+        tile_weights(&t, 1, dim, k, nk, at);
+    float sum = t.sum[0];
+    for (size_t at = 0; at < nk; at += K) {
+        size_t keys = tile_weights(&t, 1, dim, k, nk, at);
+        for (size_t j = 0; j < keys; j++)
+            weight[at + j] += t.s[j] / sum;
+    }
+}
+
 /* ---- attention within a column's inducing rows and within rows ------------------------------- */
 CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v,
                                   size_t ldv, float *o)

@@ -34,6 +34,9 @@ void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq
 void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k,
                   const uint8_t *slot, const float *value, float *vote);
 
+/* weight (nk) += the softmax of one query's scores, q (dim) already scaled. */
+void tab_pfn_weights(size_t nk, size_t dim, const float *q, const float *k, float *weight);
+
 /* Cells read their column's inducing rows: q (16) one head of a cell, kt (16, k) keys transposed, v (k, ldv),
  * k a multiple of 16 up to 64. */
 void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv,

@@ -7,6 +7,7 @@
 
 #include "services/inference/engine/learn/pfn/cells.h"
 #include "services/inference/engine/learn/pfn/kernels.h"
+#include "services/inference/engine/learn/pfn/vote.h"
 
 enum { PIECE_CELLS = 2048, STRIP = 512, HEAD = 16, ROW_HEAD = 32 };
 
@@ -26,11 +27,7 @@ struct tab_pfn_context {
     float *code;                                  /* (m, e) the columns' codes through in.col */
     column_cache *column[2];                      /* (m) */
     float *k[TAB_PFN_BLOCKS], *v[TAB_PFN_BLOCKS]; /* of registers + n rows, 32 wide; keys packed */
-    float *key[4];                                /* the vote's, by head, (n, d / 4) packed */
-    uint8_t *slot;                                /* (n); NULL where the target is numeric: */
-    float *value; /* (n) standardised by mean and sd, zeros to a multiple of 16 */
-    double mean, sd;
-    bool present[TAB_PFN_SLOTS];
+    tab_pfn_voters vote;
     float ln; /* log(n / 512) */
 };
 
@@ -43,9 +40,9 @@ typedef struct {
 static const float *label_of(const tab_pfn_context *c, const known_targets *t, int stage, size_t i)
 {
     size_t width = stage < 2 ? c->w->e : c->w->d;
-    if (c->slot == NULL)
+    if (c->vote.slot == NULL)
         return t->stage[stage] + i * width;
-    return (stage < 2 ? c->w->column[stage].label : c->w->icl_label) + c->slot[i] * width;
+    return (stage < 2 ? c->w->column[stage].label : c->w->icl_label) + c->vote.slot[i] * width;
 }
 
 /* Scratch for `cells` cells of width e or fewer rows of width d. */
@@ -301,9 +298,9 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
     }
     tap("icl", r, known * d);
     tab_pfn_rms(c->n, d, r + w->registers * d, NULL, s.z);
-    tab_pfn_product(c->n, d, d, s.z, c->slot != NULL ? w->dec_k : w->num_k, s.q);
-    for (size_t h = 0; h < 4; h++)
-        tab_pfn_pack_keys(c->n, d / 4, s.q + h * (d / 4), d, c->key[h]);
+    tab_pfn_product(c->n, d, d, s.z, c->vote.slot != NULL ? w->dec_k : w->num_k, s.q);
+    for (size_t h = 0, dim = d / TAB_PFN_VOTES; h < TAB_PFN_VOTES; h++)
+        tab_pfn_pack_keys(c->n, dim, s.q + h * dim, d, c->vote.key[h]);
     free(keys);
     free(s.block);
     return ok;
@@ -314,22 +311,12 @@ static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, kn
 {
     const tab_pfn *w = c->w;
     size_t n = c->n, e = w->e;
-    double sum = 0.0, sq = 0.0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)target[i];
-    c->mean = sum / (double)n;
-    for (size_t i = 0; i < n; i++)
-        sq += ((double)target[i] - c->mean) * ((double)target[i] - c->mean);
-    c->sd = sqrt(sq / (double)n);
-    c->value = tab_arena_new_of(a, float, n + 16);
     k->block = malloc(n * (TAB_PFN_TARGET + 1 + 2 * e + w->d) * sizeof *k->block);
-    if (c->value == NULL || k->block == NULL)
+    if (k->block == NULL || !tab_pfn_voters_values(&c->vote, a, target))
         return false;
     float *features = k->block + n * (2 * e + w->d), *clipped = features + n * TAB_PFN_TARGET;
-    for (size_t i = 0; i < n; i++) {
-        c->value[i] = (float)(((double)target[i] - c->mean) / (c->sd + 1e-12));
-        clipped[i] = fminf(fmaxf(c->value[i], -5.0f), 5.0f);
-    }
+    for (size_t i = 0; i < n; i++)
+        clipped[i] = fminf(fmaxf(c->vote.value[i], -5.0f), 5.0f);
     if (!tab_pfn_targets(a, clipped, n, features))
         return false;
     for (int s = 0; s < 3; s++) {
@@ -350,9 +337,8 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     *c = (tab_pfn_context){ .w = w, .n = t->n, .m = t->m, .ln = (float)log((double)t->n / 512.0) };
     c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
     c->code = tab_arena_new_of(a, float, t->m *e);
-    for (size_t h = 0; h < 4; h++)
-        c->key[h] = tab_arena_new_of(a, float, tab_pfn_keys_room(t->n, w->d / 4));
-    c->slot = slot != NULL ? tab_arena_new_of(a, uint8_t, t->n) : NULL;
+    if (!tab_pfn_voters_new(&c->vote, a, t->n, w->d, slot))
+        return NULL;
     for (int s = 0; s < 2; s++) {
         c->column[s] = tab_arena_new_of(a, column_cache, t->m);
         for (size_t j = 0; c->column[s] != NULL && j < t->m; j++) {
@@ -366,10 +352,6 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
         c->k[i] = tab_arena_new_of(a, float, tab_pfn_keys_room(w->registers + t->n, ROW_HEAD));
     if (tab_arena_full(a))
         return NULL;
-    for (size_t i = 0; slot != NULL && i < t->n; i++) {
-        c->slot[i] = slot[i];
-        c->present[slot[i]] = true;
-    }
     for (size_t j = 0; j < t->m; j++) {
         if (!tab_pfn_stats_of(a, t->x + j * t->n, t->n, t->cat[j] != 0, &c->stats[j]))
             return NULL;
@@ -472,33 +454,13 @@ static void query_blocks(const tab_pfn_context *c, size_t n, float *r, scratch *
         settle(n, d, b->o, b->up, b->down, r, s);
     }
     tab_pfn_rms(n, d, r, NULL, s->z);
-    tab_pfn_product(n, d, d, s->z, c->slot != NULL ? w->dec_q : w->num_q, s->q);
-    scale_heads(n, 4, d / 4, c->slot != NULL ? w->dec_scale : w->num_scale, c->ln, s->q);
+    tab_pfn_product(n, d, d, s->z, c->vote.slot != NULL ? w->dec_q : w->num_q, s->q);
+    scale_heads(n, TAB_PFN_VOTES, d / TAB_PFN_VOTES,
+                c->vote.slot != NULL ? w->dec_scale : w->num_scale, c->ln, s->q);
 }
 
-/* The vote on the questions in s->q: out (n, TAB_PFN_SLOTS) or (n). */
-static void vote(const tab_pfn_context *c, size_t n, float *out, const scratch *s)
-{
-    size_t d = c->w->d, wide = c->slot != NULL ? TAB_PFN_SLOTS : 1;
-    memset(out, 0, n * wide * sizeof *out);
-    for (size_t h = 0; h < 4; h++)
-        tab_pfn_vote(n, c->n, d / 4, s->q + h * (d / 4), d, c->key[h], c->slot, c->value, out);
-    if (c->slot == NULL) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = (float)(c->mean + c->sd * 0.25 * (double)out[i]);
-        return;
-    }
-    for (size_t i = 0; i < n; i++, out += TAB_PFN_SLOTS) {
-        float sum = 0.0f;
-        for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
-            if (c->present[k])
-                sum += out[k] = 0.25f * out[k] + 1e-5f;
-        for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
-            out[k] = c->present[k] ? logf(out[k] / sum) : -INFINITY;
-    }
-}
-
-static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide, float *out)
+/* out (n, TAB_PFN_SLOTS) log-probabilities, or (n) means with quantiles or without. */
+static bool query(const tab_pfn_context *c, const tab_pfn_table *t, float *out, float *quantile)
 {
     const tab_pfn *w = c->w;
     size_t e = w->e, m = c->m, rows = piece_rows(m);
@@ -507,9 +469,10 @@ static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide,
     scratch s = { 0 };
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
     float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features),
-          *r = malloc(rows * w->d * sizeof *r);
-    bool ok = piece != NULL && features != NULL && r != NULL &&
-              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+          *r = malloc(rows * w->d * sizeof *r),
+          *weight = quantile != NULL ? malloc(c->n * sizeof *weight) : NULL;
+    bool ok = (quantile == NULL || weight != NULL) && piece != NULL && features != NULL &&
+              r != NULL && scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t at = 0; ok && at < t->n; at += rows) {
         size_t use = t->n - at < rows ? t->n - at : rows;
         for (size_t j = 0; j < m; j++)
@@ -519,23 +482,30 @@ static bool query(const tab_pfn_context *c, const tab_pfn_table *t, size_t wide,
         read_columns(w, &w->column[1].down, c->column[1], m, use, piece, &s);
         pool(w, m, use, piece, piece + m * rows * e, r, &s);
         query_blocks(c, use, r, &s);
-        vote(c, use, out + at * wide, &s);
+        if (c->vote.slot != NULL)
+            tab_pfn_vote_classes(&c->vote, use, s.q, out + at * TAB_PFN_SLOTS);
+        else
+            tab_pfn_vote_mean(&c->vote, use, s.q, out + at);
+        if (quantile != NULL)
+            tab_pfn_vote_quantiles(&c->vote, use, s.q, weight, quantile + at * TAB_PFN_LEVELS);
     }
     free(piece);
     free(features);
     free(r);
+    free(weight);
     free(s.block);
     return ok;
 }
 
 bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp)
 {
-    return query(c, t, TAB_PFN_SLOTS, logp);
+    return query(c, t, logp, NULL);
 }
 
-bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean)
+bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean,
+                           float *quantile)
 {
-    return query(c, t, 1, mean);
+    return query(c, t, mean, quantile);
 }
 
 /* ---- cost ------------------------------------------------------------------------------------ */

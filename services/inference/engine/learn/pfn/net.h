@@ -39,10 +39,11 @@ tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const ta
  * The table has the context's columns. False: memory. Thread-safe. */
 bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp) TAB_CHECKED;
 
-/* mean (n) of the target, where the context's is numeric: the context's targets by their weights, so between the
- * lowest and the highest of them. False: memory. Thread-safe. */
-bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t,
-                           float *mean) TAB_CHECKED;
+/* Where the context's target is numeric: mean (n) of it, the context's targets by their weights, so between the lowest
+ * and the highest of them; and, where quantile is not NULL, (n, TAB_PFN_LEVELS) quantiles of the same distribution at
+ * .05, .1 ... .95, rising. False: memory. Thread-safe. */
+bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean,
+                           float *quantile) TAB_CHECKED;
 
 /* Multiply-adds of encoding and of one query, for budgets. */
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m);

@@ -25,7 +25,8 @@ enum {
     TAB_PFN_FEATURES = 48,
     TAB_PFN_CODE = 16,
     TAB_PFN_BLOCKS = 16,
-    TAB_PFN_TARGET = 16
+    TAB_PFN_TARGET = 16,
+    TAB_PFN_LEVELS = 19 /* quantiles of a numeric target */
 };
 
 /* Queries of one set read another: q = rms(a) Q, k and v = rms(b) KV, a += attention O, a += MLP(a). */

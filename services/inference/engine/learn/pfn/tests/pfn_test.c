@@ -30,8 +30,8 @@ static char *slurp(const char *path, size_t *n)
 typedef struct {
     uint32_t n, nc, m, classes, taps;
     float *x, *code,
-        *logp;     /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
-    float *target; /* (nc) of no class; else NULL */
+        *logp; /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
+    float *target, *quantile; /* (nc), (n - nc, 19) where there are no classes; else NULL */
     uint8_t *slot, *cat;
     const char *tap; /* the first of six */
 } sample;
@@ -62,6 +62,10 @@ static const char *read_sample(const char *p, sample *s)
     p = copy_to(s->cat, p, m);
     p = copy_to(s->code, p, m * 64);
     p = copy_to(s->logp, p, (n - nc) * (s->classes == 0 ? 4 : 40));
+    if (s->classes == 0) {
+        s->quantile = malloc((n - nc) * TAB_PFN_LEVELS * 4);
+        p = copy_to(s->quantile, p, (n - nc) * TAB_PFN_LEVELS * 4);
+    }
     s->tap = p;
     for (uint32_t i = 0; s->taps && i < 6; i++) {
         uint32_t numbers;
@@ -76,6 +80,7 @@ static void drop_sample(sample *s)
     free(s->x);
     free(s->code);
     free(s->target);
+    free(s->quantile);
     free(s->logp);
     free(s->slot);
     free(s->cat);
@@ -181,7 +186,9 @@ static void numeric_parity(const tab_pfn *w, sample *s)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_pfn_context *c = encode(w, a, s);
     size_t q = s->n - s->nc;
-    float *x = rows_of(s, s->nc, q), *mean = malloc(q * 4), one, low = INFINITY, high = -INFINITY;
+    float *x = rows_of(s, s->nc, q), *mean = malloc(q * 4),
+          *quantile = malloc(q * TAB_PFN_LEVELS * 4), one, few[TAB_PFN_LEVELS], low = INFINITY,
+          high = -INFINITY;
     double sum = 0, sq = 0;
     for (size_t i = 0; i < s->nc; i++) {
         low = fminf(low, s->target[i]), high = fmaxf(high, s->target[i]);
@@ -189,22 +196,36 @@ static void numeric_parity(const tab_pfn *w, sample *s)
     }
     double near = 1e-4 * sqrt(fmax(0, sq / s->nc - sum / s->nc * (sum / s->nc))) +
                   1e-6 * fmax(fabs((double)low), fabs((double)high));
-    cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ q, s->m, x, s->cat }, mean));
+    cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ q, s->m, x, s->cat }, mean, quantile));
     for (size_t i = 0; i < q; i++) {
         cr_assert_float_eq((double)mean[i], (double)s->logp[i], near,
                            "%u x %u: query %zu: %g, PyTorch has %g", s->n, s->m, i, (double)mean[i],
                            (double)s->logp[i]);
         cr_assert((double)mean[i] >= (double)low - near && (double)mean[i] <= (double)high + near);
+        const float *v = quantile + i * TAB_PFN_LEVELS;
+        for (size_t l = 0; l < TAB_PFN_LEVELS; l++) {
+            cr_assert_float_eq((double)v[l], (double)s->quantile[i * TAB_PFN_LEVELS + l], 5 * near,
+                               "%u x %u: query %zu, quantile %zu: %g, PyTorch has %g", s->n, s->m,
+                               i, l, (double)v[l], (double)s->quantile[i * TAB_PFN_LEVELS + l]);
+            cr_assert(l == 0 || v[l] >= v[l - 1], "quantiles cross");
+            cr_assert((double)v[l] >= (double)low - near && (double)v[l] <= (double)high + near);
+        }
         if (i < 5) {
             float *own = rows_of(s, s->nc + i, 1);
-            cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one));
+            cr_assert(
+                tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one, few));
             cr_assert_eq(memcmp(&one, &mean[i], sizeof one), 0, "alone %g, in company %g",
                          (double)one, (double)mean[i]);
+            cr_assert_eq(memcmp(few, v, sizeof few), 0);
+            cr_assert(
+                tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, few, NULL));
+            cr_assert_eq(memcmp(&one, few, sizeof one), 0, "with quantiles and without");
             free(own);
         }
     }
     free(x);
     free(mean);
+    free(quantile);
 }
 
 Test(pfn, numeric_targets_equal_pytorch)
