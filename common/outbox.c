@@ -331,6 +331,7 @@ struct tab_consumer {
     tab_rpc *rpc;
     char schema[40], subject[128], durable[160];
     tab_event_fn *fn;
+    tab_events_end_fn *end;
     void *self;
     tab_metric *done, *again;
 };
@@ -347,6 +348,8 @@ static tab_status consume(tab_consumer *c, tab_event *e, tab_error *err)
     if (s != TAB_OK || tab_rows_affected(rows) == 0)
         return s;
     s = c->fn(c->self, tx, e, err);
+    if (s == TAB_OK && c->end != NULL)
+        s = c->end(c->self, tx, e->org, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -386,31 +389,54 @@ static bool take(tab_consumer *c, natsMsg *m)
     return s != TAB_UNAVAILABLE;
 }
 
-/* n > 1 messages of one organization in one transaction. False: nothing was done, take them one by one. */
+/* Those of the messages' ids that the inbox did not know; now it does. */
+static tab_status note_group(tab_consumer *c, tab_tx *tx, tab_arena *a, natsMsg **m, size_t n,
+                             tab_rows **ret)
+{
+    char *id[FETCH];
+    for (size_t i = 0; i < n; i++)
+        id[i] = (char *)(uintptr_t)header(m[i], "Nats-Msg-Id");
+    const char *ids = tab_pg_array(a, id, n);
+    return ids == NULL ? TAB_INTERNAL
+                       : run_sql(tx, c->schema, ret, NULL, "INSERT INTO ",
+                                 ".inbox (event_id, org) SELECT DISTINCT unnest($1::text[]), $2 ON "
+                                 "CONFLICT DO NOTHING RETURNING event_id",
+                                 TAB_P(tab_p_text(ids), tab_p_text(header(m[0], H_ORG))));
+}
+
+/* 1 < n <= FETCH messages of one organization in one transaction. False: nothing was done, take them one by one. */
 static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
     const char *org = header(m[0], H_ORG);
-    if (a == NULL || tab_tx_begin(c->pg, org, tab_in_ms(30000), &tx, NULL) != TAB_OK)
+    bool taken[FETCH] = { false };
+    if (a == NULL || tab_tx_begin(c->pg, org, tab_in_ms(30000), &tx, NULL) != TAB_OK ||
+        note_group(c, tx, a, m, n, &rows) != TAB_OK)
         return false;
     for (size_t i = 0; i < n; i++) {
-        TAB_AUTO(tab_rows) *rows = NULL;
+        tab_error err = { 0 };
         tab_event e = { header(m[i], "Nats-Msg-Id"),
                         natsMsg_GetSubject(m[i]),
                         org,
                         1,
                         a,
                         { natsMsg_GetData(m[i]), (size_t)natsMsg_GetDataLength(m[i]) } };
-        tab_error err = { 0 };
-        if (e.event_id[0] == 0 ||
-            run_sql(tx, c->schema, &rows, &err, "INSERT INTO ",
-                    ".inbox (event_id, org) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-                    TAB_P(tab_p_text(e.event_id), tab_p_text(org))) != TAB_OK ||
-            (tab_rows_affected(rows) > 0 && c->fn(c->self, tx, &e, &err) != TAB_OK))
+        size_t k = 0;
+        while (k < tab_rows_count(rows) &&
+               (taken[k] || strcmp(tab_rows_text(rows, k, 0), e.event_id) != 0))
+            k++;
+        if (e.event_id[0] == 0)
+            return false;
+        if (k == tab_rows_count(rows))
+            continue;
+        taken[k] = true;
+        if (c->fn(c->self, tx, &e, &err) != TAB_OK)
             return false;
     }
-    if (tab_tx_commit(&tx, NULL) != TAB_OK)
+    if ((c->end != NULL && tab_rows_count(rows) > 0 && c->end(c->self, tx, org, NULL) != TAB_OK) ||
+        tab_tx_commit(&tx, NULL) != TAB_OK)
         return false;
     tab_metric_add(c->done, (double)n);
     for (size_t i = 0; i < n; i++)
@@ -494,7 +520,7 @@ static void *consumer(void *arg)
 }
 
 tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const char *subject,
-                                tab_event_fn *fn, void *self)
+                                tab_event_fn *fn, tab_events_end_fn *end, void *self)
 {
     tab_consumer *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -502,6 +528,7 @@ tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, co
     c->pg = pg;
     c->rpc = rpc;
     c->fn = fn;
+    c->end = end;
     c->self = self;
     snprintf(c->schema, sizeof c->schema, "%s", schema);
     snprintf(c->subject, sizeof c->subject, "%s", subject);

@@ -48,6 +48,8 @@ tab_param tab_p_int(int64_t x);
 tab_param tab_p_real(double x);
 tab_param tab_p_bool(bool x);
 tab_param tab_p_time(int64_t us); /* timestamptz from microseconds since 1970 */
+/* '{"a","b"}', quoted, for a parameter that is cast to text[]; NULL: the arena is full. */
+char *tab_pg_array(tab_arena *a, char *const *item, size_t n);
 #define TAB_P(...)                      \
     (const tab_param[]){ __VA_ARGS__ }, \
         sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)

@@ -58,6 +58,30 @@ tab_param tab_p_time(int64_t us)
     return p;
 }
 
+char *tab_pg_array(tab_arena *a, char *const *item, size_t n)
+{
+    size_t most = 3, at = 0;
+    for (size_t i = 0; i < n; i++)
+        most += 2 * strlen(item[i]) + 3;
+    char *out = tab_arena_new_of(a, char, most);
+    if (out == NULL)
+        return NULL;
+    out[at++] = '{';
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            out[at++] = ',';
+        out[at++] = '"';
+        for (const char *c = item[i]; *c != '\0'; c++) {
+            if (*c == '"' || *c == '\\')
+                out[at++] = '\\';
+            out[at++] = *c;
+        }
+        out[at++] = '"';
+    }
+    out[at++] = '}';
+    return out;
+}
+
 void tab_rows_free(tab_rows *r)
 {
     if (r != NULL)

@@ -131,10 +131,12 @@ tab_str
 request_id_hex(request *r,
                const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
-/* bills.c: the event of a serve call into the outbox, together with those of other calls; committed on OK. The id is of
- * letters, digits and '_'. */
-tab_status bill_put(request *r, const char *id, const ProtobufCMessage *event,
-                    tab_error *err) TAB_CHECKED;
+/* bills.c: what a serve call costs into the outbox, together with other calls; committed on OK. */
+tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err) TAB_CHECKED;
+/* The events of n calls: those that the ledger would not tell apart are summed under the first one's id. ret has room
+ * for n; 0: no memory. */
+size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
+                 Tabella__WorkDone **ret) TAB_CHECKED;
 
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */

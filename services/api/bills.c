@@ -1,6 +1,7 @@
-/* The events of serve calls, written in groups: while one transaction commits, what comes meanwhile waits and is written
+/* The bills of serve calls, written in groups: while one transaction commits, what comes meanwhile waits and is written
  * by the next one, so that a busy api pays for one commit a group and a lone call for its own alone. Every call still
- * waits for the commit of its event before its first byte. */
+ * waits for the commit of its bill before its first byte. Calls of a group that the ledger would not tell apart are one
+ * event, which says how many they are (decision 0150). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +14,7 @@ enum {
 
 typedef struct bill {
     struct bill *next;
-    const char *id, *org;
-    tab_str event;
+    const Tabella__WorkDone *work;
     bool done, lead;
     tab_status s;
     tab_error err;
@@ -27,50 +27,65 @@ static struct {
     bool busy;
 } bills = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Three arrays in PostgreSQL's text form. Ids are letters, digits and '_', so that nothing needs quoting but bytea. */
+/* True where the ledger and the usage object tell nothing of the two apart. */
+static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
+{
+    bool ok = a->n_usage == b->n_usage && strcmp(a->endpoint_id, b->endpoint_id) == 0 &&
+              strcmp(a->key_id, b->key_id) == 0 && strcmp(a->org_id, b->org_id) == 0 &&
+              strcmp(a->endpoint, b->endpoint) == 0 && strcmp(a->base_model, b->base_model) == 0 &&
+              strcmp(a->kind, b->kind) == 0 && strcmp(a->surface, b->surface) == 0;
+    for (size_t i = 0; ok && i < a->n_usage; i++)
+        ok = strcmp(a->usage[i]->op, b->usage[i]->op) == 0;
+    return ok;
+}
+
+static Tabella__WorkDone *copy(tab_arena *a, const Tabella__WorkDone *w)
+{
+    tab_str bytes = tab_proto_write(a, &w->base);
+    return bytes.p == NULL
+               ? NULL
+               : (Tabella__WorkDone *)tab_proto_read(a, &tabella__work_done__descriptor, bytes);
+}
+
+size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
+                 Tabella__WorkDone **ret)
+{
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < m && !alike(ret[k], work[i]))
+            k++;
+        if (k == m) {
+            if ((ret[m] = copy(a, work[i])) == NULL)
+                return 0;
+            ret[m++]->calls = 1;
+            continue;
+        }
+        ret[k]->calls++;
+        ret[k]->tables += work[i]->tables;
+        for (size_t u = 0; u < ret[k]->n_usage; u++)
+            ret[k]->usage[u]->cells += work[i]->usage[u]->cells;
+    }
+    return m;
+}
+
 static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline,
                               tab_error *err)
 {
-    static const char hex[] = "0123456789abcdef";
-    size_t ids = 8, orgs = 8, events = 8;
-    for (size_t i = 0; i < n; i++) {
-        ids += strlen(b[i]->id) + 1;
-        orgs += strlen(b[i]->org) + 1;
-        events += 2 * b[i]->event.n + 8;
-    }
-    char *text = malloc(ids + orgs + events);
-    if (text == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    char *id = text, *org = text + ids, *event = org + orgs, *i_at = id, *o_at = org, *e_at = event;
-    for (size_t i = 0; i < n; i++) {
-        char before = i == 0 ? '{' : ',';
-        i_at += sprintf(i_at, "%c%s", before, b[i]->id);
-        o_at += sprintf(o_at, "%c%s", before, b[i]->org);
-        e_at += sprintf(e_at, "%c\"\\\\x", before);
-        for (size_t k = 0; k < b[i]->event.n; k++) {
-            *e_at++ = hex[(uint8_t)b[i]->event.p[k] >> 4];
-            *e_at++ = hex[(uint8_t)b[i]->event.p[k] & 15];
-        }
-        *e_at++ = '"';
-    }
-    strcpy(i_at, "}");
-    strcpy(o_at, "}");
-    *e_at++ = '}';
-    *e_at = 0;
+    TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)16 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
+    const Tabella__WorkDone *work[GROUP];
+    Tabella__WorkDone *event[GROUP];
+    for (size_t i = 0; i < n; i++)
+        work[i] = b[i]->work;
+    size_t m = arena == NULL ? 0 : bills_sum(arena, work, n, event);
+    if (m == 0)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
-    if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, NULL, err,
-            "INSERT INTO api.outbox (event_id, subject, org, payload) SELECT id, "
-            "'tabella.event.work.done', "
-            "org, event FROM unnest($1::text[], $2::text[], $3::bytea[]) AS x (id, org, event) "
-            "ON CONFLICT (event_id) DO NOTHING",
-            TAB_P(tab_p_text(id), tab_p_text(org), tab_p_text(event)));
-    if (s == TAB_OK)
-        s = tab_tx_commit(&tx, err);
-    free(text);
-    return s;
+    for (size_t i = 0; s == TAB_OK && i < m; i++)
+        s = tab_outbox_put(tx, "api", event[i]->event_id, "tabella.event.work.served",
+                           event[i]->org_id, &event[i]->base, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
 /* Writes what waits, its own bill among it; then whoever came first meanwhile leads. */
@@ -101,11 +116,9 @@ static void lead(api *a, tab_deadline deadline)
     }
 }
 
-tab_status bill_put(request *r, const char *id, const ProtobufCMessage *event, tab_error *err)
+tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err)
 {
-    bill b = { .id = id, .org = r->who.org, .event = tab_proto_write(r->arena, event) };
-    if (b.event.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    bill b = { .work = work };
     pthread_cond_init(&b.wake, NULL);
     pthread_mutex_lock(&bills.lock);
     if (bills.first == NULL)

@@ -17,7 +17,8 @@ static struct {
     pthread_mutex_t lock;
     struct slot {
         char org[48], id[129], state[64];
-        tab_str packed; /* malloc'ed Endpoint */
+        char worker[40]; /* of inference, which answered last: it holds the fitted state; "" */
+        tab_str packed;  /* malloc'ed Endpoint */
     } slot[SLOTS];
 } rows = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -37,15 +38,17 @@ static bool same(const struct slot *s, const request *r)
            memcmp(s->id, r->param[0].p, r->param[0].n) == 0 && strcmp(s->state, r->state) == 0;
 }
 
-static const Tabella__Endpoint *kept(request *r)
+static const Tabella__Endpoint *kept(request *r, char worker[40])
 {
     const Tabella__Endpoint *e = NULL;
     if (r->state[0] == 0)
         return NULL;
     struct slot *s = slot_of(r);
     pthread_mutex_lock(&rows.lock);
-    if (s->packed.p != NULL && same(s, r))
+    if (s->packed.p != NULL && same(s, r)) {
         e = tab_proto_read(r->arena, &tabella__endpoint__descriptor, s->packed);
+        memcpy(worker, s->worker, sizeof s->worker);
+    }
     pthread_mutex_unlock(&rows.lock);
     return e;
 }
@@ -70,6 +73,16 @@ static void keep(request *r, const Tabella__Endpoint *e)
     snprintf(s->org, sizeof s->org, "%s", r->who.org);
     snprintf(s->id, sizeof s->id, "%.*s", TAB_STR(r->param[0]));
     snprintf(s->state, sizeof s->state, "%s", r->state);
+    s->worker[0] = 0;
+    pthread_mutex_unlock(&rows.lock);
+}
+
+static void keep_worker(const request *r, const char *worker)
+{
+    struct slot *s = slot_of(r);
+    pthread_mutex_lock(&rows.lock);
+    if (same(s, r))
+        snprintf(s->worker, sizeof s->worker, "%s", worker);
     pthread_mutex_unlock(&rows.lock);
 }
 
@@ -166,7 +179,7 @@ static tab_status bill(request *r, const Tabella__Endpoint *e, const Tabella__Se
     w.base_model = e->base_model;
     w.tables = (uint32_t)tables;
     w.request_id = r->request_id;
-    return bill_put(r, id, &w.base, err);
+    return bill_put(r, &w, err);
 }
 
 static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__ServeState *ret,
@@ -251,7 +264,8 @@ static void leave(const char *id)
     pthread_mutex_unlock(&busy.lock);
 }
 
-static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b, tab_error *err);
+static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
+                        const char *worker, tab_error *err);
 
 tab_status post_serve(request *r, tab_error *err)
 {
@@ -262,7 +276,8 @@ tab_status post_serve(request *r, tab_error *err)
     if (b.n_tables == 0)
         return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
     request_body_drop(r);
-    const Tabella__Endpoint *e = kept(r);
+    char worker[40] = "";
+    const Tabella__Endpoint *e = kept(r, worker);
     if (e == NULL) {
         if ((s = endpoint_of(r, &e, err)) != TAB_OK)
             return s;
@@ -282,12 +297,41 @@ tab_status post_serve(request *r, tab_error *err)
                         "%u calls of this endpoint are under way, as many as the plan has at once",
                         r->who.endpoint_concurrency);
     }
-    s = serve(r, e, &b, err);
+    s = serve(r, e, &b, worker, err);
     leave(e->id);
     return s;
 }
 
-static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b, tab_error *err)
+/* The worker that answered last is asked, so that one call goes to one process; any of them answers where it does not,
+ * or is no longer the owner, and says who did. */
+static tab_status ask_inference(request *r, const Tabella__ServeRequest *q, const tab_body *b,
+                                const char *worker, const Tabella__ServeReply **ret, tab_error *err)
+{
+    tab_answer answer;
+    tab_ask ask = { .service = "inference",
+                    .method = "Serve",
+                    .worker = worker[0] != 0 ? worker : NULL,
+                    .in = &q->base,
+                    .tables = b->tables,
+                    .n_tables = b->n_tables,
+                    .gone = &r->gone,
+                    .reply = &tabella__serve_reply__descriptor };
+    tab_status s = call_with(r, &ask, &answer, err);
+    if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
+        keep_worker(r, "");
+        ask.worker = NULL;
+        s = call_with(r, &ask, &answer, err);
+    }
+    if (s != TAB_OK)
+        return s;
+    *ret = answer.msg;
+    if (strcmp((*ret)->worker, worker) != 0)
+        keep_worker(r, (*ret)->worker);
+    return TAB_OK;
+}
+
+static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
+                        const char *worker, tab_error *err)
 {
     tab_status s = reserve(r, e, b->cells, err);
     if (s != TAB_OK)
@@ -297,17 +341,9 @@ static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *
     if ((s = state_of(r, e, &state, err)) != TAB_OK)
         return s;
     q.state = &state;
-    tab_answer answer;
-    tab_ask ask = { .service = "inference",
-                    .method = "Serve",
-                    .in = &q.base,
-                    .tables = b->tables,
-                    .n_tables = b->n_tables,
-                    .gone = &r->gone,
-                    .reply = &tabella__serve_reply__descriptor };
-    if ((s = call_with(r, &ask, &answer, err)) != TAB_OK)
+    const Tabella__ServeReply *y = NULL;
+    if ((s = ask_inference(r, &q, b, worker, &y, err)) != TAB_OK)
         return s;
-    const Tabella__ServeReply *y = answer.msg;
     tab_out *o = &r->out;
     tab_out held = { 0 };
     tab_out_open(o, '{');

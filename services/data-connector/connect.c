@@ -158,31 +158,6 @@ static tab_status check_request(const Tabella__ConnectRequest *q, const source_r
     return TAB_OK;
 }
 
-/* '{"a","b"}' for text[], quoted. */
-static char *array_literal(tab_arena *a, char *const *item, size_t n)
-{
-    size_t most = 3, at = 0;
-    for (size_t i = 0; i < n; i++)
-        most += 2 * strlen(item[i]) + 3;
-    char *out = tab_arena_new_of(a, char, most);
-    if (out == NULL)
-        return NULL;
-    out[at++] = '{';
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0)
-            out[at++] = ',';
-        out[at++] = '"';
-        for (const char *c = item[i]; *c != '\0'; c++) {
-            if (*c == '"' || *c == '\\')
-                out[at++] = '\\';
-            out[at++] = *c;
-        }
-        out[at++] = '"';
-    }
-    out[at++] = '}';
-    return out;
-}
-
 static tab_status register_connection(data_service *self, tab_call *call, const char *id,
                                       const char *dataset, const source_ref *ref, const char *name,
                                       const tab_table *t, tab_error *err)
@@ -196,7 +171,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
         if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "",
                                         q->credentials[i]->name)) == NULL)
             return out_of_memory(err);
-    char *key = array_literal(a, q->key, q->n_key);
+    char *key = tab_pg_array(a, q->key, q->n_key);
     if (key == NULL)
         return out_of_memory(err);
     TRY(seal(self, a, call->org, id, q->credentials, q->n_credentials, &sealed, err));

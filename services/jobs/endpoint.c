@@ -431,6 +431,7 @@ tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, tab_error *er
 {
     return tab_tx_query(
         tx, NULL, err,
-        "UPDATE jobs.endpoint SET calls = calls + 1 WHERE org = $1 AND endpoint_id = $2",
-        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id)));
+        "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
+        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id),
+              tab_p_int(e->calls == 0 ? 1 : e->calls)));
 }

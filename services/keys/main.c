@@ -34,11 +34,11 @@ int main(int argc, char **argv)
         return EXIT_FAILURE; /* each has logged its own reason */
 
     TAB_AUTO(tab_consumer) *audit =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.audit", keys_on_event, &self);
+        tab_consumer_open(pg, rpc, "keys", "tabella.event.audit", keys_on_event, NULL, &self);
     TAB_AUTO(tab_consumer) *ended =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.job.ended", keys_on_event, &self);
+        tab_consumer_open(pg, rpc, "keys", "tabella.event.job.ended", keys_on_event, NULL, &self);
     TAB_AUTO(tab_consumer) *alert =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.usage.alert", keys_on_event, &self);
+        tab_consumer_open(pg, rpc, "keys", "tabella.event.usage.alert", keys_on_event, NULL, &self);
     pthread_t chores;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "redis", tab_redis_alive, redis);

@@ -183,8 +183,8 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
-                                  bool *ret, tab_error *err)
+static tab_status count(metering *m, tab_tx *tx, const Tabella__WorkDone *e, bool *ret,
+                        tab_error *err)
 {
     tab_status s = metering_count(tx, &m->rates, e, ret, err);
     if (s != TAB_OK || !*ret)
@@ -196,10 +196,19 @@ static tab_status count_and_alert(metering *m, tab_tx *tx, tab_arena *a, const T
             tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
             (double)e->usage[i]->cells);
     }
-    /* The settings as last known: a look at keys for each event would hold the transaction. */
-    Tabella__Org *org = NULL;
-    s = metering_account_get(tx, a, e->org_id, &org, err);
-    return s != TAB_OK || org == NULL ? s : metering_alerts(tx, org, err);
+    return TAB_OK;
+}
+
+/* By the settings as last known: a look at keys would hold the transaction. */
+tab_status metering_after_work(void *self, tab_tx *tx, const char *org, tab_error *err)
+{
+    (void)self;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__Org *account = NULL;
+    if (a == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_status s = metering_account_get(tx, a, org, &account, err);
+    return s != TAB_OK || account == NULL ? s : metering_alerts(tx, account, err);
 }
 
 static tab_status charge(void *self, tab_call *call, tab_error *err)
@@ -214,7 +223,9 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
     tab_status s =
         tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
-        s = count_and_alert(m, tx, call->arena, q->event, &counted, err);
+        s = count(m, tx, q->event, &counted, err);
+    if (s == TAB_OK && counted)
+        s = metering_after_work(m, tx, call->org, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     y->counted = counted;
@@ -228,7 +239,7 @@ tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, tab_
     bool counted = false;
     tab_status s = e == NULL || strcmp(e->org_id, event->org) != 0
                        ? tab_fail(err, TAB_VALIDATION, "", "an event that cannot be read")
-                       : count_and_alert(self, tx, event->arena, e, &counted, err);
+                       : count(self, tx, e, &counted, err);
     if (s == TAB_VALIDATION) { /* it can never be counted: an alarm, not an obstacle */
         tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id,
                        NULL);

@@ -60,12 +60,12 @@ tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__Wo
         tx, &rows, err,
         "SELECT metering.count_event($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7, $8, "
         "$9, $10, $11, "
-        "$12)",
+        "$12, $13)",
         TAB_P(tab_p_text(e->org_id), tab_p_text(e->event_id), tab_p_time(e->at_us), tab_p_text(ops),
               tab_p_text(cells), tab_p_text(milli),
               tab_p_text(e->surface[0] != 0 ? e->surface : "api"), tab_p_text(e->key_id),
               tab_p_text(e->endpoint_id), tab_p_text(e->endpoint), tab_p_text(e->base_model),
-              tab_p_int(e->tables)));
+              tab_p_int(e->tables), tab_p_int(e->calls == 0 ? 1 : e->calls)));
     if (s == TAB_OK)
         *ret = tab_rows_bool(rows, 0, 0);
     return s;

@@ -280,7 +280,7 @@ static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
         }
         return 0;
     }
-    consumer = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
+    consumer = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL, NULL);
     poll(NULL, 0, argc == 3 ? atoi(argv[2]) * 1000 : 1000);
     return 0;
 }
@@ -291,7 +291,7 @@ static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
     TAB_AUTO(tab_relay) *second =
         tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
     TAB_AUTO(tab_consumer) *c =
-        tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL);
+        tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL, NULL);
     for (int i = 0; i < 200; i++)
         CHECK(produce(pg, i) == TAB_OK);
     CHECK(produce(pg, 5) == TAB_OK); /* its event is ignored: same id */

@@ -69,11 +69,13 @@ def I2_I3(world, org):
             wrong.append(f"{e} ({kind}) has cells {lines}")
     serves = [s for e in org.endpoints for s in e.serves if s[2] == 200]
     unknown = sum(1 for c in org.calls if c.path.startswith("/v2/serve/") and (c.answer in (None, "hangs") or c.answer.status >= 500))
-    n = sum(1 for e in events if e.startswith("serve_"))
+    calls_of = {r[0]: int(r[1]) for r in world.sql("SELECT event_id, calls FROM metering.event WHERE org = %s AND event_id LIKE 'serve%%'", org.org)}
+    n = sum(calls_of.values())  # an event may bill several calls
     if not len(serves) <= n <= len(serves) + unknown:
         wrong.append(f"{n} serve calls billed, {len(serves)} answered and {unknown} unknown")
-    bad = [l for e, l in events.items() if e.startswith("serve_") and (l.get("serve"), l.get("cached")) != (REQUEST * COLS, PINNED * COLS)]
-    wrong += [f"a serve call has cells {l}" for l in bad[:2]]
+    bad = [(l, calls_of[e]) for e, l in events.items() if e in calls_of and
+           (l.get("serve"), l.get("cached")) != (calls_of[e] * REQUEST * COLS, calls_of[e] * PINNED * COLS)]
+    wrong += [f"{k} serve calls have cells {l}" for l, k in bad[:2]]
     calls = int(world.sql("SELECT coalesce(sum(calls), 0) FROM jobs.endpoint WHERE org = %s", org.org)[0][0])
     if calls != n:
         wrong.append(f"endpoints count {calls} calls, {n} are billed")
