@@ -4,6 +4,7 @@
 #define TAB_TEST_CLIENT_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,8 +12,9 @@
 #include "common/pg.h"
 #include "common/proto.h"
 #include "common/rpc.h"
-
-#define MAYBE __attribute__((unused)) static
+#include "proto/jobs.pb-c.h"
+#include "proto/keys.pb-c.h"
+#include "tests/infra/check.h"
 
 MAYBE tab_rpc *rpc;
 MAYBE tab_pg *pg;
@@ -57,14 +59,63 @@ MAYBE int64_t number(const char *sql)
     return tab_rows_int(rows, 0, 0);
 }
 
-MAYBE bool until(const char *sql, int64_t want, int seconds)
+/* Waits until the statement gives that number: long enough for any machine. */
+MAYBE bool until(const char *sql, int64_t want)
 {
     int64_t got = -1;
-    for (int i = 0; i < 50 * seconds && (got = number(sql)) != want; i++)
+    for (int64_t end = tab_in_ms(PATIENCE_MS); (got = number(sql)) != want && tab_mono_ms() < end;)
         usleep(20000);
     if (got != want)
         printf("%s: %lld, want %lld\n", sql, (long long)got, (long long)want);
     return got == want;
+}
+
+MAYBE const Tabella__Job *job_get(const char *job, tab_error *err)
+{
+    Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
+    q.job_id = (char *)job;
+    return ask_once(org, "jobs", "Get", &q.base, &tabella__job__descriptor, NULL, 0, err);
+}
+
+/* The job when it has ended; as it is when patience has. */
+MAYBE const Tabella__Job *job_end(const char *job)
+{
+    const Tabella__Job *j = NULL;
+    for (int64_t end = tab_in_ms(PATIENCE_MS); tab_mono_ms() < end; usleep(50000)) {
+        j = job_get(job, NULL);
+        if (j != NULL && strcmp(j->status, "queued") != 0 && strcmp(j->status, "running") != 0)
+            break;
+    }
+    if (j != NULL && strcmp(j->status, "failed") == 0)
+        printf("job failed: %s\n", j->error);
+    return j;
+}
+
+/* Joins the stack that TAB_NATS and TAB_POSTGRES name, with an organization of the plan pro; false: there is none. */
+MAYBE bool joined(void)
+{
+    a = tab_arena_new((size_t)4 << 30);
+    pg = tab_pg_open(getenv("TAB_POSTGRES"), 4);
+    rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
+    if (!rpc_ready(rpc))
+        return false;
+    Tabella__CreateOrgRequest q = TABELLA__CREATE_ORG_REQUEST__INIT;
+    q.name = (char *)"Test";
+    q.plan = (char *)"pro";
+    const Tabella__CreateOrgReply *y = ask_once(
+        "", "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, NULL, 0, NULL);
+    org = y == NULL ? "org_none" : y->org;
+    return y != NULL;
+}
+
+/* Leaves it; the program's exit code. */
+MAYBE int left(const char *program)
+{
+    tab_rpc_free(rpc);
+    tab_pg_free(pg);
+    tab_arena_free(a);
+    printf("%s: %d passed, %d failed\n", program, passed, failed);
+    return failed != 0;
 }
 
 MAYBE char *id(const char *prefix)

@@ -472,10 +472,7 @@ int main(int argc, char **argv)
     rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
     if (arena == NULL || rpc == NULL)
         return 1;
-    for (int i = 0; i < 100 && !tab_rpc_alive(rpc); i++) {
-        struct timespec t = { .tv_nsec = 20000000 };
-        nanosleep(&t, NULL);
-    }
+    CHECK(rpc_ready(rpc));
     if (strcmp(step, "datasets") == 0)
         datasets();
     else if (strcmp(step, "refused") == 0 && argc > 2)

@@ -123,20 +123,20 @@ static void values_and_errors(tab_rpc *c)
     char hello[] = "hello";
     in.op = hello;
     in.cells = 41;
-    tab_ask q = ask_of(a, "Echo", &in, 2000);
+    tab_ask q = ask_of(a, "Echo", &in, 30000);
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
     const Tabella__UsageLine *out = ans.msg;
     CHECK(out != NULL && out->cells == 42 && strcmp(out->op, "hello org_a req_b") == 0);
-    q = ask_of(a, "Refuse", &in, 2000);
+    q = ask_of(a, "Refuse", &in, 30000);
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_CONFLICT);
     CHECK(strcmp(err.param, "name") == 0 && strcmp(err.message, "the name is taken") == 0);
-    q = ask_of(a, "Nothing", &in, 2000);
+    q = ask_of(a, "Nothing", &in, 30000);
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_INTERNAL);
-    q = ask_of(a, "Echo", &in, 2000);
+    q = ask_of(a, "Echo", &in, 60000);
     q.service = "nobody";
     int64_t from = tab_mono_ms();
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
-    CHECK(tab_mono_ms() - from < 500); /* nobody there is known at once */
+    CHECK(tab_mono_ms() - from < 10000); /* nobody there is known at once */
 }
 
 static void deadline_stops_both_sides(tab_rpc *c)
@@ -150,8 +150,8 @@ static void deadline_stops_both_sides(tab_rpc *c)
     int64_t from = tab_mono_ms();
     int before = atomic_load(&saw_cancel);
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_CANCELLED);
-    CHECK(tab_mono_ms() - from < 1500);
-    for (int i = 0; i < 200 && atomic_load(&saw_cancel) == before; i++)
+    CHECK(tab_mono_ms() - from < 10000);
+    for (int i = 0; i < 1000 && atomic_load(&saw_cancel) == before; i++)
         poll(NULL, 0, 10);
     CHECK(atomic_load(&saw_cancel) == before + 1);
 }
@@ -240,7 +240,7 @@ static void an_event_loop_calls_without_waiting(tab_rpc *c)
         CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
     }
     for (size_t i = 0; i < N; i++) {
-        turn_loop(c, &r[i].done, 1, 10000);
+        turn_loop(c, &r[i].done, 1, PATIENCE_MS);
         CHECK(atomic_load(&r[i].done) == 1 && r[i].s == TAB_OK && r[i].equal);
     }
     async_result gone = { 0 };
@@ -248,12 +248,12 @@ static void an_event_loop_calls_without_waiting(tab_rpc *c)
     int before = atomic_load(&saw_cancel);
     tab_ask q = ask_of(a, "Slow", &in, 60000);
     tab_ticket t = tab_rpc_start(c, &q, async_done, &gone, &err);
-    for (int i = 0; i < 200 && atomic_load(&running) == 0; i++)
+    for (int i = 0; i < 3000 && atomic_load(&running) == 0; i++)
         poll(NULL, 0, 10);
     tab_rpc_abandon(c, t);
-    turn_loop(c, &gone.done, 1, 2000);
+    turn_loop(c, &gone.done, 1, 30000);
     CHECK(atomic_load(&gone.done) == 1 && gone.s == TAB_CANCELLED);
-    for (int i = 0; i < 100 && atomic_load(&saw_cancel) == before; i++)
+    for (int i = 0; i < 1000 && atomic_load(&saw_cancel) == before; i++)
         poll(NULL, 0, 10);
     CHECK(atomic_load(&saw_cancel) == before + 1); /* the server stopped, too */
 }
@@ -264,7 +264,7 @@ static void a_worker_is_addressed(tab_rpc *c, tab_rpc *server)
     Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
     tab_answer ans;
     tab_error err;
-    tab_ask q = ask_of(a, "Echo", &in, 2000);
+    tab_ask q = ask_of(a, "Echo", &in, 30000);
     q.worker = tab_rpc_worker(server);
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
     q.worker = "somebodyelse";
@@ -282,16 +282,16 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
     poll(NULL, 0, 200);
     enum { N = 8 };
     async_result r[N] = { 0 };
-    in.cells = 400;
+    in.cells = 1500;
     int busy = 0, ok = 0;
     for (size_t i = 0; i < N; i++) {
-        tab_ask q = ask_of(a, "Slow", &in, 10000);
+        tab_ask q = ask_of(a, "Slow", &in, 60000);
         q.service = "tiny";
         CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
         poll(NULL, 0, 5);
     }
     for (size_t i = 0; i < N; i++) {
-        turn_loop(c, &r[i].done, 1, 10000);
+        turn_loop(c, &r[i].done, 1, PATIENCE_MS);
         busy += r[i].s == TAB_UNAVAILABLE;
         ok += r[i].s == TAB_OK;
     }
@@ -320,7 +320,7 @@ static void a_draining_service_finishes_its_work(const char *nats, tab_rpc *c)
     pthread_t t;
     void *ok = NULL;
     pthread_create(&t, NULL, drain_caller, c);
-    for (int i = 0; i < 200 && atomic_load(&running) == 0; i++)
+    for (int i = 0; i < 3000 && atomic_load(&running) == 0; i++)
         poll(NULL, 0, 10);
     CHECK(tab_rpc_drain(s, 5));
     pthread_join(t, &ok);
@@ -361,8 +361,7 @@ int main(void)
     tab_signals_hold();
     TAB_AUTO(tab_rpc) *server = tab_rpc_open(nats, "test"), *client = tab_rpc_open(nats, "caller");
     CHECK(server != NULL && client != NULL && tab_rpc_serve(server, methods, NULL));
-    for (int i = 0; i < 300 && !(tab_rpc_alive(server) && tab_rpc_alive(client)); i++)
-        poll(NULL, 0, 10);
+    CHECK(rpc_ready(server) && rpc_ready(client));
     a_64_mib_table_goes_both_ways_in_bounded_memory(client); /* first: the peak is measured */
     values_and_errors(client);
     deadline_stops_both_sides(client);

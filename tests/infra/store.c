@@ -126,7 +126,7 @@ static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_
     int64_t from = tab_mono_ms();
     CHECK(tab_tx_begin(pg, "org_a", tab_in_ms(300), &tx, &err) == TAB_OK);
     CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_sleep(20)", TAB_P_NONE) == TAB_CANCELLED);
-    CHECK(tab_mono_ms() - from < 2000);
+    CHECK(tab_mono_ms() - from < 10000);
     tab_tx_free(tx);
     tx = NULL;
     CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
@@ -193,7 +193,7 @@ static void an_absent_server_is_said_at_once(void)
         CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_UNAVAILABLE);
         CHECK(tab_redis_command(redis, 200, NULL, &err, "PING") == TAB_UNAVAILABLE);
     }
-    CHECK(tab_mono_ms() - from < 1000);
+    CHECK(tab_mono_ms() - from < 3000);
     CHECK(!tab_pg_alive(pg) && !tab_redis_alive(redis));
 }
 
@@ -297,7 +297,7 @@ static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
     CHECK(produce(pg, 5) == TAB_OK); /* its event is ignored: same id */
     tab_relay_nudge(relay);
     int64_t want = 199 * 200 / 2, got = 0;
-    for (int i = 0; i < 150 && got < want; i++) {
+    for (int i = 0; i < PATIENCE_MS / 100 && got < want; i++) {
         poll(NULL, 0, 100);
         got = number(pg, TAB_ORG_ALL, "SELECT coalesce(sum(total), 0)::bigint FROM beta.sum");
     }

@@ -14,7 +14,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_for(what, seconds=10.0):
+def wait_for(what, seconds=120.0):
     end = time.time() + seconds
     while True:
         try:
@@ -224,7 +224,7 @@ class Rig:
         self.put(h, "", version)
 
     # ---- requests
-    def raw(self, data, timeout=5.0):
+    def raw(self, data, timeout=60.0):
         with socket.create_connection(("127.0.0.1", self.port), timeout) as s:
             s.sendall(data)
             got = b""
