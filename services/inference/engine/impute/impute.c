@@ -363,10 +363,12 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
             continue;
         for (size_t r = 0; r < rows; r++)
             missing += is_missing(p->col[c].column, r);
-        if (missing > 0 && missing < rows)
-            f[n++] = (column_fill){ .column = c,
-                                    .missing = (double)missing / (double)rows,
-                                    .n = missing };
+        if (missing > 0 && missing < rows) {
+            f[n] = (column_fill){ .column = c,
+                                  .missing = (double)missing / (double)rows,
+                                  .n = missing };
+            n++;
+        }
     }
     *count = n;
     if (n == 0)
