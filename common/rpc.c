@@ -319,6 +319,11 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_ORG, ask->org);
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
+    if (ask->slot != NULL && ask->slots > 0) {
+        char slot[128];
+        snprintf(slot, sizeof slot, "%u %s", ask->slots, ask->slot);
+        set_header(m, H_SLOT, slot);
+    }
     if (body->packed >= 0) {
         snprintf(number, sizeof number, "%lld", (long long)body->packed);
         set_header(m, H_TABLES, number);
@@ -587,8 +592,11 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     static const struct {
         char kind;
         natsMsgHandler fn;
-    } inboxes[] = { { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked } };
-    for (size_t i = 0; i < 3 && ok; i++) {
+    } inboxes[RPC_INBOXES] = { { 'a', answered },
+                               { 'p', rpc_pull_chunk },
+                               { 'h', rpc_hold_asked },
+                               { 'b', rpc_beat_unheard } };
+    for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
         ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn);
     }

@@ -87,6 +87,10 @@ typedef struct {
         gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
     bool *
         ret_lost; /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
+    /* One word, or NULL: a worker holds at most `slots` calls of the word at once, queued ones among them; one more is
+     * RATE_LIMIT. A slot is free before the answer leaves, and soon after its caller is gone. */
+    const char *slot;
+    uint32_t slots;
 } tab_ask;
 
 typedef struct {

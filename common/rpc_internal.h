@@ -17,6 +17,7 @@ enum {
     RPC_BEAT_MS = 1000,      /* a server at work says so */
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_TICK_MS = 250,
+    RPC_INBOXES = 4,
     BUCKETS = 1024
 };
 
@@ -31,6 +32,7 @@ enum {
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
 #define H_BYTES "Tab-Bytes"   /* of the streamed body */
 #define H_BEAT "Tab-Beat"
+#define H_SLOT "Tab-Slot" /* "MOST WORD": calls of the word at once */
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {
@@ -80,8 +82,9 @@ typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
 struct tab_rpc {
     natsConnection *nc;
     char service[40], worker[40],
-        inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls */
-    natsSubscription *sub[6];
+        inbox
+            [80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
+    natsSubscription *sub[RPC_INBOXES + 3];
     int n_sub;
     pthread_mutex_t lock;   /* of everything below */
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
@@ -132,6 +135,7 @@ void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
 void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 
 /* serving */
+void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
 void rpc_serve_stop(tab_rpc *rpc);
 

@@ -19,8 +19,10 @@ enum {                      /* milliseconds */
 struct rpc_job {
     rpc_job *next;
     natsMsg *msg;
+    uint64_t id;
     tab_deadline deadline;
     int64_t beat;
+    const char *slot; /* the word of its slot, in msg; NULL: it holds none */
     atomic_bool cancel;
     bool gone; /* the caller: nobody is answered */
     rpc_pull pull;
@@ -204,6 +206,16 @@ static void say_begun(tab_rpc *rpc, rpc_job *j)
     (void)natsConnection_FlushTimeout(rpc->nc, 200);
 }
 
+/* Before the answer: who has it may call again at once. */
+static void leave_slot(tab_rpc *rpc, rpc_job *j)
+{
+    if (j->slot == NULL)
+        return;
+    pthread_mutex_lock(&rpc->lock);
+    j->slot = NULL;
+    pthread_mutex_unlock(&rpc->lock);
+}
+
 static void work_off(tab_rpc *rpc, rpc_job *j)
 {
     int64_t from = tab_now_us();
@@ -237,6 +249,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         if (s == TAB_OK)
             s = m->fn(rpc->self, &call, &err);
     }
+    leave_slot(rpc, j);
     bool held = s == TAB_OK && answer_ok(rpc, j, &call, &err, &s);
     if (s != TAB_OK) {
         one_line(err.param);
@@ -290,12 +303,29 @@ static void *worker(void *arg)
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
+/* Whether there is room for one more call of its word: it then holds a slot. The lock is held. */
+static bool take_slot(tab_rpc *rpc, rpc_job *j)
+{
+    char *word;
+    unsigned long most = strtoul(rpc_header(j->msg, H_SLOT), &word, 10), n = 0;
+    if (most == 0 || *word != ' ')
+        return true;
+    word++;
+    for (int i = 0; i < 2; i++)
+        for (const rpc_job *o = i == 0 ? rpc->queue : rpc->running; o != NULL; o = o->next)
+            n += o->slot != NULL && strcmp(o->slot, word) == 0;
+    if (n < most)
+        j->slot = word;
+    return n < most;
+}
+
 static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
     (void)sub;
     tab_rpc *rpc = arg;
     rpc_job *j = calloc(1, sizeof *j);
+    bool room = true;
     if (j != NULL) {
         j->rpc = rpc;
         j->msg = m;
@@ -303,7 +333,9 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         int64_t time = rpc_header_int(m, H_TIME, TIME_BEFORE);
         j->deadline = tab_in_ms(time < 0 ? 0 : time);
         pthread_mutex_lock(&rpc->lock);
-        if (rpc->n_queue < rpc->queue_most) {
+        j->id = rpc_new_id(rpc);
+        room = take_slot(rpc, j);
+        if (room && rpc->n_queue < rpc->queue_most) {
             *rpc->queue_end = j;
             rpc->queue_end = &j->next;
             rpc->n_queue++;
@@ -315,7 +347,10 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         if (m == NULL)
             return;
     }
-    refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
+    if (room)
+        refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
+    else
+        refuse(rpc, m, TAB_RATE_LIMIT, "as many calls as may be at once are under way");
     natsMsg_Destroy(m);
     free(j);
 }
@@ -342,12 +377,33 @@ static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
     natsMsg_Destroy(m);
 }
 
+/* Nobody listens to the caller's inbox any more: it died, or lost its connection and gave up its calls. */
+void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
+    pthread_mutex_lock(&rpc->lock);
+    for (int i = 0; i < 2 && id != 0; i++)
+        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next)
+            if (j->id == id) {
+                atomic_store(&j->cancel, true);
+                j->gone = true;
+            }
+    pthread_cond_broadcast(&rpc->changed);
+    pthread_mutex_unlock(&rpc->lock);
+    natsMsg_Destroy(m);
+}
+
 static void beat(tab_rpc *rpc, rpc_job *j, int64_t now)
 {
     natsMsg *m = NULL;
     const char *to = natsMsg_GetReply(j->msg);
+    char unheard[128];
     j->beat = now;
-    if (to == NULL || j->gone || natsMsg_Create(&m, to, NULL, NULL, 0) != NATS_OK)
+    snprintf(unheard, sizeof unheard, "%s.b.%llx", rpc->inbox, (unsigned long long)j->id);
+    if (to == NULL || j->gone || natsMsg_Create(&m, to, unheard, NULL, 0) != NATS_OK)
         return;
     natsMsgHeader_Set(m, H_BEAT, "1");
     natsConnection_PublishMsg(rpc->nc, m);
@@ -395,11 +451,11 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_ms(seconds * 1000);
     atomic_store(&rpc->draining, true);
-    for (int i = 3; i < rpc->n_sub; i++)
+    for (int i = RPC_INBOXES; i < rpc->n_sub; i++)
         natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
     pthread_mutex_lock(&rpc->lock);
-    int inboxes = 3; /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while (((rpc->live_subs > inboxes || rpc->n_holds > 0) && rpc_connected(rpc)) ||
+    /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
+    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) ||
            rpc->n_queue > 0 || rpc->n_running > 0) {
         if (tab_left_ms(until, 1) == 0)
             break;

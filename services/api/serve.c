@@ -215,7 +215,8 @@ static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__Serv
 
 /* ---- calls at once --------------------------------------------------------------------------- */
 
-/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. */
+/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. Those of all processes
+ * are counted where they meet, by the worker that holds the endpoint's state (decision 0151). */
 static struct {
     pthread_mutex_t lock;
     struct {
@@ -255,6 +256,14 @@ static bool enter(const char *id, uint32_t most)
     return ok;
 }
 
+static tab_status too_many(request *r, tab_error *err)
+{
+    r->retry_after = 1;
+    return tab_fail(err, TAB_RATE_LIMIT, "",
+                    "%u calls of this endpoint are under way, as many as the plan has at once",
+                    r->who.endpoint_concurrency);
+}
+
 static void leave(const char *id)
 {
     pthread_mutex_lock(&busy.lock);
@@ -291,12 +300,8 @@ tab_status post_serve(request *r, tab_error *err)
         }
         keep(r, e);
     }
-    if (!enter(e->id, r->who.endpoint_concurrency)) {
-        r->retry_after = 1;
-        return tab_fail(err, TAB_RATE_LIMIT, "",
-                        "%u calls of this endpoint are under way, as many as the plan has at once",
-                        r->who.endpoint_concurrency);
-    }
+    if (!enter(e->id, r->who.endpoint_concurrency))
+        return too_many(r, err);
     s = serve(r, e, &b, worker, err);
     leave(e->id);
     return s;
@@ -315,6 +320,8 @@ static tab_status ask_inference(request *r, const Tabella__ServeRequest *q, cons
                     .tables = b->tables,
                     .n_tables = b->n_tables,
                     .gone = &r->gone,
+                    .slot = q->state->endpoint_id,
+                    .slots = q->at_once,
                     .reply = &tabella__serve_reply__descriptor };
     tab_status s = call_with(r, &ask, &answer, err);
     if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
@@ -322,6 +329,8 @@ static tab_status ask_inference(request *r, const Tabella__ServeRequest *q, cons
         ask.worker = NULL;
         s = call_with(r, &ask, &answer, err);
     }
+    if (s == TAB_RATE_LIMIT)
+        return too_many(r, err);
     if (s != TAB_OK)
         return s;
     *ret = answer.msg;
@@ -341,6 +350,7 @@ static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *
     if ((s = state_of(r, e, &state, err)) != TAB_OK)
         return s;
     q.state = &state;
+    q.at_once = r->who.endpoint_concurrency;
     const Tabella__ServeReply *y = NULL;
     if ((s = ask_inference(r, &q, b, worker, &y, err)) != TAB_OK)
         return s;

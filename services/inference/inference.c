@@ -111,7 +111,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         const Tabella__EvaluateReply *theirs = NULL;
         serve_key(key, call->org, q->keep, base);
         s = serve_at_owner(self, call, "Evaluate", key, &q->base,
-                           &tabella__evaluate_reply__descriptor, &theirs, err);
+                           &tabella__evaluate_reply__descriptor, NULL, &theirs, err);
         if (s != TAB_UNAVAILABLE) {
             if (s == TAB_OK)
                 *y = *theirs;

@@ -122,7 +122,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     char key[SERVE_KEY];
     serve_key(key, call->org, k, base);
     const Tabella__ServeReply *theirs = NULL;
-    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor,
+    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, q,
                        &theirs, err);
     if (s != TAB_UNAVAILABLE) {
         if (s == TAB_OK)

@@ -22,7 +22,7 @@ void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *
 
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
-                          const void *ret, tab_error *err)
+                          const Tabella__ServeRequest *slot, const void *ret, tab_error *err)
 {
     char buf[40];
     const char *owner = strcmp(call->actor, "inference") == 0 ? NULL : worker_of(self, key, buf);
@@ -36,6 +36,10 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                     .n_tables = call->n_tables,
                     .reply = reply,
                     .arena = call->arena };
+    if (slot != NULL) {
+        ask.slot = slot->state->endpoint_id;
+        ask.slots = slot->at_once;
+    }
     tab_answer answer = { 0 };
     tab_error away = { 0 };
     tab_ask_inherit(&ask, call);

@@ -43,10 +43,11 @@ void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *
                const char *base);
 
 /* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err untouched:
- * this worker is the owner, or the owner does not answer: answer here. */
+ * this worker is the owner, or the owner does not answer: answer here. slot, or NULL: the call takes one of its endpoint. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
-                          const void *ret, tab_error *err) TAB_CHECKED;
+                          const Tabella__ServeRequest *slot, const void *ret,
+                          tab_error *err) TAB_CHECKED;
 
 /* A state with its tables read from their snapshots and nothing else yet. */
 tab_status serve_state_load(inference *self, const tab_call *call,

@@ -18,7 +18,8 @@ int passed, failed;
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-static atomic_int saw_cancel, running;
+static atomic_int saw_cancel, running, holding;
+static atomic_bool let_go;
 
 static tab_status echo(void *self, tab_call *call, tab_error *err)
 {
@@ -54,6 +55,17 @@ static tab_status slow(void *self, tab_call *call, tab_error *err)
     return tab_fail(err, TAB_CANCELLED, NULL, "stopped");
 }
 
+/* Until it is let go or cancelled. */
+static tab_status hold(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    atomic_fetch_add(&holding, 1);
+    while (!atomic_load(&let_go) && !atomic_load(call->cancel))
+        poll(NULL, 0, 5);
+    atomic_fetch_sub(&holding, 1);
+    return atomic_load(call->cancel) ? tab_fail(err, TAB_CANCELLED, NULL, "stopped") : TAB_OK;
+}
+
 static tab_status big(void *self, tab_call *call, tab_error *err)
 {
     (void)self;
@@ -69,11 +81,10 @@ static tab_status big(void *self, tab_call *call, tab_error *err)
 }
 
 #define LINE &tabella__usage_line__descriptor
-static const tab_rpc_method methods[] = { { "Echo", LINE, LINE, echo },
-                                          { "Refuse", LINE, LINE, refuse },
-                                          { "Slow", LINE, LINE, slow },
-                                          { "Big", LINE, LINE, big },
-                                          TAB_RPC_METHODS_END };
+static const tab_rpc_method methods[] = {
+    { "Echo", LINE, LINE, echo }, { "Refuse", LINE, LINE, refuse }, { "Slow", LINE, LINE, slow },
+    { "Hold", LINE, LINE, hold }, { "Big", LINE, LINE, big },       TAB_RPC_METHODS_END
+};
 
 static tab_ask ask_of(tab_arena *a, const char *method, Tabella__UsageLine *in, int64_t ms)
 {
@@ -299,6 +310,81 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
     CHECK(tab_rpc_drain(s, 5));
 }
 
+static tab_ask hold_of(tab_arena *a, Tabella__UsageLine *in, const char *slot, uint32_t slots)
+{
+    tab_ask q = ask_of(a, "Hold", in, 60000);
+    q.service = "narrow";
+    q.slot = slot;
+    q.slots = slots;
+    return q;
+}
+
+/* Two callers, as two api processes are: what is counted is what meets at the worker. */
+static void calls_of_a_word_are_counted_over_all_callers(tab_rpc *one, tab_rpc *other)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_error err = { 0 };
+    tab_answer ans;
+    enum { N = 12, SLOTS = 3, FREE = 2 };
+    async_result r[N] = { 0 };
+    atomic_store(&let_go, false);
+    for (size_t i = 0; i < N; i++) { /* the last two are another word's */
+        tab_ask q = hold_of(a, &in, i < N - FREE ? "word" : "another", SLOTS);
+        CHECK(tab_rpc_start(i % 2 == 0 ? one : other, &q, async_done, &r[i], &err) != 0);
+    }
+    int refused = 0;
+    for (int turn = 0; turn < 2000 && refused < N - FREE - SLOTS; turn++) {
+        refused = 0;
+        tab_rpc_dispatch(one);
+        tab_rpc_dispatch(other);
+        for (size_t i = 0; i < N; i++)
+            refused += atomic_load(&r[i].done) == 1 && r[i].s == TAB_RATE_LIMIT;
+        poll(NULL, 0, 5);
+    }
+    CHECK(refused == N - FREE - SLOTS);
+    atomic_store(&let_go, true);
+    int ok = 0;
+    for (size_t i = 0; i < N; i++) {
+        turn_loop(i % 2 == 0 ? one : other, &r[i].done, 1, 20000);
+        ok += r[i].s == TAB_OK && atomic_load(&r[i].done) == 1;
+    }
+    CHECK(ok == SLOTS + FREE);
+    for (int i = 0; i < 20; i++) { /* whoever has an answer may call again at once */
+        tab_ask q = hold_of(a, &in, "word", 1);
+        CHECK(tab_rpc_call(i % 2 == 0 ? one : other, &q, &ans, &err) == TAB_OK);
+    }
+}
+
+static void a_dead_callers_slot_is_free_soon(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_error err = { 0 };
+    tab_answer ans;
+    async_result lost = { 0 };
+    tab_rpc *dies = tab_rpc_open(nats, "dies");
+    for (int i = 0; i < 2000 && !tab_rpc_alive(dies); i++)
+        poll(NULL, 0, 10);
+    atomic_store(&let_go, false);
+    tab_ask q = hold_of(a, &in, "word", 1);
+    CHECK(tab_rpc_start(dies, &q, async_done, &lost, &err) != 0);
+    for (int i = 0; i < 2000 && atomic_load(&holding) == 0; i++)
+        poll(NULL, 0, 10);
+    q = hold_of(a, &in, "word", 1);
+    tab_status s = tab_rpc_call(c, &q, &ans, &err);
+    CHECK(s == TAB_RATE_LIMIT);
+    tab_rpc_free(dies); /* says nothing to anybody, as a killed process does not */
+    for (int i = 0; i < 3000 && s == TAB_RATE_LIMIT; i++) {
+        q = hold_of(a, &in, "word", 1);
+        q.deadline = tab_in_ms(20); /* a call that is let in ends by this */
+        s = tab_rpc_call(c, &q, &ans, &err);
+        poll(NULL, 0, 10);
+    }
+    CHECK(s == TAB_CANCELLED);
+    atomic_store(&let_go, true);
+}
+
 static void *drain_caller(void *arg)
 {
     tab_rpc *c = arg;
@@ -370,6 +456,14 @@ int main(void)
     a_worker_is_addressed(client, server);
     a_full_queue_says_so(nats, client);
     a_draining_service_finishes_its_work(nats, client);
+    TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(nats, "narrow");
+    tab_rpc_limits(narrow, 2, 64, 0);
+    CHECK(tab_rpc_serve(narrow, methods, NULL));
+    for (int i = 0; i < 2000 && !tab_rpc_alive(narrow); i++)
+        poll(NULL, 0, 10);
+    calls_of_a_word_are_counted_over_all_callers(client, server);
+    a_dead_callers_slot_is_free_soon(nats, client);
+    CHECK(tab_rpc_drain(narrow, 5));
     long_calls_are_kept_alive(client);
     CHECK(tab_rpc_drain(server, 5));
     printf("rpc: %d passed, %d failed\n", passed, failed);
