@@ -25,74 +25,96 @@ local function ms(ticks)
   return math.ceil(ticks / 100)
 end
 
--- The bucket's next arrival time if one request more is let in.
-local function arrive(tat, now, limit)
+-- A bucket's arrival time, now at the earliest, the ticks that a request costs, and how many of n fit in.
+local function bucket(tat, now, limit, n)
   tat = tonumber(tat)
   if not tat or tat < now then
     tat = now
   end
-  return tat + math.floor(MINUTE / limit)
+  local step = math.floor(MINUTE / limit)
+  local room = now + MINUTE - tat
+  if step * n <= room then
+    return tat, step, n
+  end
+  return tat, step, math.floor(room / step)
 end
 
--- Requests left in a bucket after this one.
-local function left(new, now, limit)
-  return math.floor((now + MINUTE - new) * limit / MINUTE + 0.001)
+-- Requests left in a bucket that is full again at `tat`.
+local function left(tat, now, limit)
+  return math.floor((now + MINUTE - tat) * limit / MINUTE + 0.001)
 end
 
--- keys: tab:k:<hash>; args: scope bit (0: no route), endpoint or ''
--- -> code, grant, limit, remaining, reset ms, retry ms, state version
--- code: 0 no entry, 1 let in, 2 tombstone, 3 lacks the scope, 4 over a limit, 5 valid but no route
-local function gate(keys, args)
-  local e = redis.call('HMGET', keys[1], 'x', 'g', 'o', 'k', 's', 'kr', 'or', 'er')
+-- n requests that are alike: one key, one scope, one endpoint. The answer is described at gate().
+local function alike(at, scope, endpoint, n, now)
+  local e = redis.call('HMGET', at, 'x', 'g', 'o', 'k', 's', 'kr', 'or', 'er')
   if e[1] then
     return { 2 }
   elseif not e[2] then
     return { 0 }
-  end
-  local scope = tonumber(args[1])
-  if scope == 0 then
+  elseif scope == 0 then
     return { 5, e[2] }
   elseif bit.band(tonumber(e[5]), scope) == 0 then
     return { 3, e[2] }
   end
 
   -- the organization's hash: a field a key, '' its own bucket, '!' when its end was last put off
-  local now, buckets, key = now_ticks(), 'tab:r:' .. e[3], e[4]
+  local buckets, key = 'tab:r:' .. e[3], e[4]
   local tat = redis.call('HMGET', buckets, key, '', '!')
   local key_limit, limit = tonumber(e[6]), tonumber(e[7])
-  local key_new, org_new = arrive(tat[1], now, key_limit), arrive(tat[2], now, limit)
-  local key_left, remaining, new = left(key_new, now, key_limit), left(org_new, now, limit), org_new
-  local latest = key_new > org_new and key_new or org_new
-  if key_left <= remaining then
-    limit, remaining, new = key_limit, key_left, key_new
+  local key_tat, key_step, m = bucket(tat[1], now, key_limit, n)
+  local org_tat, org_step, org_m = bucket(tat[2], now, limit, n)
+  if org_m < m then
+    m = org_m
   end
-
-  local endpoint, endpoint_at, endpoint_new, state = args[2], nil, nil, '-'
+  local endpoint_at, endpoint_tat, endpoint_step, state = nil, now, 0, '-'
   if endpoint ~= '' then
+    local endpoint_m
     endpoint_at = 'tab:e:' .. e[3] .. ':' .. endpoint
-    endpoint_new = arrive(redis.call('GET', endpoint_at), now, tonumber(e[8]))
-    if endpoint_new > latest then
-      latest = endpoint_new
+    endpoint_tat, endpoint_step, endpoint_m = bucket(redis.call('GET', endpoint_at), now, tonumber(e[8]), n)
+    if endpoint_m < m then
+      m = endpoint_m
     end
     state = redis.call('GET', 'tab:s:' .. e[3] .. ':' .. endpoint) or '-'
   end
-  if latest - now > MINUTE then -- none is debited
-    return { 4, e[2], limit, remaining < 0 and 0 or remaining, ms(new - now), ms(latest - now - MINUTE) }
+
+  key_tat, org_tat, endpoint_tat = key_tat + m * key_step, org_tat + m * org_step, endpoint_tat + m * endpoint_step
+  local retry = 0
+  if m < n then -- the next one would be late by so much
+    retry = ms(math.max(key_tat + key_step, org_tat + org_step, endpoint_tat + endpoint_step) - now - MINUTE)
   end
-  redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
-  if endpoint_at then
-    redis.call('SET', endpoint_at, endpoint_new, 'PX', ms(MINUTE))
+  if m > 0 then
+    redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
+    if endpoint_at then
+      redis.call('SET', endpoint_at, endpoint_tat, 'PX', ms(MINUTE))
+    end
+    local touched = tonumber(tat[3])
+    if touched and now - touched < MINUTE then
+      redis.call('HSET', buckets, key, key_tat, '', org_tat)
+    else
+      redis.call('HSET', buckets, key, key_tat, '', org_tat, '!', now)
+      redis.call('EXPIRE', buckets, 130)
+    end
+    redis.set_repl(redis.REPL_ALL)
+    redis.call('HINCRBY', 'tab:use', key, m)
   end
-  local touched = tonumber(tat[3])
-  if touched and now - touched < MINUTE then
-    redis.call('HSET', buckets, key, key_new, '', org_new)
-  else
-    redis.call('HSET', buckets, key, key_new, '', org_new, '!', now)
-    redis.call('EXPIRE', buckets, 130)
+  local key_left, remaining, full = left(key_tat, now, key_limit), left(org_tat, now, limit), org_tat
+  if key_left <= remaining then
+    limit, remaining, full = key_limit, key_left, key_tat
   end
-  redis.set_repl(redis.REPL_ALL)
-  redis.call('HINCRBY', 'tab:use', key, 1)
-  return { 1, e[2], limit, remaining, ms(new - now), 0, state }
+  return { m > 0 and 1 or 4, e[2], limit, remaining, ms(full - now), retry, state, m }
+end
+
+-- All requests of one turn of a gateway's loop, those that are alike counted together.
+-- keys: tab:k:<hash>, one a group; args: scope bit (0: no route), endpoint or '', how many, for each group
+-- -> for each group: code, grant, limit, remaining, reset ms, retry ms, state version, how many are let in
+-- code: 0 no entry, 1 let in (the first m; the others are over a limit), 2 tombstone, 3 lacks the scope,
+-- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in.
+local function gate(keys, args)
+  local now, ret = now_ticks(), {}
+  for i = 1, #keys do
+    ret[i] = alike(keys[i], tonumber(args[3 * i - 2]), args[3 * i - 1], tonumber(args[3 * i]), now)
+  end
+  return ret
 end
 
 -- Fill or replace a cached key. keys: tab:k:<hash>; args: version, seconds to live, grant or '' for a

@@ -2,7 +2,8 @@
  *
  *   ngx_http_tab_module.c   directives, variables, the JSON envelope
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
- *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker
+ *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
+ *                           one call for all requests that became ready meanwhile
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
@@ -41,8 +42,6 @@ typedef enum {
     TAB_STEP_REFUSED
 } tab_step;
 
-typedef struct tab_call tab_call;
-
 /* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
  * nginx's own context pointers) through a pool cleanup. */
 typedef struct {
@@ -58,7 +57,9 @@ typedef struct {
     unsigned node_rates : 1; /* decided by this node's limits */
     tab_grant grant;
     ngx_str_t path, state, identity, question;
-    tab_call *call; /* in flight to Redis */
+    ngx_queue_t asked; /* among those that wait for Redis, while `waits` */
+    ngx_uint_t group;  /* of its call, once that is sent */
+    unsigned waits : 1;
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
     ngx_uint_t limit, remaining, reset_s;
@@ -83,7 +84,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf);
 void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
-ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx);
+ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
 
 #endif

@@ -241,7 +241,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
     ctx->granted = 1;
-    ngx_int_t rc = ngx_http_tab_redis_ask(r, ctx);
+    ngx_int_t rc = ngx_http_tab_redis_ask(ctx);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
         r->read_event_handler = ngx_http_test_reading;
@@ -324,7 +324,7 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);
 
-    ngx_int_t rc = ngx_http_tab_redis_ask(r, ctx);
+    ngx_int_t rc = ngx_http_tab_redis_ask(ctx);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
         r->read_event_handler = ngx_http_test_reading; /* notices a caller that leaves */

@@ -1,4 +1,8 @@
-/* hiredis inside nginx's event loop: one connection a worker, pipelined.
+/* hiredis inside nginx's event loop: one connection a worker, one call at a time.
+ *
+ * Requests that become ready wait for the end of the loop's turn, or for the answer of the call that is under
+ * way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a count. So the
+ * busier the gateway, the less a request costs Redis; a lone request waits for nobody.
  *
  *   away --connect--> loading --functions loaded--> up
  *     ^                                              |
@@ -18,29 +22,37 @@ enum {
     LAST_BACKOFF = 3000,
     CONNECT_TIMEOUT = 1000,
     BREAKER = 1000,
-    MOST_TIMEOUTS = 3
+    MOST_TIMEOUTS = 3,
+    MOST_GROUPS = 32,     /* of one call: Redis does nothing else meanwhile */
+    KEY_TEXT = 6 + 64,    /* tab:k:<SHA-256 in hex> */
+    GROUP_TEXT = 80 + 320 /* a group's key and its three arguments, on the wire */
 };
+
+/* One command in flight, until hiredis gives it back. */
+typedef struct {
+    ngx_queue_t asked; /* tab_ctx.asked of those that still want the answer, in order of arrival */
+    ngx_uint_t groups;
+    ngx_event_t timer;
+} tab_call;
 
 static struct {
     tab_main_conf *conf;
     redisAsyncContext *ac;
     ngx_connection_t *conn;
-    ngx_event_t timer; /* next connect, or the one under way runs out */
-    ngx_event_t drop;  /* posted: free ac outside of its own callbacks */
+    ngx_event_t timer;   /* next connect, or the one under way runs out */
+    ngx_event_t drop;    /* posted: free ac outside of its own callbacks */
+    ngx_event_t turn;    /* posted: the turn of the loop ends, send what waits */
+    ngx_queue_t waiting; /* tab_ctx.asked, in order of arrival, of requests not sent yet */
+    tab_call *under_way; /* sent, and neither answered nor late */
     ngx_msec_t backoff;
     ngx_msec_t open_until; /* breaker */
     ngx_uint_t timeouts;
     unsigned up : 1, stopping : 1, breaker : 1;
+    unsigned writing : 1; /* hiredis need not tell us that it has something to write */
 } redis;
 
-/* One command in flight. On the heap, since its request may go away first. */
-struct tab_call {
-    ngx_http_request_t *request; /* NULL: gone, or answered by the time-out */
-    tab_ctx *ctx;
-    ngx_event_t timer;
-};
-
 static void connect_redis(void);
+static void on_turn(ngx_event_t *ev);
 
 static void again_later(void)
 {
@@ -81,7 +93,7 @@ static void del_read(void *privdata)
 static void add_write(void *privdata)
 {
     ngx_connection_t *c = privdata;
-    if (!c->write->active)
+    if (!c->write->active && !redis.writing)
         (void)ngx_add_event(c->write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
 }
 
@@ -259,6 +271,9 @@ ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
     redis.timer.data = &redis;
     redis.drop.handler = drop_redis;
     redis.drop.log = cycle->log;
+    redis.turn.handler = on_turn;
+    redis.turn.log = cycle->log;
+    ngx_queue_init(&redis.waiting);
     connect_redis();
     return NGX_OK;
 }
@@ -271,30 +286,46 @@ void ngx_http_tab_redis_stop(void)
     redis.ac = NULL;
 }
 
-/* ---- one call -------------------------------------------------------------------------------- */
-static void give(tab_call *call, const tab_redis_answer *a)
+/* ---- calls ----------------------------------------------------------------------------------- */
+static tab_ctx *first_of(ngx_queue_t *q)
 {
-    ngx_http_request_t *r = call->request;
-    tab_ctx *ctx = call->ctx;
-    call->request = NULL;
-    ctx->call = NULL;
-    if (call->timer.timer_set)
-        ngx_del_timer(&call->timer);
-    ngx_http_tab_answered(r, ctx, a);
+    return ngx_queue_data(ngx_queue_head(q), tab_ctx, asked);
+}
+
+/* Takes the request out of its queue and goes on with it. */
+static void give(tab_ctx *ctx, const tab_redis_answer *a)
+{
+    ngx_queue_remove(&ctx->asked);
+    ctx->waits = 0;
+    ngx_http_tab_answered(ctx->request, ctx, a);
+}
+
+static void give_all(ngx_queue_t *q)
+{
+    tab_redis_answer none = { .code = -1 };
+    while (!ngx_queue_empty(q))
+        give(first_of(q), &none);
+}
+
+static void end_turn_soon(void)
+{
+    if (!redis.turn.posted) {
+        ngx_post_event(&redis.turn, &ngx_posted_events);
+    }
 }
 
 static void on_timeout(ngx_event_t *ev)
 {
     tab_call *call = ev->data;
-    tab_redis_answer none = { .code = -1 };
     redis.breaker = 1;
     redis.open_until = ngx_current_msec + BREAKER;
     if (++redis.timeouts >= MOST_TIMEOUTS)
         drop_soon();
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis did not answer in time (%ui)",
                   redis.timeouts);
-    if (call->request != NULL)
-        give(call, &none); /* the record stays until hiredis gives it back */
+    redis.under_way = NULL; /* the record stays until hiredis gives it back */
+    give_all(&call->asked);
+    give_all(&redis.waiting);
 }
 
 static int64_t integer_at(redisReply *r, size_t i)
@@ -312,24 +343,62 @@ static void string_at(redisReply *r, size_t i, ngx_str_t *ret)
     }
 }
 
+/* What Redis said of a group, and what each of its requests is told: the first let_in are let in, with
+ * as many fewer remaining as came before them; the others are over the limit. */
+typedef struct {
+    tab_redis_answer answer;
+    int64_t let_in;
+} tab_group;
+
+static tab_group read_group(redisReply *r)
+{
+    tab_group g = { .answer.code = -1 };
+    if (r->type != REDIS_REPLY_ARRAY || r->elements == 0)
+        return g;
+    g.answer.code = (int)integer_at(r, 0);
+    string_at(r, 1, &g.answer.grant);
+    g.answer.limit = integer_at(r, 2);
+    g.answer.remaining = integer_at(r, 3);
+    g.answer.reset_ms = integer_at(r, 4);
+    g.answer.retry_ms = integer_at(r, 5);
+    string_at(r, 6, &g.answer.state);
+    g.let_in = integer_at(r, 7);
+    return g;
+}
+
+static tab_redis_answer next_of(tab_group *g)
+{
+    tab_redis_answer a = g->answer;
+    if (a.code != 1)
+        return a;
+    if (g->let_in > 0)
+        a.remaining += --g->let_in;
+    else
+        a.code = 4;
+    return a;
+}
+
+static void send_waiting(void);
+
 static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
 {
     tab_call *call = privdata;
     redisReply *r = reply;
-    tab_redis_answer a = { .code = -1 };
+    tab_group group[MOST_GROUPS] = { { .answer.code = -1 } };
+    bool good = false;
     (void)ac;
+    if (call->timer.timer_set)
+        ngx_del_timer(&call->timer);
+    if (redis.under_way == call)
+        redis.under_way = NULL;
     if (r == NULL) {
         redis.up = 0; /* the connection is going; nothing new on it */
-    } else if (r->type == REDIS_REPLY_ARRAY && r->elements > 0) {
+    } else if (r->type == REDIS_REPLY_ARRAY && r->elements == call->groups) {
         redis.timeouts = 0;
         redis.breaker = 0;
-        a.code = (int)integer_at(r, 0);
-        string_at(r, 1, &a.grant);
-        a.limit = integer_at(r, 2);
-        a.remaining = integer_at(r, 3);
-        a.reset_ms = integer_at(r, 4);
-        a.retry_ms = integer_at(r, 5);
-        string_at(r, 6, &a.state);
+        good = true;
+        for (size_t i = 0; i < r->elements; i++)
+            group[i] = read_group(r->element[i]);
     } else if (r->type == REDIS_REPLY_ERROR) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis answers: %s", r->str);
         redis.breaker = 1; /* memory or disk full: try again in a second */
@@ -337,12 +406,140 @@ static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
         if (ngx_strncmp(r->str, "ERR Function not found", 22) == 0)
             drop_soon(); /* connecting loads the functions */
     }
-    if (call->request != NULL)
-        give(call, &a);
+    if (good)
+        send_waiting(); /* Redis works on them while these go on */
+    if (redis.under_way == NULL && !ngx_queue_empty(&redis.waiting))
+        end_turn_soon();
+    while (good && !ngx_queue_empty(&call->asked)) {
+        tab_ctx *ctx = first_of(&call->asked);
+        tab_redis_answer a = next_of(&group[ctx->group]);
+        give(ctx, &a);
+    }
+    give_all(&call->asked);
     ngx_free(call);
 }
 
-ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx)
+static tab_str endpoint_of(const tab_ctx *ctx)
+{
+    bool has = ctx->routed && (tab_routes[ctx->route.id].flags & TAB_ROUTE_ENDPOINT);
+    return has ? ctx->route.param[0] : TAB_S("");
+}
+
+static unsigned scope_of(const tab_ctx *ctx)
+{
+    return ctx->routed ? (unsigned)tab_routes[ctx->route.id].scope : 0;
+}
+
+static bool alike(const tab_ctx *a, const tab_ctx *b)
+{
+    return ngx_memcmp(a->hash, b->hash, sizeof a->hash) == 0 && scope_of(a) == scope_of(b) &&
+           tab_str_eq(endpoint_of(a), endpoint_of(b));
+}
+
+/* Moves waiting requests into the call, up to MOST_GROUPS kinds of them. */
+static void gather(tab_call *call, tab_ctx *first[MOST_GROUPS], ngx_uint_t count[MOST_GROUPS])
+{
+    while (!ngx_queue_empty(&redis.waiting)) {
+        tab_ctx *ctx = first_of(&redis.waiting);
+        ngx_uint_t g = 0;
+        while (g < call->groups && !alike(first[g], ctx))
+            g++;
+        if (g == MOST_GROUPS)
+            break;
+        if (g == call->groups) {
+            first[g] = ctx;
+            count[g] = 0;
+            call->groups++;
+        }
+        count[g]++;
+        ctx->group = g;
+        ngx_queue_remove(&ctx->asked);
+        ngx_queue_insert_tail(&call->asked, &ctx->asked);
+    }
+}
+
+static size_t write_call(u_char *cmd, tab_call *call, tab_ctx **first, const ngx_uint_t *count)
+{
+    u_char number[NGX_INT_T_LEN], *p = cmd;
+    size_t n = (size_t)(ngx_sprintf(number, "%ui", call->groups) - number);
+    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n$%uz\r\n%*s\r\n",
+                    3 + 4 * call->groups, n, n, number);
+    for (ngx_uint_t g = 0; g < call->groups; g++) {
+        p = ngx_cpymem(p, "$70\r\ntab:k:", 11);
+        p = ngx_cpymem(p, first[g]->hash, 64);
+        p = ngx_cpymem(p, "\r\n", 2);
+    }
+    for (ngx_uint_t g = 0; g < call->groups; g++) {
+        tab_str endpoint = endpoint_of(first[g]);
+        n = (size_t)(ngx_sprintf(number, "%ui", (ngx_uint_t)scope_of(first[g])) - number);
+        p = ngx_sprintf(p, "$%uz\r\n%*s\r\n$%uz\r\n", n, n, number, endpoint.n);
+        p = ngx_cpymem(p, endpoint.p, endpoint.n);
+        n = (size_t)(ngx_sprintf(number, "%ui", count[g]) - number);
+        p = ngx_sprintf(p, "\r\n$%uz\r\n%*s\r\n", n, n, number);
+    }
+    return (size_t)(p - cmd);
+}
+
+/* hiredis may not be told to write from within its callbacks (it would free itself on an error): its buffer
+ * is written here. */
+static void write_now(void)
+{
+    int done = 0;
+    if (redisBufferWrite(&redis.ac->c, &done) != REDIS_OK)
+        drop_soon();
+    else if (!done)
+        add_write(redis.conn);
+}
+
+static void give_back(tab_call *call)
+{
+    while (!ngx_queue_empty(&call->asked)) {
+        ngx_queue_t *q = ngx_queue_last(&call->asked);
+        ngx_queue_remove(q);
+        ngx_queue_insert_head(&redis.waiting, q);
+    }
+}
+
+static void send_waiting(void)
+{
+    static u_char cmd[64 + MOST_GROUPS * GROUP_TEXT];
+    tab_ctx *first[MOST_GROUPS];
+    ngx_uint_t count[MOST_GROUPS];
+    if (ngx_queue_empty(&redis.waiting) || redis.under_way != NULL || !redis.up || redis.ac == NULL)
+        return;
+    tab_call *call = ngx_calloc(sizeof *call, ngx_cycle->log);
+    if (call == NULL)
+        return;
+    ngx_queue_init(&call->asked);
+    gather(call, first, count);
+    call->timer.handler = on_timeout;
+    call->timer.data = call;
+    call->timer.log = ngx_cycle->log;
+    size_t n = write_call(cmd, call, first, count);
+    redis.writing = 1;
+    int sent = redisAsyncFormattedCommand(redis.ac, on_reply, call, (char *)cmd, n);
+    redis.writing = 0;
+    if (sent != REDIS_OK) {
+        give_back(call);
+        ngx_free(call);
+        drop_soon();
+        return;
+    }
+    redis.under_way = call;
+    ngx_add_timer(&call->timer, redis.conf->redis_timeout);
+    write_now();
+}
+
+/* What cannot be sent although nothing is under way does not wait. */
+static void on_turn(ngx_event_t *ev)
+{
+    (void)ev;
+    send_waiting();
+    if (redis.under_way == NULL)
+        give_all(&redis.waiting);
+}
+
+ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx)
 {
     if (!redis.up || redis.ac == NULL)
         return NGX_DECLINED;
@@ -351,49 +548,17 @@ ngx_int_t ngx_http_tab_redis_ask(ngx_http_request_t *r, tab_ctx *ctx)
             return NGX_DECLINED;
         redis.open_until = ngx_current_msec + BREAKER; /* this one tries; the others go on */
     }
-
-    tab_str endpoint = { "", 0 };
-    char scope[12] = "0";
-    if (ctx->routed) {
-        const tab_route *route = &tab_routes[ctx->route.id];
-        (void)ngx_sprintf((u_char *)scope, "%ud%Z", (unsigned)route->scope);
-        if (route->flags & TAB_ROUTE_ENDPOINT)
-            endpoint = ctx->route.param[0];
-    }
-    u_char cmd[512], *p;
-    p = ngx_sprintf(cmd,
-                    "*6\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n$1\r\n1\r\n$70\r\ntab:k:%s\r\n"
-                    "$%uz\r\n%s\r\n$%uz\r\n",
-                    ctx->hash, ngx_strlen(scope), scope, endpoint.n);
-    p = ngx_cpymem(p, endpoint.p, endpoint.n);
-    *p++ = '\r';
-    *p++ = '\n';
-
-    tab_call *call = ngx_calloc(sizeof *call, r->connection->log);
-    if (call == NULL)
-        return NGX_DECLINED;
-    call->request = r;
-    call->ctx = ctx;
-    call->timer.handler = on_timeout;
-    call->timer.data = call;
-    call->timer.log = ngx_cycle->log;
-    if (redisAsyncFormattedCommand(redis.ac, on_reply, call, (char *)cmd, (size_t)(p - cmd)) !=
-        REDIS_OK) {
-        ngx_free(call);
-        return NGX_DECLINED;
-    }
-    ctx->call = call;
-    ngx_add_timer(&call->timer, redis.conf->redis_timeout);
+    ngx_queue_insert_tail(&redis.waiting, &ctx->asked);
+    ctx->waits = 1;
+    if (redis.under_way == NULL)
+        end_turn_soon();
     return NGX_AGAIN;
 }
 
 void ngx_http_tab_redis_forget(tab_ctx *ctx)
 {
-    tab_call *call = ctx->call;
-    if (call == NULL)
-        return;
-    call->request = NULL;
-    ctx->call = NULL;
-    if (call->timer.timer_set)
-        ngx_del_timer(&call->timer);
+    if (ctx->waits) {
+        ngx_queue_remove(&ctx->asked); /* a macro of several statements */
+    }
+    ctx->waits = 0;
 }

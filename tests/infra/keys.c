@@ -121,10 +121,12 @@ static long gate(tab_redis *redis, const char *secret, int scope)
     redisReply *r = NULL;
     tab_secret_hash(tab_str_of(secret), hash);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:k:%s %d %s", hex, scope,
+    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:k:%s %d %s 1", hex, scope,
                           "") != TAB_OK)
         return -1;
-    long code = r->type == REDIS_REPLY_ARRAY ? (long)r->element[0]->integer : -2;
+    long code = r->type == REDIS_REPLY_ARRAY && r->elements == 1
+                    ? (long)r->element[0]->element[0]->integer
+                    : -2;
     freeReplyObject(r);
     return code;
 }
