@@ -46,6 +46,8 @@ typedef struct tab_learner {
     size_t configs; /* alternatives tried on one fold; the best is used on all */
     size_t cap;     /* most context rows it is given; more are sampled (0: no limit) */
     bool weighs;    /* takes column weights from the trees' importance */
+    bool
+        whole; /* rows outside the folds are answered by one model of all rows; the folds' are let go */
     /* Work of one fit in multiply-adds or the like, to be held against the budget; 0: not apt here. */
     double (*work)(const tab_problem *p, size_t n);
     /* NULL: the arena is full, or the context does not carry this learner. `curve`, for a learner that can

@@ -8,7 +8,7 @@
  *                          apart in at least two members; a class scores the sum of log p(its symbol)
  *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
  *   more than 64 levels    the 63 most frequent and "other"
- *   more than 4,096 rows   each member reads a sample of its own, rare classes kept (pfn/sample.h); what that does to
+ *   more than 512 rows     each member reads a sample of its own, rare classes kept (pfn/sample.h); what that does to
  *                          the classes' shares is taken back from its log-probabilities
  *
  * Its own answers about context rows would be answers it has read: the stack asks about held rows only. */
@@ -22,13 +22,12 @@
 #include "services/inference/engine/learn/pool.h"
 
 enum {
-    MEMBERS = 2,
-    MOST_MEMBERS = 8,
+    MEMBERS = 8,
     COLUMNS = 100,
     LEVELS = 64,
     FEWEST = 20,
     MOST_CLASSES = 100,
-    CONTEXT = 4096
+    CONTEXT = 512 /* what the weights have been trained on; docs/decisions/0160 */
 };
 static const double FLOOR = 1e-5; /* of a class that the context does not hold */
 
@@ -44,16 +43,9 @@ typedef struct {
 } member;
 
 typedef struct {
-    size_t members, classes;
-    member member[MOST_MEMBERS];
+    size_t classes;
+    member member[MEMBERS];
 } model;
-
-static size_t members_for(size_t classes)
-{
-    if (classes <= TAB_PFN_SLOTS)
-        return MEMBERS;
-    return classes <= 100 ? 6 : MOST_MEMBERS; /* 2 ceil(log10 classes) + 2 */
-}
 
 static double work(const tab_problem *p, size_t n)
 {
@@ -65,8 +57,7 @@ static double work(const tab_problem *p, size_t n)
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
     n = n < CONTEXT ? n : CONTEXT;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
-    return (double)members_for(p->outputs) *
-           (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+    return MEMBERS * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
 }
 
 /* A permutation of 0..n-1 by sorting hashes: the same for any order of drawing. */
@@ -88,15 +79,15 @@ static void permute(keyed *k, size_t n, uint64_t seed)
     qsort(k, n, sizeof *k, by_key);
 }
 
-/* slot (members, classes): random codes over the 10 symbols; of some draws the one whose closest pair of
+/* slot (MEMBERS, classes): random codes over the 10 symbols; of some draws the one whose closest pair of
  * classes stands apart in most members. */
-static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t seed)
+static void draw_slots(uint8_t *slot, size_t classes, uint64_t seed)
 {
     keyed order[MOST_CLASSES];
     size_t best = 0;
-    uint8_t trial[MOST_MEMBERS * MOST_CLASSES];
+    uint8_t trial[MEMBERS * MOST_CLASSES];
     for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
-        for (size_t r = 0; r < members; r++) {
+        for (size_t r = 0; r < MEMBERS; r++) {
             permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS,
                     tab_mix2(seed + round, r));
             for (size_t c = 0; c < classes; c++)
@@ -105,17 +96,17 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
                 else
                     trial[r * classes + c] = (uint8_t)order[c].i;
         }
-        size_t closest = members;
+        size_t closest = MEMBERS;
         for (size_t a = 0; a < classes; a++)
             for (size_t b = 0; b < a; b++) {
                 size_t apart = 0;
-                for (size_t r = 0; r < members; r++)
+                for (size_t r = 0; r < MEMBERS; r++)
                     apart += trial[r * classes + a] != trial[r * classes + b];
                 closest = apart < closest ? apart : closest;
             }
         if (round == 0 || closest > best) {
             best = closest;
-            memcpy(slot, trial, members * classes);
+            memcpy(slot, trial, MEMBERS * classes);
         }
     }
 }
@@ -290,12 +281,11 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     model *m = tab_arena_new_of(t->arena, model, 1);
     if (m == NULL)
         return NULL;
-    m->members = members_for(p->outputs);
     m->classes = p->outputs;
-    uint8_t slot[MOST_MEMBERS * MOST_CLASSES];
+    uint8_t slot[MEMBERS * MOST_CLASSES];
     if (p->classification)
-        draw_slots(slot, m->members, m->classes, p->seed + 80);
-    for (size_t r = 0; r < m->members; r++)
+        draw_slots(slot, m->classes, p->seed + 80);
+    for (size_t r = 0; r < MEMBERS; r++)
         if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL,
                         tab_mix2(p->seed + 81, r), &m->member[r]))
             return NULL;
@@ -304,8 +294,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 
 /* Adds a member's answers logp (n, slots) to o (n, classes): probabilities, or for more classes than slots sums of
  * log p. logp is scratch afterwards. */
-static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp,
-                        float *o)
+static void add_classes(const member *b, size_t classes, size_t n, float *logp, float *o)
 {
     bool shifted = false;
     for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
@@ -317,7 +306,7 @@ static void add_classes(const member *b, size_t members, size_t classes, size_t 
             tab_log_softmax(logp, TAB_PFN_SLOTS, 1);
         for (size_t c = 0; c < classes; c++, o++) {
             double own = b->holds[b->slot[c]] ? exp((double)logp[b->slot[c]]) + FLOOR : FLOOR;
-            *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)members);
+            *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / MEMBERS);
         }
     }
 }
@@ -330,22 +319,22 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     const model *m = fitted;
     size_t k = m->classes, most = 1;
     bool classes = m->member[0].slot != NULL;
-    for (size_t r = 0; r < m->members; r++)
+    for (size_t r = 0; r < MEMBERS; r++)
         most = m->member[r].columns > most ? m->member[r].columns : most;
     float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own);
     memset(out, 0, n * k * sizeof *out); /* without memory: every class alike, or the mean */
     for (size_t at = 0; x != NULL && own != NULL && at < n; at += BLOCK) {
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
-        for (size_t r = 0; r < m->members; r++) {
+        for (size_t r = 0; r < MEMBERS; r++) {
             const member *b = &m->member[r];
             read_rows(b, q, row + at, use, x);
             tab_pfn_table asked = { use, b->columns, x, b->cat };
             if (classes && tab_pfn_query(b->context, &asked, own))
-                add_classes(b, m->members, k, use, own, o);
+                add_classes(b, k, use, own, o);
             else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, NULL))
                 for (size_t i = 0; i < use; i++)
-                    o[i] += own[i] / (float)m->members;
+                    o[i] += own[i] / (float)MEMBERS;
         }
         for (size_t i = 0; i < use * k && classes && k <= TAB_PFN_SLOTS; i++)
             o[i] = o[i] > 0 ? logf(o[i]) : 0;
@@ -354,6 +343,10 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     free(own);
 }
 
-const tab_learner tab_learn_pfn = {
-    .name = "pfn", .weighs = true, .configs = 1, .work = work, .fit = fit, .predict = predict
-};
+const tab_learner tab_learn_pfn = { .name = "pfn",
+                                    .weighs = true,
+                                    .configs = 1,
+                                    .whole = true,
+                                    .work = work,
+                                    .fit = fit,
+                                    .predict = predict };

@@ -6,6 +6,7 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/pool.h"
+#include "services/inference/engine/learn/whole.h"
 
 enum { BLOCK = 2048, CALIBRATE_ROWS = 20000, NO_FOLD = 255 };
 enum { HELD_CAP = 10000 }; /* held rows that tell when to stop and which alternative is best */
@@ -24,6 +25,8 @@ typedef struct {
     tab_stack *s;
     uint32_t *all; /* rows with a target, ascending */
     size_t n;
+    tab_arena *spare[TAB_LEARNERS * TAB_FOLDS]; /* of models that are not wanted when all is done */
+    size_t spares;
 } pass;
 
 typedef struct {
@@ -158,6 +161,10 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (t[i].failed)
             ok = false;
+        if (t[i].arena != NULL && t[i].learner->whole && c->spares < TAB_LEARNERS * TAB_FOLDS) {
+            c->spare[c->spares++] = t[i].arena;
+            continue;
+        }
         if (t[i].arena != NULL)
             c->s->bytes += tab_arena_used(t[i].arena);
         if (t[i].arena != NULL &&
@@ -442,11 +449,18 @@ void tab_stack_view_free(tab_fold_view *v)
 
 /* ---- outputs of the members ------------------------------------------------------------------ */
 
-/* One member's outputs for rows outside the folds: its fold models' averaged. */
+/* One member's outputs for rows outside the folds: its fold models' averaged, or those of its model of all rows. */
 static bool member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view,
                            const uint32_t *row, size_t n, float *out)
 {
     size_t k = s->outputs;
+    if (m->model[s->folds] != NULL) {
+        const tab_fold_view *v = &view[s->folds];
+        m->learner->predict(m->model[s->folds], v->enc, v->data, row, n, out);
+        for (size_t i = 0; s->classification && i < n; i++)
+            tab_log_softmax(out + i * k, k, 1);
+        return true;
+    }
     float *one = malloc((n * k + 1) * sizeof *one);
     if (one == NULL)
         return false;
@@ -469,7 +483,8 @@ static bool member_average(const tab_stack *s, const tab_member *m, const tab_fo
 typedef struct {
     pass *c;
     const tab_member *m;
-    float *out; /* (rows, outputs) */
+    float *out;   /* (rows, outputs) */
+    bool outside; /* only of the rows that stand in no fold */
     atomic_bool failed;
 } output_job;
 
@@ -486,7 +501,7 @@ static void output_block(void *ctx, size_t b)
         atomic_store(&j->failed, true);
         return;
     }
-    for (size_t f = 0; f <= s->folds; f++) {
+    for (size_t f = j->outside ? s->folds : 0; f <= s->folds; f++) {
         uint8_t fold = f < s->folds ? (uint8_t)f : NO_FOLD;
         size_t n = 0;
         for (size_t i = from; i < to; i++)
@@ -494,8 +509,8 @@ static void output_block(void *ctx, size_t b)
                 row[n++] = (uint32_t)i;
         if (n == 0)
             continue;
-        tab_fold_view view[TAB_FOLDS]; /* of the problem's own rows: nothing to free */
-        for (size_t v = 0; v < s->folds; v++)
+        tab_fold_view view[TAB_FOLDS + 1]; /* of the problem's own rows: nothing to free */
+        for (size_t v = 0; v <= s->folds; v++)
             (void)tab_stack_view(s, v, p->enc, p->data, row, n, &view[v]);
         if (fold == NO_FOLD) {
             if (!member_average(s, j->m, view, row, n, out))
@@ -569,18 +584,38 @@ static double mean_loss(const pass *c, const float *z, const float *constant)
     return c->n > 0 ? loss / (double)c->n : 0;
 }
 
-tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
-                         const tab_recipe *r)
+/* Members that have a model of all rows answer by it where no fold stands, z (members)(rows, outputs). */
+static bool answer_whole(pass *c, tab_arena *a, float *const *z)
 {
+    tab_stack *s = c->s;
+    const tab_problem *p = c->p;
+    if (!tab_whole_fit(c->e, a, p, s, c->all, c->n))
+        return false;
+    for (size_t l = 0; l < s->members; l++) {
+        tab_member *m = &s->member[l];
+        if (m->learner->whole)
+            memset(m->model, 0, s->folds * sizeof *m->model); /* they go with their arenas */
+        if (m->model[s->folds] == NULL || c->n == p->data->rows)
+            continue;
+        output_job j = { .c = c, .m = m, .out = z[l], .outside = true };
+        atomic_init(&j.failed, false);
+        tab_engine_for(c->e, (p->data->rows + BLOCK - 1) / BLOCK, output_block, &j);
+        if (atomic_load(&j.failed) || tab_engine_cancelled(c->e))
+            return false;
+        for (size_t i = 0; s->classification && i < p->data->rows; i++)
+            if (s->fold[i] == NO_FOLD)
+                tab_log_softmax(z[l] + i * s->outputs, s->outputs, m->temperature);
+    }
+    return true;
+}
+
+static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
+{
+    const tab_engine *e = c->e;
+    const tab_problem *p = c->p;
+    tab_stack *s = c->s;
+    const uint32_t *all = c->all;
     size_t rows = p->data->rows, k = p->outputs;
-    tab_stack *s = tab_arena_new_of(a, tab_stack, 1);
-    uint32_t *all = tab_arena_new_of(a, uint32_t, rows + 1);
-    if (s == NULL || all == NULL)
-        return NULL;
-    pass c = { .e = e, .p = p, .s = s, .all = all };
-    for (size_t i = 0; i < rows; i++)
-        if (p->classification ? p->label[i] != TAB_NULL : !isnan(p->y[i]))
-            all[c.n++] = (uint32_t)i;
     s->data = p->data;
     s->classification = p->classification;
     s->outputs = k;
@@ -591,34 +626,34 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
     s->prior = tab_arena_new_of(a, float, k);
     if (tab_arena_full(a))
         return NULL;
-    fit_prior(&c);
+    fit_prior(c);
     size_t groups = 0; /* folds need distinct rows: copies stay together */
-    for (size_t i = 0; i < c.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         groups += i == 0 || p->data->hash[all[i]] != p->data->hash[all[i - 1]];
     s->folds = r->folds > 0 && r->folds < folds_for(groups) ? r->folds : folds_for(groups);
-    if (!assign_folds(&c))
+    if (!assign_folds(c))
         return NULL;
     /* One class, or hardly two rows a class: nothing to learn, and a margin a class to pay for. */
-    bool alone = p->classification && (k < 2 || c.n < 2 * k);
+    bool alone = p->classification && (k < 2 || c->n < 2 * k);
     if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 &&
-        (!fit_levels(&c, a) || !fit_members(&c, a, r)))
+        (!fit_levels(c, a) || !fit_members(c, a, r)))
         return NULL;
 
     float **z = tab_arena_new_of(a, float *, s->members + 1);
     if (z == NULL)
         return NULL;
-    size_t step = c.n / CALIBRATE_ROWS + 1, sampled = 0;
-    uint32_t *some = tab_arena_new_of(a, uint32_t, c.n / step + 2);
+    size_t step = c->n / CALIBRATE_ROWS + 1, sampled = 0;
+    uint32_t *some = tab_arena_new_of(a, uint32_t, c->n / step + 2);
     if (some == NULL)
         return NULL;
-    for (size_t i = 0; i < c.n;
+    for (size_t i = 0; i < c->n;
          i += step) /* rows are in hash order: every step-th is a fair sample */
         some[sampled++] = all[i];
     bool ok = true;
     for (size_t l = 0; ok && l < s->members; l++) {
         tab_member *m = &s->member[l];
         z[l] = malloc((rows * k + 1) * sizeof **z);
-        output_job j = { .c = &c, .m = m, .out = z[l] };
+        output_job j = { .c = c, .m = m, .out = z[l] };
         atomic_init(&j.failed, z[l] == NULL);
         if (z[l] != NULL)
             tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, output_block, &j);
@@ -629,10 +664,12 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
                 tab_log_softmax(z[l] + i * k, k, m->temperature);
         }
         if (ok)
-            m->loss = mean_loss(&c, z[l], NULL);
+            m->loss = mean_loss(c, z[l], NULL);
     }
-    if (ok && s->members > 0)
+    if (ok && s->members > 0) {
         tab_pool_weights(p, s, some, sampled, z);
+        ok = answer_whole(c, a, z);
+    }
     if (ok) {
         const float *at[TAB_LEARNERS];
         for (size_t i = 0; i < rows; i++) {
@@ -646,12 +683,31 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
             for (size_t i = 0; i < rows; i++)
                 tab_log_softmax(s->oof + i * k, k, s->temperature);
         }
-        s->loss = mean_loss(&c, s->oof, NULL);
-        s->prior_loss = mean_loss(&c, NULL, s->prior);
+        s->loss = mean_loss(c, s->oof, NULL);
+        s->prior_loss = mean_loss(c, NULL, s->prior);
     }
     for (size_t l = 0; l < s->members; l++)
         free(z[l]);
     return ok && !tab_arena_full(a) ? s : NULL;
+}
+
+tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
+                         const tab_recipe *r)
+{
+    size_t rows = p->data->rows;
+    pass c = { .e = e,
+               .p = p,
+               .s = tab_arena_new_of(a, tab_stack, 1),
+               .all = tab_arena_new_of(a, uint32_t, rows + 1) };
+    if (c.s == NULL || c.all == NULL)
+        return NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (p->classification ? p->label[i] != TAB_NULL : !isnan(p->y[i]))
+            c.all[c.n++] = (uint32_t)i;
+    tab_stack *s = fit_stack(&c, a, r);
+    for (size_t i = 0; i < c.spares; i++)
+        tab_arena_free(c.spare[i]);
+    return s;
 }
 
 bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q,
@@ -660,8 +716,8 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
     size_t k = s->outputs;
     float *z = malloc((s->members * n * k + 1) * sizeof *z);
     bool ok = z != NULL;
-    tab_fold_view view[TAB_FOLDS] = { 0 };
-    for (size_t f = 0; ok && s->members > 0 && f < s->folds; f++)
+    tab_fold_view view[TAB_FOLDS + 1] = { 0 };
+    for (size_t f = 0; ok && s->members > 0 && f <= s->folds; f++)
         ok = tab_stack_view(s, f, enc, q, row, n, &view[f]);
     for (size_t l = 0; ok && l < s->members; l++) {
         float *own = z + l * n * k;
@@ -681,7 +737,7 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
         if (s->classification)
             tab_log_softmax(out + i * k, k, s->temperature);
     }
-    for (size_t f = 0; f < s->folds; f++)
+    for (size_t f = 0; f <= s->folds; f++)
         tab_stack_view_free(&view[f]);
     free(z);
     return ok;

@@ -2,7 +2,8 @@
  * convex combination, and calibrated once more. It is what a base is made of.
  *
  *   rows ──folds──> fold models ──> out-of-fold outputs ──> temperature each ──> weights ──> temperature
- *                        └──────────> averaged for rows that stand in no fold
+ *                        └──────────> averaged for rows that stand in no fold (or one model of all rows:
+ *                                     learn/whole.h)
  *
  * Folds are assigned by the hash of a row's content, so that duplicates share one, spread evenly over the
  * classes. Every context row's result comes from models that never saw its target. */
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
     const tab_learner *learner;
     size_t config;
-    void *model[TAB_FOLDS]; /* NULL where a fold could not carry it */
+    void *model[TAB_FOLDS + 1]; /* by fold; the last, at `folds`, of all rows (learner->whole) */
     double temperature;
     double weight;
     double loss; /* mean out-of-fold loss: log-loss, or squared error in standardised units */
@@ -35,8 +36,8 @@ typedef struct {
     size_t outputs, folds;
     tab_member member[TAB_LEARNERS];
     size_t members;
-    const tab_data *data;          /* the problem's */
-    tab_levels *levels[TAB_FOLDS]; /* each fold's own, or NULL */
+    const tab_data *data;              /* the problem's */
+    tab_levels *levels[TAB_FOLDS + 1]; /* each fold's own, or NULL; at `folds`, of all rows */
     double temperature;
     float *prior;        /* (outputs) log shares of the classes, or the mean */
     double prior_weight; /* what the prior keeps in the convex combination */
@@ -60,7 +61,7 @@ tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p
 bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q,
                        const uint32_t *row, size_t n, float *out);
 
-/* Rows as the models of a fold read them: q itself, or with the fold's statistics of levels. */
+/* Rows as the models of a fold (or, at `folds`, of all rows) read them: q itself, or with the fold's statistics of levels. */
 typedef struct {
     const tab_encoder *enc;
     const tab_data *data;

@@ -15,7 +15,7 @@ void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quo
         memcpy(quota, count, classes * sizeof *quota);
         return;
     }
-    size_t least = room / present < LEAST ? room / present : LEAST;
+    size_t least = room / present / 2 < LEAST ? room / present / 2 : LEAST;
     for (size_t c = 0; c < classes; c++) {
         quota[c] = count[c] < least ? count[c] : least;
         left -= quota[c];

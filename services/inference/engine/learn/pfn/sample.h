@@ -5,7 +5,7 @@
 #include "services/inference/engine/learn/learner.h"
 
 /* quota (classes): how many of count (classes) rows are read, together at most `room`. Every class keeps 50 rows, or
- * what it has (or an even part of the room, where there is too little of it), then those of under 1 % keep all of
+ * what it has (or an even part of half of the room, where that is less), then those of under 1 % keep all of
  * theirs as far as half of what is left goes; the others share the rest in proportion. */
 void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quota);
 

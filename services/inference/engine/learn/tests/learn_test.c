@@ -134,6 +134,56 @@ static fixture made(size_t rows, bool classes)
     return f;
 }
 
+/* What has one model of all rows answers by it where no fold stands: rows without a target, and new ones. */
+Test(learners, a_model_of_all_rows_answers_outside_the_folds)
+{
+    for (int classes = 0; classes < 2; classes++) {
+        fixture f = made(300, classes);
+        tab_engine e = { .arena = f.a };
+        uint32_t *label = (uint32_t *)(uintptr_t)f.p.label, row[300], n = 0;
+        float *y = (float *)(uintptr_t)f.p.y;
+        for (uint32_t i = 0; i < 300; i += 7) {
+            label[i] = TAB_NULL, y[i] = NAN;
+            row[n++] = i;
+        }
+        tab_recipe r = {
+            .learner = { &tab_learn_pfn, &tab_learn_linear }, .n = 2, .folds = 3, .work = 1e15
+        };
+        tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+        cr_assert_not_null(s);
+        cr_assert(s->members == 2 && s->folds == 3);
+        const tab_member *m = &s->member[0];
+        cr_assert_gt(m->weight, 0, "linear is as good on its own: choose another table");
+        cr_expect_not_null(m->model[3]);
+        cr_expect_null(m->model[0], "the folds' contexts are let go");
+        cr_expect(s->member[1].model[0] != NULL && s->member[1].model[3] == NULL);
+        float *out = tab_arena_new_of(f.a, float, n * s->outputs + 1);
+        cr_assert(tab_stack_predict(s, f.enc, f.data, row, n, out));
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < s->outputs; k++)
+                cr_assert_float_eq(out[i * s->outputs + k], s->oof[row[i] * s->outputs + k], 1e-5f,
+                                   "row %u", row[i]);
+        tab_arena_free(f.a);
+    }
+}
+
+Test(learners, what_the_budget_leaves_out_is_named)
+{
+    fixture f = made(200, true);
+    tab_engine e = { .arena = f.a };
+    double linear = tab_learn_linear.work(&f.p, 200), pfn = tab_learn_pfn.work(&f.p, 200);
+    cr_assert(linear > 0 && pfn > linear);
+    tab_recipe r = { .learner = { &tab_learn_linear, &tab_learn_pfn },
+                     .n = 2,
+                     .folds = 3,
+                     .work = 4 * linear + 2 * pfn };
+    tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+    cr_assert_not_null(s);
+    cr_assert(s->members == 1 && s->skips == 1);
+    cr_expect_str_eq(s->skipped[0], "pfn: budget");
+    tab_arena_free(f.a);
+}
+
 Test(learners, each_beats_the_base_rate_out_of_fold)
 {
     static const tab_learner *const all[] = { &tab_learn_boost,       &tab_learn_boost_shallow,

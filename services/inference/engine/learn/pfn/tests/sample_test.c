@@ -28,7 +28,7 @@ Test(sample, every_class_keeps_rows_and_rare_ones_keep_all)
         many[c] = c < 2 ? 500000 : 9000;
     tab_pfn_quota(many, 100, 4096, quota);
     for (size_t c = 0; c < 100; c++) {
-        cr_assert_geq(quota[c], 40);
+        cr_assert_geq(quota[c], 20);
         sum += quota[c];
     }
     cr_assert(sum <= 4096 && sum > 3900, "%zu", sum);
@@ -106,7 +106,8 @@ Test(sample, members_read_other_rows_of_the_common_class_and_the_same_of_the_rar
 Test(sample, probabilities_are_of_the_table)
 {
     enum { N = 40000, ASKED = 60 };
-    fixture f = noise(N, 200); /* one in 200; one in 20 of a sample that keeps them all */
+    fixture f =
+        noise(N, 200); /* one in 200; one in five of a sample of 512 that keeps as many as it may */
     openblas_set_num_threads(1);
     tab_fit_task t = { .context = f.row, .n = N, .arena = f.a };
     void *m = tab_learn_pfn.fit(&f.p, &t, NULL);

@@ -1,0 +1,50 @@
+#include "services/inference/engine/learn/whole.h"
+
+static const size_t MODEL_LIMIT = (size_t)8 << 30;
+
+/* The gain of the columns as a fold of the trees saw it, of the features that `enc` has; or NULL. */
+static const float *gain_of(const tab_stack *s, const tab_encoder *enc, const tab_encoder *plain)
+{
+    const tab_encoder *first = s->levels[0] != NULL ? &s->levels[0]->enc : plain;
+    for (size_t l = 0; l < s->members && first->n == enc->n; l++)
+        if (s->member[l].learner->importance != NULL)
+            return s->member[l].learner->importance(s->member[l].model[0]);
+    return NULL;
+}
+
+bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s,
+                   const uint32_t *row, size_t n)
+{
+    size_t at = s->folds;
+    for (size_t l = 0; l < s->members; l++) {
+        tab_member *m = &s->member[l];
+        if (!m->learner->whole || !(m->weight > 0))
+            continue;
+        if (s->levels[at] == NULL && !tab_levels_fit(a, p, row, n, &s->levels[at]))
+            return false;
+        tab_problem view = *p;
+        if (s->levels[at] != NULL) {
+            view.enc = &s->levels[at]->enc;
+            view.data = &s->levels[at]->data;
+        }
+        tab_arena *own = tab_arena_new(MODEL_LIMIT);
+        if (own == NULL)
+            return false;
+        if (!tab_arena_defer(a, (void (*)(void *))tab_arena_free, own)) {
+            tab_arena_free(own);
+            return false;
+        }
+        tab_fit_task t = { .context = row,
+                           .n = n,
+                           .config = m->config,
+                           .importance = gain_of(s, view.enc, p->enc),
+                           .cancel = e->cancel,
+                           .e = e,
+                           .arena = own };
+        m->model[at] = m->learner->fit(&view, &t, NULL);
+        s->bytes += tab_arena_used(own);
+        if (m->model[at] == NULL)
+            return false;
+    }
+    return true;
+}
