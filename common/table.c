@@ -40,6 +40,30 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col)
     return tab_str_of(tab_arena_printf(a, "c%zu", col));
 }
 
+tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name,
+                           size_t *ret_table, size_t *ret_column, tab_error *err)
+{
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < t[i]->cols; c++) {
+            tab_str address = tab_column_address(a, t[i], c), id = t[i]->id;
+            bool full = name.n == id.n + 1 + address.n && memcmp(name.p, id.p, id.n) == 0 &&
+                        name.p[id.n] == '.' &&
+                        (address.n == 0 || memcmp(name.p + id.n + 1, address.p, address.n) == 0);
+            if (full || tab_str_eq(name, address)) {
+                *ret_table = i, *ret_column = c;
+                if (full)
+                    return TAB_OK;
+                hits++;
+            }
+        }
+    if (hits == 1)
+        return TAB_OK;
+    return tab_fail(err, TAB_VALIDATION, "target.column",
+                    hits == 0 ? "no such column"
+                              : "several tables hold this column: write table.column");
+}
+
 static bool cell_equal(tab_cell a, tab_cell b)
 {
     if (a.kind != b.kind)

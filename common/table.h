@@ -61,6 +61,11 @@ tab_cell tab_cell_at(const tab_column *c, size_t row);
  * table. The text lives in the arena (or is the name itself). */
 tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
 
+/* The column that "table.column", or "column" where one table alone holds it, names among n tables. VALIDATION on
+ * `target.column`: there is none, or several. */
+tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name,
+                           size_t *ret_table, size_t *ret_column, tab_error *err) TAB_CHECKED;
+
 /* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"); returns its length.
  * buf holds at least 32 bytes. x is finite. */
 size_t tab_number_text(double x, char *buf);

@@ -103,6 +103,9 @@ tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
+/* A target that neither an inline table nor one of the sources with a snapshot holds: VALIDATION on `target.column`. */
+tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
+                        Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
 static tab_status media_type(const request *r, tab_error *err)
@@ -209,4 +210,43 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
         (*ret)[(*ret_n)++] = STR(copy.p);
     }
     return *ret == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+}
+
+tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
+                        Tabella__TableSource *const *source, size_t n, tab_error *err)
+{
+    if (strcmp(o->target_mode, "column") != 0)
+        return TAB_OK;
+    size_t m = 0, table, column;
+    const tab_table **t = tab_arena_new_of(r->arena, const tab_table *, b->n_tables + n + 1);
+    if (t == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    while (m < b->n_tables) {
+        t[m] = b->tables[m];
+        m++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
+        tab_answer answer;
+        tab_str id = { (const char *)source[i]->id.data, source[i]->id.len };
+        if (source[i]->snapshot[0] == 0)
+            continue;
+        q.snapshot = source[i]->snapshot;
+        q.rows = 1;
+        q.table_id = STR(tab_arena_copy(r->arena, id).p);
+        tab_ask ask = { .service = "data-connector",
+                        .method = "Read",
+                        .in = &q.base,
+                        .reply = &tabella__read_reply__descriptor };
+        tab_status s = call_with(r, &ask, &answer, err);
+        if (s != TAB_OK)
+            return s;
+        const Tabella__ReadReply *y = answer.msg;
+        if (answer.n_tables != 1 || answer.tables[0]->cols != y->cols)
+            return TAB_OK; /* without rows there are no names: the pass will tell */
+        t[m++] = answer.tables[0];
+    }
+    return tab_column_find(r->arena, t, m,
+                           (tab_str){ (char *)o->target_column.data, o->target_column.len }, &table,
+                           &column, err);
 }

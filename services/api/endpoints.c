@@ -351,7 +351,8 @@ tab_status post_endpoints(request *r, tab_error *err)
     c.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     c.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 64);
     if ((s = resolve(r, &c, err)) != TAB_OK || (s = name_free(r, &c, err)) != TAB_OK ||
-        (s = base_check(r, &c.options->base_model, err)) != TAB_OK)
+        (s = base_check(r, &c.options->base_model, err)) != TAB_OK ||
+        (s = target_check(r, &c.body, c.options, c.source, c.n, err)) != TAB_OK)
         return s;
     s = ingest(r, &c, err);
     if (s == TAB_OK) {

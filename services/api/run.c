@@ -337,9 +337,12 @@ tab_status post_run(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, x.n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
     x.feed = x.n > 1 ? "multi_table" : "single_table";
-    s = reserve(r, &x, err);
+    bool job = x.batch || x.cells > (uint64_t)r->api->cfg.inline_cells;
+    if (job) /* inline the pass tells at once */
+        s = target_check(r, &x.body, x.options, x.source, x.n, err);
+    if (s == TAB_OK)
+        s = reserve(r, &x, err);
     if (s != TAB_OK)
         return s;
-    return x.batch || x.cells > (uint64_t)r->api->cfg.inline_cells ? as_job(r, &x, err)
-                                                                   : inline_run(r, &x, err);
+    return job ? as_job(r, &x, err) : inline_run(r, &x, err);
 }

@@ -265,31 +265,6 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Finds "table.column" or "column" among the tables. */
-static tab_status find(const tab_engine *e, tab_profile *const *p, size_t n, tab_str name,
-                       size_t *table, size_t *column, tab_error *err)
-{
-    size_t hits = 0;
-    for (size_t t = 0; t < n; t++)
-        for (size_t c = 0; c < p[t]->table->cols; c++) {
-            tab_str address = tab_column_address(e->arena, p[t]->table, c), id = p[t]->table->id;
-            bool full = name.n == id.n + 1 + address.n && memcmp(name.p, id.p, id.n) == 0 &&
-                        name.p[id.n] == '.' &&
-                        (address.n == 0 || memcmp(name.p + id.n + 1, address.p, address.n) == 0);
-            if (full || tab_str_eq(name, address)) {
-                *table = t, *column = c;
-                if (full)
-                    return TAB_OK;
-                hits++;
-            }
-        }
-    if (hits == 1)
-        return TAB_OK;
-    return tab_fail(err, TAB_VALIDATION, "target.column",
-                    hits == 0 ? "no such column"
-                              : "several tables hold this column: write table.column");
-}
-
 static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c,
                                            bool selected)
 {
@@ -386,7 +361,12 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
     s.how->mode = tab_text(o->task == TAB_TASK_AUTO ? "auto" : "user");
     tab_status st = TAB_OK;
     if (o->target == TAB_TARGET_COLUMN) {
-        st = find(e, p, n, o->target_column, &s.table, &s.column, err);
+        const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
+        for (size_t i = 0; table != NULL && i < n; i++)
+            table[i] = p[i]->table;
+        st = table == NULL
+                 ? failed(e, err)
+                 : tab_column_find(a, table, n, o->target_column, &s.table, &s.column, err);
         if (st != TAB_OK)
             return st;
         const tab_column_profile *c = &p[s.table]->col[s.column];
