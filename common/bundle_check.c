@@ -72,6 +72,14 @@ static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
     if (u->n_confidence != n || u->n_from_row != n * tables ||
         (u->n_from_pinned != 0 && u->n_from_pinned != n * tables))
         return false;
+    size_t also = u->n_also_row;
+    if (u->n_also_entity != also || u->n_also_table != also ||
+        (u->n_also_pinned != 0 && u->n_also_pinned != also) || !below(u->also_entity, also, n) ||
+        !below(u->also_table, also, tables))
+        return false;
+    for (size_t i = 1; i < also; i++)
+        if (u->also_entity[i] < u->also_entity[i - 1])
+            return false;
     for (size_t i = 0; i < u->records->n_columns; i++)
         if (!tab_column_view(u->records->columns[i], n, &c))
             return false;
@@ -112,6 +120,14 @@ static bool map_sound(const Tabella__Bundle *b)
     for (size_t i = 0; i < m->n_column_alignment; i++)
         if (m->column_alignment[i]->a == NULL || m->column_alignment[i]->b == NULL)
             return false;
+    for (size_t i = 0; i < m->n_relation; i++)
+        if (m->relation[i]->a_table >= b->n_tables || m->relation[i]->b_table >= b->n_tables)
+            return false;
+    const Tabella__Duplicates *d = m->duplicates;
+    if (d != NULL &&
+        (d->n_table != d->n_row || d->n_other_row != d->n_row || d->n_confidence != d->n_row ||
+         (d->n_pinned != 0 && d->n_pinned != d->n_row) || !below(d->table, d->n_row, b->n_tables)))
+        return false;
     const Tabella__EntityMatches *e = m->entity_matches;
     if (e == NULL)
         return true;

@@ -140,6 +140,39 @@ static void entity_matches(tab_out *o, const Tabella__Bundle *b, const Tabella__
     tab_out_close(o, ']');
 }
 
+static void duplicates(tab_out *o, const Tabella__Bundle *b, const Tabella__Duplicates *d)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; d != NULL && i < d->n_row; i++) {
+        tab_out_open(o, '{');
+        MEMBER(o, "table", tab_out_str(o, bundle_bytes(b->tables[d->table[i]]->id)));
+        MEMBER(o, "row", tab_out_uint(o, d->row[i]));
+        MEMBER(o, "other_row", tab_out_uint(o, d->other_row[i]));
+        if (d->n_pinned > 0) {
+            MEMBER(o, "pinned", tab_out_bool(o, (d->pinned[i] & 1) != 0));
+            MEMBER(o, "other_pinned", tab_out_bool(o, (d->pinned[i] & 2) != 0));
+        }
+        MEMBER(o, "confidence", tab_out_fixed(o, d->confidence[i]));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
+static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__CrossTableMap *m)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < m->n_relation; i++) {
+        const Tabella__TableRelation *r = m->relation[i];
+        tab_out_open(o, '{');
+        MEMBER(o, "a", tab_out_str(o, bundle_bytes(b->tables[r->a_table]->id)));
+        MEMBER(o, "b", tab_out_str(o, bundle_bytes(b->tables[r->b_table]->id)));
+        MEMBER(o, "relation", tab_out_cstr(o, r->relation));
+        MEMBER(o, "matches", tab_out_uint(o, r->matches));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
 static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
 {
     const Tabella__CrossTableMap *m = b->cross_table_map;
@@ -186,7 +219,9 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
+    MEMBER(o, "relations", relations(o, b, m));
     MEMBER(o, "entity_matches", entity_matches(o, b, m->entity_matches));
+    MEMBER(o, "duplicates", duplicates(o, b, m->duplicates));
 
     tab_out_key(o, "unified_schema");
     tab_out_open(o, '{');

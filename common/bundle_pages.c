@@ -237,6 +237,40 @@ static void row_or_null(tab_out *o, uint32_t row)
         tab_out_uint(o, row);
 }
 
+/* Rows of an entity beside the first of each table: table -> rows. */
+static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
+{
+    size_t lo = 0, hi = u->n_also_row;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (u->also_entity[mid] < e)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == u->n_also_row || u->also_entity[lo] != e)
+        return;
+    tab_out_key(o, "also");
+    tab_out_open(o, '{');
+    while (lo < u->n_also_row && u->also_entity[lo] == e) {
+        uint32_t table = u->also_table[lo];
+        tab_out_key_str(o, bundle_bytes(u->from_tables[table]));
+        tab_out_open(o, '[');
+        for (; lo < u->n_also_row && u->also_entity[lo] == e && u->also_table[lo] == table; lo++) {
+            if (u->n_also_pinned == 0) {
+                tab_out_uint(o, u->also_row[lo]);
+                continue;
+            }
+            tab_out_open(o, '{');
+            MEMBER(o, "row", tab_out_uint(o, u->also_row[lo]));
+            MEMBER(o, "pinned", tab_out_bool(o, u->also_pinned[lo] != 0));
+            tab_out_close(o, '}');
+        }
+        tab_out_close(o, ']');
+    }
+    tab_out_close(o, '}');
+}
+
 static void unified(tab_out *o, const bundle_writer *w, size_t e)
 {
     const Tabella__UnifiedRows *u = w->b->unified_rows;
@@ -264,6 +298,7 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
             tab_out_uint(o, from[t]);
         }
     tab_out_close(o, '}');
+    further_rows(o, u, e);
     if (u->n_from_pinned > 0) {
         tab_out_key(o, "pinned");
         tab_out_open(o, '[');

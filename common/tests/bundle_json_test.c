@@ -77,6 +77,10 @@ static Tabella__Bundle *example(void)
     u.from_row = from;
     u.n_confidence = 3, u.confidence = conf, u.n_shared_variants = 1, u.shared_variants = variants;
     u.n_unmatched = 2, u.unmatched = unmatched, u.matched = 1;
+    static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 },
+                    also_row[] = { 4, 2, 3 };
+    u.n_also_entity = u.n_also_table = u.n_also_row = 3;
+    u.also_entity = also_entity, u.also_table = also_table, u.also_row = also_row;
 
     static Tabella__Bundle b = TABELLA__BUNDLE__INIT;
     b.n_tables = 2, b.tables = tables, b.prediction = &p, b.imputation = &imp, b.unified_rows = &u;
@@ -133,6 +137,12 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
         "{\"entity\":1,\"from\":{\"a_row\":1,\"b_row\":null,\"rows\":{\"a\":1}},\"confidence\":1,"
         "\"record\":{\"attr\":8},\"shared_variants\":{}}],"
         "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
+    expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":["
+                    "{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,\"rows\":{\"b\":1},"
+                    "\"also\":{\"a\":[4],\"b\":[2,3]}},\"confidence\":1,"
+                    "\"record\":{\"attr\":9},\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],"
+                    "\"next_cursor\":null,\"total\":3}");
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
     expect_json(&o,
                 "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");

@@ -49,6 +49,9 @@ static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t t
         if (row < rows)
             entity[row] = (uint32_t)k;
     }
+    for (size_t i = 0; i < u->n_also_row; i++)
+        if (u->also_table[i] == table && u->also_row[i] < rows)
+            entity[u->also_row[i]] = u->also_entity[i];
     return entity;
 }
 

@@ -138,6 +138,40 @@ static bool keep_matches(tab_arena *a, const side *side_of, Tabella__EntityMatch
     return true;
 }
 
+static bool keep_duplicates(tab_arena *a, const side *side_of, Tabella__Duplicates *d)
+{
+    size_t n = 0;
+    d->pinned = tab_arena_new_of(a, uint32_t, d->n_row + 1);
+    if (d->pinned == NULL)
+        return false;
+    for (size_t i = 0; i < d->n_row; i++) {
+        bool pa, pb;
+        uint32_t ra = moved(&side_of[d->table[i]], d->row[i], &pa),
+                 rb = moved(&side_of[d->table[i]], d->other_row[i], &pb);
+        if (pa && pb)
+            continue;
+        d->table[n] = d->table[i];
+        d->row[n] = ra;
+        d->other_row[n] = rb;
+        d->confidence[n] = d->confidence[i];
+        d->pinned[n++] = (pa ? 1u : 0u) | (pb ? 2u : 0u);
+    }
+    d->n_table = d->n_row = d->n_other_row = d->n_confidence = d->n_pinned = n;
+    return true;
+}
+
+/* Matches of each pair of tables, of those that are kept. */
+static void count_matches(Tabella__CrossTableMap *m)
+{
+    const Tabella__EntityMatches *e = m->entity_matches;
+    for (size_t r = 0; r < m->n_relation; r++) {
+        m->relation[r]->matches = 0;
+        for (size_t i = 0; i < e->n_a_row; i++)
+            m->relation[r]->matches += e->a_table[i] == m->relation[r]->a_table &&
+                                       e->b_table[i] == m->relation[r]->b_table;
+    }
+}
+
 /* The cells of the kept rows, in their order. */
 static void keep_cells(Tabella__Column *c, const uint32_t *kept, size_t n)
 {
@@ -160,14 +194,18 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
     size_t tables = u->n_from_tables, all = tables == 0 ? 0 : u->n_from_row / tables, n = 0;
     uint32_t *kept = tab_arena_new_of(a, uint32_t, all + 1);
     u->from_pinned = tab_arena_new_of(a, uint32_t, u->n_from_row + 1);
-    if (kept == NULL || u->from_pinned == NULL)
+    u->also_pinned = tab_arena_new_of(a, uint32_t, u->n_also_row + 1);
+    if (kept == NULL || u->from_pinned == NULL || u->also_pinned == NULL)
         return false;
+    size_t also = 0, also_kept = 0;
     *ret_linked = u->matched = 0;
     for (size_t t = 0; t < u->n_unmatched; t++)
         u->unmatched[t] = 0;
     for (size_t e = 0; e < all; e++) {
         const uint32_t *from = u->from_row + e * tables;
-        size_t asked = 0, rows = 0, only = 0;
+        size_t asked = 0, rows = 0, only = 0, first = also;
+        for (; also < u->n_also_row && u->also_entity[also] == e; also++)
+            asked += u->also_row[also] < side_of[u->also_table[also]].n_rows;
         for (size_t t = 0; t < tables; t++) {
             rows += from[t] != TAB_NULL;
             asked += from[t] != TAB_NULL && from[t] < side_of[t].n_rows;
@@ -187,10 +225,18 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
             u->from_row[n * tables + t] = row;
             u->from_pinned[n * tables + t] = pinned;
         }
+        for (size_t k = first; k < also; k++, also_kept++) {
+            bool pinned = false;
+            u->also_entity[also_kept] = (uint32_t)n;
+            u->also_row[also_kept] = moved(&side_of[u->also_table[k]], u->also_row[k], &pinned);
+            u->also_table[also_kept] = u->also_table[k];
+            u->also_pinned[also_kept] = pinned;
+        }
         u->confidence[n] = u->confidence[e];
         kept[n++] = (uint32_t)e;
     }
     u->n_from_row = u->n_from_pinned = n * tables;
+    u->n_also_entity = u->n_also_table = u->n_also_row = u->n_also_pinned = also_kept;
     u->n_confidence = n;
     for (size_t c = 0; c < u->records->n_columns; c++)
         keep_cells(u->records->columns[c], kept, n);
@@ -243,8 +289,10 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
     if (status != TAB_OK)
         return status;
     if (!keep_matches(a, s, b->cross_table_map->entity_matches) ||
+        !keep_duplicates(a, s, b->cross_table_map->duplicates) ||
         !keep_entities(a, s, b->unified_rows, &b->records_linked))
         return out_of_memory(err);
+    count_matches(b->cross_table_map);
     b->cross_table_map->entities_matched = b->unified_rows->matched;
     b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     /* Tables that were not sent stand behind those that were: the answer speaks of their pinned rows. */

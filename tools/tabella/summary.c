@@ -151,7 +151,18 @@ static void together(const Tabella__Bundle *b)
             printf("   %.*s | %.*s", BYTES(c->example_a), BYTES(c->example_b));
         puts("");
     }
+    for (size_t i = 0; i < m->n_relation && i < 20; i++)
+        printf("  %.*s to %.*s: %s, %llu matches\n", BYTES(b->tables[m->relation[i]->a_table]->id),
+               BYTES(b->tables[m->relation[i]->b_table]->id), m->relation[i]->relation,
+               (unsigned long long)m->relation[i]->matches);
     matches(b, m->entity_matches);
+    const Tabella__Duplicates *d = m->duplicates;
+    for (size_t i = 0; d != NULL && i < d->n_row && i < 5; i++)
+        printf("  %s%.*s row %u and row %u are one  (%.0f %%)\n",
+               i == 0 ? "within a table: " : "  ", BYTES(b->tables[d->table[i]]->id), d->row[i],
+               d->other_row[i], 100 * d->confidence[i]);
+    if (d != NULL && d->n_row > 5)
+        printf("    ... and %zu more duplicates\n", d->n_row - 5);
     if (b->unified_rows != NULL)
         printf("  unified: %llu entities, %llu of them matched\n",
                (unsigned long long)b->unified_rows->records->rows,

@@ -125,6 +125,14 @@ static void rank_columns(const match_case *m, const tab_linkage *link, size_t li
     free(j);
 }
 
+/* Twins that a table is said to hold, the least likely last. */
+static void print_twins(const match_case *m, size_t t, const tab_twins *w)
+{
+    printf("    t%zu: %zu twins of %zu rows\n", t, w->n, m->table[t].rows);
+    for (size_t i = w->n > 5 ? w->n - 5 : 0; i < w->n; i++)
+        printf("      rows %u and %u  %.3f\n", w->twin[i].a, w->twin[i].b, (double)w->twin[i].p);
+}
+
 static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
                      const tab_clusters *cl)
 {
@@ -205,8 +213,7 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
         }
         o.oracle += best / (double)links;
         if (verbose)
-            printf("    share %.3f repeat %.3f rate %.3f\n", link[l].share, link[l].repeat_share,
-                   link[l].rate);
+            printf("    share %.3f\n", link[l].share);
         if (verbose && links > 1) {
             double said_here = 0, right_here = 0;
             for (size_t i = 0; i < cl->matches; i++)
@@ -218,7 +225,9 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
             prf r = score(right_here, said_here, there);
             printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n",
                    link[l].ta + 1, link[l].tb + 1, r.precision, r.recall, r.f1, best, link[l].share,
-                   link[l].one_to_one ? "1:1" : "m:n");
+                   link[l].many_a   ? (link[l].many_b ? "m:n" : "n:1")
+                   : link[l].many_b ? "1:n"
+                                    : "1:1");
         }
     }
     o.complete = m->rows > 0 ? (double)blocked / (double)m->rows : 1;
@@ -281,8 +290,13 @@ static bool run(const char *dir, const char *name, outcome *ret)
     for (size_t i = 0; i < m.n; i++)
         for (size_t j = i + 1; st == TAB_OK && j < m.n; j++)
             st = tab_link_pair(&e, v, tables, i, j, a, &link[k++], &err);
+    tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
+    for (size_t i = 0; st == TAB_OK && i < m.n; i++)
+        st = tab_link_twins(&e, v, i, 0.5f, a, &twins[i].twin, &twins[i].n, &err);
+    for (size_t i = 0; verbose && st == TAB_OK && i < m.n; i++)
+        print_twins(&m, i, &twins[i]);
     if (st == TAB_OK)
-        st = tab_clusters_build(v, link, links, 0.5, a, &cl, &err);
+        st = tab_clusters_build(v, link, links, twins, 0.5, a, &cl, &err);
     double seconds = cpu() - from;
     if (st != TAB_OK) {
         fprintf(stderr, "%s: %s\n", name, err.message);

@@ -1,6 +1,6 @@
 /* From evidence to probability, by what the data set itself shows: targets and decoys.
  *
- *   candidates ─> best one-to-one assignment: targets, of which an unknown share is true
+ *   candidates ─> best assignment (one to one, or each row of the many to one): targets, of which an unknown share is true
  *              ─> the targets struck out, the best assignment of what is left: decoys. Where a row's
  *                 target is true, its decoy is the best of its pairs that are not.
  *
@@ -76,16 +76,18 @@ static void rank(const tab_candidates *c, const float *self, size_t na, ranked *
     qsort(r, c->n, sizeof *r, highest_first);
 }
 
-/* The likeliest of the open candidates whose rows are both free. */
-static size_t assign(const tab_candidates *c, const ranked *r, size_t na, size_t rows,
+/* The likeliest of the open candidates whose rows are both free; a row that may have several partners always is. */
+static size_t assign(const tab_linkage *l, const ranked *r, size_t na, size_t rows,
                      const bool *open, bool *used, chosen *out)
 {
+    const tab_candidates *c = &l->c;
     size_t n = 0;
     memset(used, 0, rows);
     for (size_t k = 0; k < c->n; k++) {
         uint32_t i = r[k].i, x = c->a[i], y = (uint32_t)na + c->b[i];
         if (open[i] && !used[x] && !used[y]) {
-            used[x] = used[y] = true;
+            used[x] = !l->many_b;
+            used[y] = !l->many_a;
             out[n++].i = i;
         }
     }
@@ -115,11 +117,13 @@ static float rival(const best_two *b, uint32_t i)
 }
 
 /* Evidence, its share of what the rows could give, cosine, the cosine's lead over the rivals', and the
- * evidence's lead over rivals and chance together; open: the candidates that are rivals. */
-static void features(const tab_candidates *c, const float *self, size_t na, size_t rows,
-                     double log_none, float floor, const bool *open, best_two *s, best_two *q,
-                     chosen *x, size_t n)
+ * evidence's lead over rivals and chance together; open: the candidates that are rivals. A row that may have several
+ * partners knows no rivals. */
+static void features(const tab_linkage *l, const float *self, size_t na, size_t rows, float floor,
+                     const bool *open, best_two *s, best_two *q, chosen *x, size_t n)
 {
+    const tab_candidates *c = &l->c;
+    double log_none = l->log_none;
     for (size_t i = 0; i < rows; i++) {
         s[i] = (best_two){ floor, floor, TAB_NULL };
         q[i] = (best_two){ 0, 0, TAB_NULL };
@@ -128,6 +132,8 @@ static void features(const tab_candidates *c, const float *self, size_t na, size
         if (!open[i])
             continue;
         for (int side = 0; side < 2; side++) {
+            if (side ? l->many_a : l->many_b)
+                continue;
             size_t row = side ? na + c->b[i] : c->a[i];
             note(&s[row], c->evidence[i], i);
             note(&q[row], c->cosine[i], i);
@@ -358,6 +364,15 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Writes x for the rows of candidate i that have but one partner. */
+static void note_row(const tab_linkage *l, size_t na, uint32_t i, float x, float *row)
+{
+    if (!l->many_b)
+        row[l->c.a[i]] = x;
+    if (!l->many_a)
+        row[na + l->c.b[i]] = x;
+}
+
 /* Evidence that a row without a rival is held against: low among the candidates'. */
 static float low_evidence(const tab_candidates *c, float *scratch)
 {
@@ -373,7 +388,11 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
 {
     tab_candidates *c = &l->c;
     size_t na = v->table[l->ta].rows, nb = v->table[l->tb].rows, rows = na + nb,
-           least = na < nb ? na : nb, count[3];
+           least = l->many_b   ? nb
+                   : l->many_a ? na
+                   : na < nb   ? na
+                               : nb,
+           other = rows - least, count[3];
     if (c->n == 0)
         return TAB_OK;
     ranked *order = malloc(c->n * sizeof *order);
@@ -401,8 +420,8 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
             st = tab_fail(err, TAB_CANCELLED, "", "cancelled");
             goto done;
         }
-        count[g] = assign(c, order, na, rows, open, used, set[g]);
-        features(c, self, na, rows, l->log_none, floor, open, s, q, set[g], count[g]);
+        count[g] = assign(l, order, na, rows, open, used, set[g]);
+        features(l, self, na, rows, floor, open, s, q, set[g], count[g]);
         for (size_t k = 0; k < count[g]; k++)
             open[set[g][k].i] = false;
     }
@@ -431,7 +450,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
         for (size_t i = 0; i < rows; i++)
             next[i] = -FLT_MAX;
         for (size_t k = 0; k < count[2]; k++)
-            next[c->a[third[k].i]] = next[na + c->b[third[k].i]] = (float)margin(w, third[k].x);
+            note_row(l, na, third[k].i, (float)margin(w, third[k].x), next);
         for (size_t k = 0; k < m; k++) {
             float after = fmaxf(next[c->a[d[k].i]], next[na + c->b[d[k].i]]);
             d[k].score = (float)margin(w, d[k].x);
@@ -444,7 +463,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
         if (last)
             break;
         for (size_t k = 0; k < n; k++)
-            of[c->a[t[k].i]] = of[na + c->b[t[k].i]] = t[k].p;
+            note_row(l, na, t[k].i, t[k].p, of);
         /* a decoy counts as far as its rows' targets are true: only then is it the best of what is not */
         for (size_t k = 0; k < m; k++)
             d[k].w = 0.02f + 0.98f * fmaxf(of[c->a[d[k].i]], of[na + c->b[d[k].i]]);
@@ -454,7 +473,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
     double trust = (double)n / (double)(n + FEW);
     /* a row meets `rows - least` others: evidence under the log of that comes by chance, where values are
      * independent; the evidence of words is inflated, or damped, by what is not known */
-    double chance = (1 - text) * log((double)(rows - least));
+    double chance = (1 - text) * log((double)other);
     for (size_t k = 0; k < n; k++) {
         size_t i = t[k].i;
         double z = trust * log_odds((double)t[k].p) + (1 - trust) * log_odds((double)c->p[i]);

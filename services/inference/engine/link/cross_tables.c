@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
     tab_arena *work;   /* dies with the call */
     tab_linkage *link; /* one a pair of tables */
     size_t links;
+    tab_twins *twins; /* one a table */
     double threshold;
     tab_shared_attribute *attr;
     size_t attrs, shared;
@@ -329,6 +331,66 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
     return TAB_OK;
 }
 
+static tab_status write_relations(const crossing *x, const tab_clusters *cl,
+                                  Tabella__CrossTableMap *m, tab_error *err)
+{
+    static const char *const name[2][2] = { { "one_to_one", "one_to_many" },
+                                            { "many_to_one", "many_to_many" } };
+    m->relation = tab_arena_new_of(x->e->arena, Tabella__TableRelation *, x->links);
+    for (size_t k = 0; m->relation != NULL && k < x->links; k++) {
+        const tab_linkage *l = &x->link[k];
+        Tabella__TableRelation *r =
+            tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
+        if (r == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        r->a_table = (uint32_t)l->ta;
+        r->b_table = (uint32_t)l->tb;
+        r->relation = tab_text(name[l->many_a][l->many_b]);
+        m->relation[m->n_relation++] = r;
+    }
+    for (size_t i = 0; m->relation != NULL && i < cl->matches; i++)
+        m->relation[cl->match[i].link]->matches++;
+    return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const tab_twin *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static tab_status write_duplicates(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
+{
+    tab_arena *a = x->e->arena;
+    Tabella__Duplicates *d = tab_message(a, Tabella__Duplicates, TABELLA__DUPLICATES__INIT);
+    size_t n = 0;
+    for (size_t t = 0; t < x->v->n; t++)
+        n += x->twins[t].n;
+    if (d == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    d->table = tab_arena_new_of(a, uint32_t, n);
+    d->row = tab_arena_new_of(a, uint32_t, n);
+    d->other_row = tab_arena_new_of(a, uint32_t, n);
+    d->confidence = tab_arena_new_of(a, double, n);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (uint32_t t = 0; t < x->v->n; t++) {
+        tab_twins *w = &x->twins[t];
+        if (w->n > 0)
+            qsort(w->twin, w->n, sizeof *w->twin, by_row);
+        for (size_t i = 0; i < w->n; i++) {
+            d->table[d->n_table++] = t;
+            d->row[d->n_row++] = w->twin[i].a;
+            d->other_row[d->n_other_row++] = w->twin[i].b;
+            d->confidence[d->n_confidence++] = (double)w->twin[i].p;
+        }
+    }
+    m->duplicates = d;
+    return TAB_OK;
+}
+
 static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
 {
     tab_arena *a = x->e->arena;
@@ -369,7 +431,8 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
     tab_clusters cl;
     tab_status st = join_attributes(x, err);
     if (st == TAB_OK)
-        st = tab_clusters_build(x->v, x->link, x->links, x->threshold, x->e->arena, &cl, err);
+        st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl,
+                                err);
     Tabella__CrossTableMap *m = tab_arena_new_of(x->e->arena, Tabella__CrossTableMap, 1);
     if (st == TAB_OK && m == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
@@ -379,6 +442,10 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
     st = write_alignments(x, m, err);
     if (st == TAB_OK)
         st = write_matches(x, &cl, m, err);
+    if (st == TAB_OK)
+        st = write_relations(x, &cl, m, err);
+    if (st == TAB_OK)
+        st = write_duplicates(x, m, err);
     if (st == TAB_OK)
         st = write_schema(x, m, err);
     if (st == TAB_OK)
@@ -415,6 +482,12 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     for (size_t i = 0; st == TAB_OK && i < n; i++)
         for (size_t j = i + 1; st == TAB_OK && j < n; j++)
             st = tab_link_pair(e, v, tables, i, j, work, &x.link[x.links++], err);
+    x.twins = tab_arena_new_of(work, tab_twins, n);
+    if (st == TAB_OK && x.twins == NULL)
+        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t i = 0; st == TAB_OK && i < n; i++)
+        st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin,
+                            &x.twins[i].n, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
     tab_link_tables_free(tables, n);

@@ -48,8 +48,9 @@ typedef struct {
         log_kept; /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
     double share;    /* of the smaller table's rows that have a partner, estimated */
     double log_none; /* log-odds against a random pair that evidence has to beat */
-    bool one_to_one;
-    double repeat_share, rate; /* repeats.c: what decides one_to_one */
+    /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both false, one to
+     * one; many_b alone, one to many; both, many to many (repeats.c). */
+    bool many_a, many_b;
 } tab_linkage;
 
 /* Links table ta with tb. All of *ret lives in arena a. */
@@ -82,15 +83,15 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
 double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 
 /* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
- * have several rows on both sides (one_to_one, repeat_share, rate). */
+ * have several rows in a table (many_a, many_b). */
 tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
                             float **ret_self, tab_error *err) TAB_CHECKED;
 
 /* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
 bool tab_link_real(const tab_table_view *t, float *real);
 
-/* calibrate.c: the one-to-one assignment of candidates (kept) and its p, from the model's, which is in p
- * before. text: 0 for tables of short fields, 1 for tables of texts. */
+/* calibrate.c: the assignment of candidates (kept), one partner for each row that may have but one, and its p, from the
+ * model's, which is in p before. text: 0 for tables of short fields, 1 for tables of texts. */
 tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
                          double text, tab_error *err) TAB_CHECKED;
 #endif

@@ -1,5 +1,5 @@
-/* Has an entity one row a table, or several? Decided by the data: where rows of both sides have several
- * partners as good as partners are, with a cliff behind them, matches are many-to-many. */
+/* Has an entity one row a table, or several? Decided by the data: where many rows of a table have several partners, each as
+ * good as partners are, with a cliff behind the last, the other table has several rows an entity (decision 0136). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,13 +39,15 @@ static void self_chunk(void *ctx, size_t chunk)
     }
 }
 
-typedef struct {
-    float s[3]; /* best first */
-} best_three;
+enum { TOP = 6 };
 
-static void note(best_three *b, float x)
+typedef struct {
+    float s[TOP]; /* best first */
+} best_few;
+
+static void note(best_few *b, float x)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TOP; i++)
         if (x > b->s[i]) {
             float t = b->s[i];
             b->s[i] = x;
@@ -106,14 +108,90 @@ bool tab_link_real(const tab_table_view *t, float *real)
     return true;
 }
 
+/* What partners look like to one side's rows. */
+typedef struct {
+    float none;    /* evidence that a pair of strangers has to beat */
+    float certain; /* a match for sure */
+    float
+        typical; /* share of the evidence with itself that three quarters of the sure partners reach */
+} usual;
+
+/* Partners of a row that stand together: as many as lie before the widest gap, where each is a partner for sure, hardly
+ * less than the first, and the gap is more than twice what lies between first and last. Variants of one thing (sizes,
+ * seasons) fall off evenly. */
+static int partners(const best_few *b, const usual *u)
+{
+    static const float HARDLY = 0.7f;
+    int n = 1;
+    float widest = -1;
+    for (int k = 0; k < TOP; k++) {
+        float next = k + 1 < TOP ? fmaxf(b->s[k + 1], u->none) : u->none;
+        if (b->s[k] - next > widest) {
+            widest = b->s[k] - next;
+            n = k + 1;
+        }
+    }
+    float first = b->s[0], last = b->s[n - 1];
+    return last > u->certain && last >= HARDLY * first && first - last < widest / 2 ? n : 1;
+}
+
+/* Shares of one side's surely matched rows. shares: x holds n. */
+typedef struct {
+    size_t sure;
+    double second,
+        several; /* whose second candidate is like a partner; who have several partners */
+} side_share;
+
+static side_share shares(const best_few *b, const float *self, size_t n, usual *u, float *x)
+{
+    side_share s = { 0 };
+    for (size_t i = 0; i < n; i++)
+        if (b[i].s[0] > u->certain)
+            x[s.sure++] = b[i].s[0] / fmaxf(self[i], 1);
+    qsort(x, s.sure, sizeof *x, ascending);
+    u->typical = s.sure > 0 ? x[s.sure / 4] : 1;
+    for (size_t i = 0; i < n; i++) {
+        if (!(b[i].s[0] > u->certain))
+            continue;
+        s.second += b[i].s[1] > u->certain && b[i].s[1] / fmaxf(self[i], 1) >= u->typical;
+        s.several += partners(&b[i], u) > 1;
+    }
+    s.second /= fmax((double)s.sure, 1);
+    s.several /= fmax((double)s.sure, 1);
+    return s;
+}
+
+static void relate(tab_linkage *l, const best_few *best, const float *self, size_t na, size_t nb,
+                   float *x)
+{
+    enum { FEW = 20 };
+    static const double MANY = 0.35, MOST = 0.5, NONE = 0.1, SECOND = 0.25;
+    static const float CLIFF = 2.1f;
+    usual u = { (float)l->log_none, (float)l->log_none + 4, 1 };
+    side_share a = shares(best, self, na, &u, x), b = shares(best + na, self + na, nb, &u, x);
+    size_t n = na + nb, gaps = 0;
+    /* The cliff: the gap between the second and the third candidate, small where both are chance. */
+    for (size_t i = 0; i < n; i++)
+        if (best[i].s[2] > -25)
+            x[gaps++] = best[i].s[1] - best[i].s[2];
+    qsort(x, gaps, sizeof *x, ascending);
+    bool cliff = gaps > 20 && x[gaps / 2] >= CLIFF;
+    bool sure = a.sure >= FEW && b.sure >= FEW;
+    bool both = (a.second >= SECOND && b.second >= SECOND && cliff) ||
+                (sure && a.several >= MOST && b.several >= MOST);
+    /* one to many wants the one side clear of repeats: else rows are variants of one another */
+    l->many_b = both || (sure && a.several >= MANY && b.several <= NONE);
+    l->many_a = both || (sure && b.several >= MANY && a.several <= NONE);
+}
+
 tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
                             float **ret_self, tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
     const tab_candidates *c = &l->c;
-    size_t na = A->rows, nb = B->rows, n = na + nb, sure = 0, gaps = 0;
+    size_t na = A->rows, nb = B->rows, n = na + nb;
     float *self = malloc((n + 1) * sizeof *self), *x = malloc((n + 1) * sizeof *x);
-    best_three *best = malloc((n + 1) * sizeof *best);
+    best_few *best = calloc(n + 1, sizeof *best);
     if (self == NULL || x == NULL || best == NULL) {
         free(self);
         free(x);
@@ -124,35 +202,13 @@ tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage
     tab_engine_for(e, CHUNKS, self_chunk, &ma);
     tab_engine_for(e, CHUNKS, self_chunk, &mb);
     for (size_t i = 0; i < n; i++)
-        best[i] = (best_three){ { -30, -30, -30 } };
+        for (int k = 0; k < TOP; k++)
+            best[i].s[k] = -30;
     for (size_t i = 0; i < c->n; i++) {
         note(&best[c->a[i]], c->evidence[i]);
         note(&best[na + c->b[i]], c->evidence[i]);
     }
-    float certain = (float)l->log_none + 4;
-    for (size_t i = 0; i < n; i++)
-        if (best[i].s[0] > certain)
-            x[sure++] = best[i].s[0] / fmaxf(self[i], 1);
-    qsort(x, sure, sizeof *x, ascending);
-    float typical = sure > 0 ? x[sure / 4] : 1;
-    size_t ones[2] = { 0, 0 }, twos[2] = { 0, 0 };
-    for (size_t i = 0; i < n; i++) {
-        ones[i >= na] += best[i].s[0] > certain;
-        twos[i >= na] += best[i].s[0] > certain && best[i].s[1] > certain &&
-                         best[i].s[1] / fmaxf(self[i], 1) >= typical;
-    }
-    double ra = ones[0] > 0 ? (double)twos[0] / (double)ones[0] : 0;
-    double rb = ones[1] > 0 ? (double)twos[1] / (double)ones[1] : 0;
-    l->repeat_share = fmin(ra, rb);
-
-    /* The cliff: the gap between the second and the third candidate, exponential where both are chance. */
-    for (size_t i = 0; i < n; i++)
-        if (best[i].s[2] > -25)
-            x[gaps++] = best[i].s[1] - best[i].s[2];
-    qsort(x, gaps, sizeof *x, ascending);
-    float middle = gaps > 20 ? x[gaps / 2] : 0.35f;
-    l->rate = fmin(fmax(0.3466 / fmax((double)middle, 0.05), 0.15), 1.5);
-    l->one_to_one = !(l->repeat_share >= 0.25 && l->rate <= 0.16);
+    relate(l, best, self, na, nb, x);
     free(x);
     free(best);
     *ret_self = self;

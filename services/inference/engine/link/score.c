@@ -98,20 +98,22 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
 }
 
 /* Probability of the candidate under competition: its odds against no partner and against every other
- * candidate of its two rows (one_to_one), or against no partner alone. */
-static void compete(const tab_candidates *c, size_t na, size_t nb, double log_none, bool one_to_one,
-                    double *sum_a, double *sum_b, float *p)
+ * candidate of those of its two rows that have but one partner. */
+static void compete(const tab_linkage *l, size_t na, size_t nb, double *sum_a, double *sum_b,
+                    float *p)
 {
+    const tab_candidates *c = &l->c;
     memset(sum_a, 0, na * sizeof *sum_a);
     memset(sum_b, 0, nb * sizeof *sum_b);
     for (size_t i = 0; i < c->n; i++) {
-        double w = exp(fmin((double)c->evidence[i] - log_none, 300));
+        double w = exp(fmin((double)c->evidence[i] - l->log_none, 300));
         sum_a[c->a[i]] += w;
         sum_b[c->b[i]] += w;
     }
     for (size_t i = 0; i < c->n; i++) {
-        double w = exp(fmin((double)c->evidence[i] - log_none, 300));
-        double rest = one_to_one ? fmax(sum_a[c->a[i]] - w, 0) + fmax(sum_b[c->b[i]] - w, 0) : 0;
+        double w = exp(fmin((double)c->evidence[i] - l->log_none, 300));
+        double rest = (l->many_b ? 0 : fmax(sum_a[c->a[i]] - w, 0)) +
+                      (l->many_a ? 0 : fmax(sum_b[c->b[i]] - w, 0));
         p[i] = (float)(w / (1 + w + rest));
     }
 }
@@ -263,13 +265,13 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         learn(l, k, &t, u);
     }
     double least = (double)(na < nb ? na : nb), share = 0.5;
-    l->one_to_one = true;
+    l->many_a = l->many_b = false;
     for (int round = 0; round < ROUNDS; round++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         tab_engine_for(e, CHUNKS, evidence_chunk, &fit);
         l->log_none = log((double)na * (double)nb / least * (1 - share) / share);
-        compete(c, na, nb, l->log_none, true, sum_a, sum_b, c->p);
+        compete(l, na, nb, sum_a, sum_b, c->p);
         if (round + 1 == ROUNDS)
             break;
         tab_engine_for(e, CHUNKS, tally_chunk, &fit);
@@ -293,13 +295,13 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     l->share = share;
     float *self = NULL;
     tab_status st = tab_link_repeats(e, v, l, &self, err);
-    if (st == TAB_OK && !l->one_to_one) {
-        compete(c, na, nb, l->log_none, false, sum_a, sum_b, c->p);
+    if (st == TAB_OK && (l->many_a || l->many_b))
+        compete(l, na, nb, sum_a, sum_b, c->p);
+    if (st == TAB_OK && l->many_a && l->many_b)
         for (size_t i = 0; i < c->n; i++)
             c->kept[i] = true;
-    } else if (st == TAB_OK) {
+    else if (st == TAB_OK)
         st = tab_calibrate(e, v, l, self, text_share(A, B), err);
-    }
     free(self);
     return st;
 }

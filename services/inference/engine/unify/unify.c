@@ -30,28 +30,36 @@ static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t
     return m;
 }
 
+/* A row's value of an attribute in normal form, or NULL. */
+static const tab_value *value_of(const tab_views *v, const tab_shared_attribute *t, tab_member m)
+{
+    if (t->col[m.table] == TAB_NULL)
+        return NULL;
+    const tab_view *w = &v->table[m.table].col[t->col[m.table]];
+    return w->code[m.row] == TAB_NULL ? NULL : &w->value[w->code[m.row]];
+}
+
 /* Share of a source's values that another source of the entity confirms; the source's reliability. */
 static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
                         double *r)
 {
+    for (size_t s = 0; s < v->n; s++)
+        r[s] = 0.5;
+    if (t->sources < 2)
+        return;
     for (size_t s = 0; s < v->n; s++) {
         size_t seen = 0, confirmed = 0;
-        r[s] = 0.5;
         if (t->col[s] == TAB_NULL)
             continue;
-        const tab_view *w = &v->table[s].col[t->col[s]];
         for (size_t i = 0; i < n->n; i++) {
-            uint32_t row = n->row[i * v->n + s];
-            if (row == TAB_NULL || w->code[row] == TAB_NULL)
+            if (n->row[i * v->n + s] == TAB_NULL)
                 continue;
+            const tab_value *x = value_of(v, t, (tab_member){ (uint32_t)s, n->row[i * v->n + s] });
             bool any = false, agrees = false;
-            for (size_t o = 0; o < v->n; o++) {
-                uint32_t other = o == s || t->col[o] == TAB_NULL ? TAB_NULL : n->row[i * v->n + o];
-                const tab_view *y = other == TAB_NULL ? NULL : &v->table[o].col[t->col[o]];
-                if (y == NULL || y->code[other] == TAB_NULL)
-                    continue;
-                any = true;
-                agrees = agrees || y->value[y->code[other]].key == w->value[w->code[row]].key;
+            for (size_t k = n->at[i]; x != NULL && k < n->at[i + 1]; k++) {
+                const tab_value *y = n->member[k].table == s ? NULL : value_of(v, t, n->member[k]);
+                any = any || y != NULL;
+                agrees = agrees || (y != NULL && y->key == x->key);
             }
             seen += any;
             confirmed += agrees;
@@ -60,31 +68,32 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
     }
 }
 
-/* The table whose value survives for an entity, or v->n where no source has one. */
-static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const uint32_t *row,
-                       const double *r)
+/* The row whose value survives for entity i, as an index into n->member, or n->at[i + 1] where no row has one. Each table
+ * has one vote, which its rows share. */
+static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
+                       size_t i, const double *r)
 {
-    size_t best = v->n;
+    size_t from = n->at[i], end = n->at[i + 1], best = end;
     double best_votes = 0;
     uint32_t best_length = 0;
-    for (size_t s = 0; s < v->n; s++) {
-        if (t->col[s] == TAB_NULL || row[s] == TAB_NULL)
+    for (size_t k = from; k < end; k++) {
+        const tab_value *x = value_of(v, t, n->member[k]);
+        if (x == NULL)
             continue;
-        const tab_view *w = &v->table[s].col[t->col[s]];
-        if (w->code[row[s]] == TAB_NULL)
-            continue;
-        const tab_value *x = &w->value[w->code[row[s]]];
         double votes = 0;
-        for (size_t o = 0; o < v->n; o++) {
-            if (t->col[o] == TAB_NULL || row[o] == TAB_NULL)
-                continue;
-            const tab_view *y = &v->table[o].col[t->col[o]];
-            votes += y->code[row[o]] != TAB_NULL && y->value[y->code[row[o]]].key == x->key;
+        for (size_t o = from; o < end;) {
+            size_t rows = 0, same = 0;
+            uint32_t table = n->member[o].table;
+            for (; o < end && n->member[o].table == table; o++) {
+                const tab_value *y = value_of(v, t, n->member[o]);
+                rows += y != NULL;
+                same += y != NULL && y->key == x->key;
+            }
+            votes += rows > 0 ? (double)same / (double)rows : 0;
         }
-        votes += floor(r[s] * 100) / 101; /* below one vote: reliability breaks ties only */
-        if (best == v->n || votes > best_votes ||
-            (votes == best_votes && x->text_n > best_length)) {
-            best = s;
+        votes += floor(r[n->member[k].table] * 100) / 10100; /* reliability breaks ties only */
+        if (best == end || votes > best_votes || (votes == best_votes && x->text_n > best_length)) {
+            best = k;
             best_votes = votes;
             best_length = x->text_n;
         }
@@ -147,20 +156,15 @@ static tab_status record_column(const tab_engine *e, const tab_views *v,
     reliability(v, t, n, r);
     tab_builder *b = tab_builder_new(a, t->name);
     for (size_t i = 0; b != NULL && i < n->n; i++) {
-        const uint32_t *row = n->row + i * v->n;
-        size_t s = survivor(v, t, row, r);
+        size_t end = n->at[i + 1], k = survivor(v, t, n, i, r);
+        tab_cell cell = { .kind = TAB_CELL_NULL };
         /* a value without letters or digits has no normal form; it still survives as it stands */
-        for (size_t k = 0; s == v->n && k < v->n; k++)
-            if (t->col[k] != TAB_NULL && row[k] != TAB_NULL &&
-                tab_cell_at(&v->table[k].profile->table->col[t->col[k]], row[k]).kind !=
-                    TAB_CELL_NULL) {
-                s = k;
-                break;
-            }
-        if (s == v->n)
-            tab_builder_null(b);
-        else
-            tab_builder_cell(b, tab_cell_at(&v->table[s].profile->table->col[t->col[s]], row[s]));
+        for (size_t m = k == end ? n->at[i] : k; m < end && cell.kind == TAB_CELL_NULL; m++) {
+            uint32_t s = n->member[m].table;
+            if (t->col[s] != TAB_NULL)
+                cell = tab_cell_at(&v->table[s].profile->table->col[t->col[s]], n->member[m].row);
+        }
+        tab_builder_cell(b, cell);
     }
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (b == NULL || built == NULL || !tab_builder_finish(b, built) ||
@@ -197,6 +201,20 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
         u->from_tables[t] = bytes_of(v->table[t].profile->table->id);
     u->from_row = n->row;
     u->n_from_row = n->n * v->n;
+    u->also_entity = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    u->also_table = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    u->also_row = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t i = 0; i < n->n; i++)
+        for (size_t k = n->at[i]; k < n->at[i + 1]; k++) {
+            const tab_member *m = &n->member[k];
+            if (n->row[i * v->n + m->table] == m->row)
+                continue;
+            u->also_entity[u->n_also_entity++] = (uint32_t)i;
+            u->also_table[u->n_also_table++] = m->table;
+            u->also_row[u->n_also_row++] = m->row;
+        }
     u->confidence = n->confidence;
     u->n_confidence = n->n;
     for (size_t i = 0; i < n->n; i++) {

@@ -11,11 +11,18 @@ typedef struct {
     size_t sources;
 } tab_shared_attribute;
 
-/* Entities: row[i * tables + t] is the row of table t, or TAB_NULL. */
+typedef struct {
+    uint32_t table, row;
+} tab_member;
+
+/* Entities. row[i * tables + t] is the first row of table t, or TAB_NULL; member[at[i] .. at[i + 1] - 1] are all rows, by
+ * table, then row. */
 typedef struct {
     size_t n;
     uint32_t *row;
     double *confidence;
+    size_t *at; /* (n + 1) */
+    tab_member *member;
 } tab_entities;
 
 tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
