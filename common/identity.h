@@ -13,7 +13,8 @@
  *   route      a name of common/routes.h, which implies the method (HEAD is its GET)
  *   path       the raw path that was matched, without its query
  *   state      state version of the endpoint that :id names (TAB_ROUTE_ENDPOINT routes), or "-"
- *   signature  HMAC-SHA256, in hex, over everything before it
+ *   signature  keyed BLAKE2b (RFC 7693), 32 bytes in hex, over everything before it; the key is BLAKE2b of
+ *              the shared secret (docs/decisions/0131)
  *
  * The api accepts a request only if the signature holds, the time is within 60 s of its own, and
  * its own tab_route_find of its own method and path gives the same route and path. Nothing else
@@ -69,9 +70,9 @@ typedef struct {
     tab_grant grant;
 } tab_identity;
 
-/* The shared secret, made ready once. */
+/* Of the shared secret, made once. */
 typedef struct {
-    crypto_auth_hmacsha256_state start;
+    unsigned char key[crypto_generichash_KEYBYTES];
 } tab_identity_key;
 
 /* secret: 32 bytes or more. False when it is shorter. */

@@ -1,8 +1,7 @@
 #!lua name=tabella
 -- Request rates, the gateway's key cache and the counters of use, in Redis: one round trip a request.
 --
---   tab:k:<sha256>      hash   the cached key: g grant text (common/identity.h), o org, k key, s scopes,
---                              kr or er rates, v version; a tombstone has x = 1 and v only
+--   tab:g:<sha256>      string the cached key: its grant's text (common/identity.h), or "x <version>", a tombstone
 --   tab:r:<org>         hash   theoretical arrival times of the buckets: field "" the organization's, else a key's
 --   tab:e:<org>:<id>    string the same for one endpoint
 --   tab:c:<org>         string the same for cells a minute
@@ -21,8 +20,32 @@ local function now_ticks()
   return (t[1] - 1577836800) * 100000 + math.floor(t[2] / 10)
 end
 
+-- A whole number as text: redis.call writes numbers with %.17g, which costs ten times as much.
+local function text(n)
+  return string.format('%d', n)
+end
+
 local function ms(ticks)
   return math.ceil(ticks / 100)
+end
+
+-- What a grant's text says, read once: the same text always says the same. nil: damaged.
+local read, many = {}, 0
+local function grant_of(grant)
+  local g = read[grant]
+  if not g then
+    local org, key, scopes, key_rpm, org_rpm, endpoint_rpm = string.match(grant, '^(%S+) (%S+) (%d+) %S+ (%d+) (%d+) (%d+) ')
+    if not org then
+      return nil
+    end
+    if many == 4096 then
+      read, many = {}, 0
+    end
+    g = { org = org, key = key, buckets = 'tab:r:' .. org, scopes = tonumber(scopes), key_rpm = tonumber(key_rpm),
+          org_rpm = tonumber(org_rpm), endpoint_rpm = tonumber(endpoint_rpm) }
+    read[grant], many = g, many + 1
+  end
+  return g
 end
 
 -- A bucket's arrival time, now at the earliest, the ticks that a request costs, and how many of n fit in.
@@ -45,22 +68,19 @@ local function left(tat, now, limit)
 end
 
 -- n requests that are alike: one key, one scope, one endpoint. The answer is described at gate().
-local function alike(at, scope, endpoint, n, now)
-  local e = redis.call('HMGET', at, 'x', 'g', 'o', 'k', 's', 'kr', 'or', 'er')
-  if e[1] then
-    return { 2 }
-  elseif not e[2] then
-    return { 0 }
+local function alike(grant, scope, endpoint, n, now, uses)
+  local g = grant and grant_of(grant)
+  if not g then
+    return { grant and string.sub(grant, 1, 2) == 'x ' and 2 or 0 }
   elseif scope == 0 then
-    return { 5, e[2] }
-  elseif bit.band(tonumber(e[5]), scope) == 0 then
-    return { 3, e[2] }
+    return { 5, grant }
+  elseif bit.band(g.scopes, scope) == 0 then
+    return { 3, grant }
   end
 
   -- the organization's hash: a field a key, '' its own bucket, '!' when its end was last put off
-  local buckets, key = 'tab:r:' .. e[3], e[4]
+  local buckets, key, key_limit, limit = g.buckets, g.key, g.key_rpm, g.org_rpm
   local tat = redis.call('HMGET', buckets, key, '', '!')
-  local key_limit, limit = tonumber(e[6]), tonumber(e[7])
   local key_tat, key_step, m = bucket(tat[1], now, key_limit, n)
   local org_tat, org_step, org_m = bucket(tat[2], now, limit, n)
   if org_m < m then
@@ -69,12 +89,12 @@ local function alike(at, scope, endpoint, n, now)
   local endpoint_at, endpoint_tat, endpoint_step, state = nil, now, 0, '-'
   if endpoint ~= '' then
     local endpoint_m
-    endpoint_at = 'tab:e:' .. e[3] .. ':' .. endpoint
-    endpoint_tat, endpoint_step, endpoint_m = bucket(redis.call('GET', endpoint_at), now, tonumber(e[8]), n)
+    endpoint_at = 'tab:e:' .. g.org .. ':' .. endpoint
+    endpoint_tat, endpoint_step, endpoint_m = bucket(redis.call('GET', endpoint_at), now, g.endpoint_rpm, n)
     if endpoint_m < m then
       m = endpoint_m
     end
-    state = redis.call('GET', 'tab:s:' .. e[3] .. ':' .. endpoint) or '-'
+    state = redis.call('GET', 'tab:s:' .. g.org .. ':' .. endpoint) or '-'
   end
 
   key_tat, org_tat, endpoint_tat = key_tat + m * key_step, org_tat + m * org_step, endpoint_tat + m * endpoint_step
@@ -83,58 +103,73 @@ local function alike(at, scope, endpoint, n, now)
     retry = ms(math.max(key_tat + key_step, org_tat + org_step, endpoint_tat + endpoint_step) - now - MINUTE)
   end
   if m > 0 then
-    redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
     if endpoint_at then
-      redis.call('SET', endpoint_at, endpoint_tat, 'PX', ms(MINUTE))
+      redis.call('SET', endpoint_at, text(endpoint_tat), 'PX', text(ms(MINUTE)))
     end
     local touched = tonumber(tat[3])
     if touched and now - touched < MINUTE then
-      redis.call('HSET', buckets, key, key_tat, '', org_tat)
+      redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat))
     else
-      redis.call('HSET', buckets, key, key_tat, '', org_tat, '!', now)
-      redis.call('EXPIRE', buckets, 130)
+      redis.call('HSET', buckets, key, text(key_tat), '', text(org_tat), '!', text(now))
+      redis.call('EXPIRE', buckets, '130')
     end
-    redis.set_repl(redis.REPL_ALL)
-    redis.call('HINCRBY', 'tab:use', key, m)
+    uses[key] = (uses[key] or 0) + m
   end
   local key_left, remaining, full = left(key_tat, now, key_limit), left(org_tat, now, limit), org_tat
   if key_left <= remaining then
     limit, remaining, full = key_limit, key_left, key_tat
   end
-  return { m > 0 and 1 or 4, e[2], limit, remaining, ms(full - now), retry, state, m }
+  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m }
+end
+
+-- Adds to the counters of use: two calls for many keys, or one for one.
+local function count(uses)
+  local key, m = next(uses)
+  if not key then
+    return
+  elseif not next(uses, key) then
+    redis.call('HINCRBY', 'tab:use', key, text(m))
+    return
+  end
+  local names, set = {}, {}
+  for k in pairs(uses) do
+    names[#names + 1] = k
+  end
+  local had = redis.call('HMGET', 'tab:use', unpack(names))
+  for i, k in ipairs(names) do
+    set[2 * i - 1], set[2 * i] = k, text((tonumber(had[i]) or 0) + uses[k])
+  end
+  redis.call('HSET', 'tab:use', unpack(set))
 end
 
 -- All requests of one turn of a gateway's loop, those that are alike counted together.
--- keys: tab:k:<hash>, one a group; args: scope bit (0: no route), endpoint or '', how many, for each group
+-- keys: tab:g:<hash>, one a group; args: scope bit (0: no route), endpoint or '', how many, for each group
 -- -> for each group: code, grant, limit, remaining, reset ms, retry ms, state version, how many are let in
 -- code: 0 no entry, 1 let in (the first m; the others are over a limit), 2 tombstone, 3 lacks the scope,
 -- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in.
 local function gate(keys, args)
-  local now, ret = now_ticks(), {}
+  local now, uses, ret = now_ticks(), {}, {}
+  local grants = redis.call('MGET', unpack(keys))
+  redis.set_repl(redis.REPL_NONE) -- a rate need not survive this server: no write to its log for it
   for i = 1, #keys do
-    ret[i] = alike(keys[i], tonumber(args[3 * i - 2]), args[3 * i - 1], tonumber(args[3 * i]), now)
+    ret[i] = alike(grants[i], tonumber(args[3 * i - 2]), args[3 * i - 1], tonumber(args[3 * i]), now, uses)
   end
+  redis.set_repl(redis.REPL_ALL)
+  count(uses)
   return ret
 end
 
--- Fill or replace a cached key. keys: tab:k:<hash>; args: version, seconds to live, grant or '' for a
--- tombstone, org, key, scopes, key rate, org rate, endpoint rate. -> 1 written, 0 a newer one stands.
+-- Fill or replace a cached key. keys: tab:g:<hash>; args: version, seconds to live, grant (whose last word is the
+-- version) or '' for a tombstone. -> 1 written, 0 a newer one stands.
 -- A fill that read its row before a change was made carries the older version and loses.
 local function key_put(keys, args)
   local version, grant = tonumber(args[1]), args[3]
-  local e = redis.call('HMGET', keys[1], 'v', 'x')
-  local have = tonumber(e[1])
-  if have and (have > version or (have == version and e[2] and grant ~= '')) then
+  local old = redis.call('GET', keys[1])
+  local have = old and tonumber(string.match(old, '(%d+)$'))
+  if have and (have > version or (have == version and string.sub(old, 1, 2) == 'x ' and grant ~= '')) then
     return 0
   end
-  redis.call('DEL', keys[1])
-  if grant == '' then
-    redis.call('HSET', keys[1], 'v', args[1], 'x', '1')
-  else
-    redis.call('HSET', keys[1], 'v', args[1], 'g', grant, 'o', args[4], 'k', args[5], 's', args[6],
-      'kr', args[7], 'or', args[8], 'er', args[9])
-  end
-  redis.call('EXPIRE', keys[1], args[2])
+  redis.call('SET', keys[1], grant == '' and 'x ' .. args[1] or grant, 'EX', args[2])
   return 1
 end
 
@@ -154,7 +189,7 @@ local function cells(keys, args)
   if new <= now then
     redis.call('DEL', keys[1])
   else
-    redis.call('SET', keys[1], new, 'PX', ms(new - now))
+    redis.call('SET', keys[1], text(new), 'PX', text(ms(new - now)))
   end
   return { 1, 0 }
 end

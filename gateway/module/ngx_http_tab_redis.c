@@ -24,7 +24,7 @@ enum {
     BREAKER = 1000,
     MOST_TIMEOUTS = 3,
     MOST_GROUPS = 32,     /* of one call: Redis does nothing else meanwhile */
-    KEY_TEXT = 6 + 64,    /* tab:k:<SHA-256 in hex> */
+    KEY_TEXT = 6 + 64,    /* tab:g:<SHA-256 in hex> */
     GROUP_TEXT = 80 + 320 /* a group's key and its three arguments, on the wire */
 };
 
@@ -465,7 +465,7 @@ static size_t write_call(u_char *cmd, tab_call *call, tab_ctx **first, const ngx
     p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n$%uz\r\n%*s\r\n",
                     3 + 4 * call->groups, n, n, number);
     for (ngx_uint_t g = 0; g < call->groups; g++) {
-        p = ngx_cpymem(p, "$70\r\ntab:k:", 11);
+        p = ngx_cpymem(p, "$70\r\ntab:g:", 11);
         p = ngx_cpymem(p, first[g]->hash, 64);
         p = ngx_cpymem(p, "\r\n", 2);
     }

@@ -34,25 +34,19 @@ static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
 {
     char hex[2 * TAB_SECRET_HASH + 1];
     sodium_bin2hex(hex, sizeof hex, hash, TAB_SECRET_HASH);
-    snprintf(name, 80, "tab:k:%s", hex);
+    snprintf(name, 80, "tab:g:%s", hex);
 }
 
 static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
                       int64_t version, int seconds, const tab_grant *g, tab_error *err)
 {
-    char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "", n[4][16] = { "", "", "", "" };
+    char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "";
     entry_name(hash, name);
     snprintf(v, sizeof v, "%" PRId64, version);
     snprintf(ttl, sizeof ttl, "%d", seconds);
-    if (g != NULL) {
-        if (tab_grant_write(g, grant, sizeof grant) == 0)
-            return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
-        const uint32_t numbers[4] = { g->scopes, g->key_rpm, g->org_rpm, g->endpoint_rpm };
-        for (int i = 0; i < 4; i++)
-            snprintf(n[i], sizeof n[i], "%u", numbers[i]);
-    }
-    const char *argv[] = { "FCALL",         "tab_key_put",   "1",  name, v,    ttl, grant,
-                           g ? g->org : "", g ? g->key : "", n[0], n[1], n[2], n[3] };
+    if (g != NULL && tab_grant_write(g, grant, sizeof grant) == 0)
+        return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
+    const char *argv[] = { "FCALL", "tab_key_put", "1", name, v, ttl, grant };
     redisReply *reply = NULL;
     tab_status s = fcall(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
     if (s == TAB_OK)

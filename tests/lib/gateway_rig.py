@@ -201,8 +201,7 @@ class Rig:
 
     def put(self, hash_hex, grant, version=None, timeout=5):
         w = grant.split(" ") if grant else [""] * 11
-        return self.command("FCALL", "tab_key_put", 1, "tab:k:" + hash_hex, version or w[10], 600, grant, w[0],
-                            w[1], w[2], w[4], w[5], w[6], timeout=timeout)
+        return self.command("FCALL", "tab_key_put", 1, "tab:g:" + hash_hex, version or w[10], 600, grant, timeout=timeout)
 
     def fill(self, hash_hex, grant):
         try:
@@ -253,7 +252,8 @@ class Rig:
         """The identity of an upstream request, as words, if its signature holds."""
         value = request["h"][b"x-tabella-identity"]
         text, mac = value[:-64], value[-64:]
-        good = hmac.new(self.SECRET.encode(), text, hashlib.sha256).hexdigest().encode()
+        key = hashlib.blake2b(self.SECRET.encode(), digest_size=32).digest()
+        good = hashlib.blake2b(text, key=key, digest_size=32).hexdigest().encode()
         return text.decode().strip().split(" ") if hmac.compare_digest(good, mac) else None
 
     def close(self):
