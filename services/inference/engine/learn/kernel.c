@@ -4,8 +4,9 @@
  *
  * With m landmark rows c and K_mm + eps I = L L', the features z(x) = L^-1 k(x, c) have inner products that
  * reproduce the kernel on the landmarks (Nystroem: Williams & Seeger, NeurIPS 2000), so the ridge and the
- * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark (up to
- * LANDMARKS rows) nothing is approximated. The fitted form is one matrix alpha = L^-T w a landmark and margin:
+ * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark nothing is
+ * approximated. There are as many landmarks as there is to learn (landmarks_for). The fitted form is one matrix
+ * alpha = L^-T w a landmark and margin:
  *
  *   f(x) = b + sum_i k(x, c_i) alpha_i
  *
@@ -21,7 +22,15 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { PATH = 4, LANDMARKS = 500, FEW_LANDMARKS = 160, WIDEST = 300 };
+enum {
+    PATH = 4,
+    LANDMARKS = 500, /* where nothing leads */
+    LEAST_LANDMARKS = 200,
+    MOST_LANDMARKS = 1200,
+    FEW_LANDMARKS = 160,
+    WIDEST = 300
+};
+static const double MOST_PRODUCTS = 3e9; /* rows x landmarks x landmarks of a fit */
 static const double LAMBDA[PATH] = { 6, 1, 0.2, 0.04 };
 
 /* The alternatives: width of the kernel, and whether columns are weighed. */
@@ -300,9 +309,19 @@ static void kernel_predict(const void *model, const tab_encoder *enc, const tab_
     free(k);
 }
 
+/* A target that the trees have learned in 40 steps is mostly noise, and half of the landmarks say as much; one
+ * that they still learn after hundreds is a function of many turns, and more landmarks follow it. See
+ * docs/decisions/0146. */
+static double landmarks_for(size_t n, double lead_steps)
+{
+    double most = fmin(MOST_LANDMARKS, sqrt(MOST_PRODUCTS / (double)(n + 1)));
+    double wanted = lead_steps < 0 ? LANDMARKS : 150 + 2 * lead_steps;
+    return fmax(LEAST_LANDMARKS, fmin(most, wanted));
+}
+
 static void *kernel_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
-    return fit(p, t, LANDMARKS, curve);
+    return fit(p, t, (size_t)landmarks_for(t->n, t->lead_steps), curve);
 }
 
 static void *kernel_fit_small(const tab_problem *p, const tab_fit_task *t, double *curve)
@@ -321,7 +340,7 @@ static double work(const tab_problem *p, size_t n, double landmarks)
 
 static double kernel_work(const tab_problem *p, size_t n)
 {
-    return work(p, n, LANDMARKS);
+    return work(p, n, landmarks_for(n, INFINITY));
 }
 
 static double kernel_work_small(const tab_problem *p, size_t n)

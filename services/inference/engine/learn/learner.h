@@ -36,6 +36,9 @@ typedef struct {
     size_t config; /* which of the learner's alternatives, 0..configs-1 */
     const float
         *importance; /* (features) share of the boosted trees' gain within this context, or NULL */
+    /* After how many steps the leading learner's held loss was least, in the mean of the folds: how much there is
+     * to learn. Below 0 where nothing led. */
+    double lead_steps;
     const atomic_bool *cancel;
     const tab_engine *e; /* for loops inside a large fit, or NULL */
     tab_arena *arena;    /* the model lives here; the fit's alone */
@@ -65,5 +68,5 @@ typedef struct tab_learner {
 
 extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk,
     tab_learn_boost_fast, tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel,
-    tab_learn_kernel_small, tab_learn_forest, tab_learn_knn, tab_learn_pfn;
+    tab_learn_kernel_small, tab_learn_forest, tab_learn_knn, tab_learn_mlp, tab_learn_pfn;
 #endif

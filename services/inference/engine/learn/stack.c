@@ -34,6 +34,7 @@ typedef struct {
     const tab_learner *learner;
     size_t fold, config;
     const float *importance;
+    double lead_steps;
     double *curve; /* (steps + 1) or NULL */
     tab_arena *arena;
     void *model;
@@ -112,6 +113,7 @@ static void run_fit(void *ctx, size_t i)
                           .held = held,
                           .config = t->config,
                           .importance = t->importance,
+                          .lead_steps = t->lead_steps,
                           .cancel = c->e->cancel,
                           .e = c->e,
                           .arena = t->arena };
@@ -194,6 +196,19 @@ static void stop_at_best(const tab_learner *l, tab_member *m, const fit_task *t,
     }
     for (size_t f = 0; f < folds; f++)
         l->stop(m->model[f], at);
+}
+
+/* After how many steps the folds' losses are least, in the mean. */
+static double mean_best_step(const tab_learner *l, const fit_task *t, size_t folds)
+{
+    double sum = 0;
+    for (size_t f = 0; f < folds; f++) {
+        size_t at = 0;
+        for (size_t s = 1; t[f].curve != NULL && s <= l->steps; s++)
+            at = t[f].curve[s] < t[f].curve[at] ? s : at;
+        sum += (double)at;
+    }
+    return sum / (double)folds;
 }
 
 /* The outputs of the first fold's models for some of its held rows. */
@@ -307,7 +322,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
         return false;
     for (size_t l = 0; l < count; l++)
         for (size_t f = 0; f < folds; f++) {
-            t[l * folds + f] = (fit_task){ .pass = c, .learner = use[l], .fold = f };
+            t[l * folds + f] =
+                (fit_task){ .pass = c, .learner = use[l], .fold = f, .lead_steps = -1 };
             if (use[l]->steps > 0)
                 t[l * folds + f].curve = tab_arena_new_of(a, double, use[l]->steps + 1);
         }
@@ -326,10 +342,13 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
         size_t n = 0;
         for (size_t f = 0; weighs == 0 && f < lead; f++)
             place[n] = f, first[n++] = t[f];
+        double led = weighs == 1 && lead > 0 ? mean_best_step(use[0], t, folds) : -1;
         for (size_t l = 0; weighs == 1 && l < count; l++)
-            for (size_t f = 0; f < lead; f++)
+            for (size_t f = 0; f < lead; f++) {
                 if (t[f].model != NULL)
                     t[l * folds + f].importance = use[0]->importance(t[f].model);
+                t[l * folds + f].lead_steps = led;
+            }
         for (size_t l = lead > 0; l < count; l++)
             for (size_t k = 0; k < use[l]->configs && (prune || use[l]->configs > 1); k++) {
                 if (use[l]->weighs != weighs)

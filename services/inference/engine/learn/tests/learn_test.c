@@ -189,7 +189,7 @@ Test(learners, each_beats_the_base_rate_out_of_fold)
     static const tab_learner *const all[] = { &tab_learn_boost,       &tab_learn_boost_shallow,
                                               &tab_learn_boost_brisk, &tab_learn_linear,
                                               &tab_learn_kernel,      &tab_learn_forest,
-                                              &tab_learn_knn };
+                                              &tab_learn_knn,         &tab_learn_mlp };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         for (int classes = 0; classes < 2; classes++) {
             fixture f = made(400, classes);
