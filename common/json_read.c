@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* The keys of the object open at one depth: an open-addressing table that a new object empties by
- * counting up its generation. */
+enum { FEW_KEYS = 12, KEY_SLOTS = 2 * JSON_KEYS_MAX };
+
+/* The keys of the object open at one depth: the first few as they stand; those of a larger object also in an
+ * open-addressing table, which a new object empties by counting up its generation. */
 struct json_keys {
     uint32_t generation, n;
+    tab_str few[FEW_KEYS];
     struct {
         uint32_t generation;
         tab_str key;
-    } slot[2 * JSON_KEYS_MAX];
+    } * slot; /* (KEY_SLOTS), made by the first object that needs it */
 };
 
 static uint64_t secret;
@@ -57,6 +60,8 @@ tab_status json_scan_init(json_scan *s, tab_arena *a, tab_str text, size_t depth
 void json_scan_free(json_scan *s)
 {
     free(s->scratch);
+    for (size_t i = 0; s->keys != NULL && i < s->depth_max; i++)
+        free(s->keys[i].slot);
     free(s->keys);
     s->scratch = NULL;
     s->keys = NULL;
@@ -247,20 +252,33 @@ static bool remember_key(json_scan *s, bool first, tab_str key)
         k->generation++;
         k->n = 0;
     }
-    if (k->n++ == JSON_KEYS_MAX || key.n > JSON_KEY_BYTES_MAX)
+    if (k->n == JSON_KEYS_MAX || key.n > JSON_KEY_BYTES_MAX)
         return json_bad(s,
                         "an object of more keys, or a key of more bytes, than the limit of 1024");
-    size_t at = hash_key(key) % (2 * JSON_KEYS_MAX);
-    for (; k->slot[at].generation == k->generation; at = (at + 1) % (2 * JSON_KEYS_MAX))
-        if (tab_str_eq(k->slot[at].key, key))
+    for (size_t i = 0; i < k->n && i < FEW_KEYS; i++)
+        if (tab_str_eq(k->few[i], key))
             return json_bad(s, "a repeated key of an object");
+    size_t at = 0;
+    if (k->n >= FEW_KEYS) {
+        if (k->slot == NULL && (k->slot = calloc(KEY_SLOTS, sizeof *k->slot)) == NULL)
+            return no_memory(s);
+        at = hash_key(key) % KEY_SLOTS;
+        for (; k->slot[at].generation == k->generation; at = (at + 1) % KEY_SLOTS)
+            if (tab_str_eq(k->slot[at].key, key))
+                return json_bad(s, "a repeated key of an object");
+    }
     if (key.p == s->scratch) {
         key = tab_arena_copy(s->a, key);
         if (key.p == NULL)
             return no_memory(s);
     }
-    k->slot[at].generation = k->generation;
-    k->slot[at].key = key;
+    if (k->n < FEW_KEYS) {
+        k->few[k->n] = key;
+    } else {
+        k->slot[at].generation = k->generation;
+        k->slot[at].key = key;
+    }
+    k->n++;
     return true;
 }
 

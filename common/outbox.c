@@ -14,7 +14,7 @@
 #define H_ORG "Tab-Org"
 
 /* PACE_MS: batches of a busy relay begin this far apart, so that it and all consumers take events in groups. */
-enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000, PACE_MS = 50 };
+enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000, PACE_MS = 200 };
 static const int64_t second = 1000000000; /* nanoseconds: JetStream's unit */
 
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,

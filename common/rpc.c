@@ -535,9 +535,17 @@ void tab_rpc_dispatch(tab_rpc *rpc)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+/* Its locks wait instead of spinning: the processors have better to do. */
+static void open_library(void)
+{
+    (void)nats_Open(0);
+}
+
 static bool connect_nats(tab_rpc *rpc, const char *url)
 {
     natsOptions *o = NULL;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
     natsStatus s = natsOptions_Create(&o);
     if (s == NATS_OK)
         s = natsOptions_SetURL(o, url);

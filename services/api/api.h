@@ -135,6 +135,9 @@ request_id_hex(request *r,
                const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
 /* bills.c: what a serve call costs into the outbox, together with other calls; committed on OK. */
+/* A call begins that ends in bill_put or bill_none: the bills of others wait a moment for it. */
+void bill_coming(void);
+void bill_none(void);
 tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err) TAB_CHECKED;
 /* The events of n calls: those that the ledger would not tell apart are summed under the first one's id. ret has room
  * for n; 0: no memory. */

@@ -4,6 +4,7 @@
  * event, which says how many they are (decision 0150). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "services/api/api.h"
 
@@ -11,6 +12,9 @@ enum { GROUP = 256 };
 enum {
     BILL_MS = 4000
 }; /* two groups may wait for a frozen database, one after the other: within 10 s all know */
+enum {
+    LINGER_MS = 3
+}; /* a group waits so long for calls that are under way: they come soon, and a commit costs more than they do */
 
 typedef struct bill {
     struct bill *next;
@@ -23,9 +27,31 @@ typedef struct bill {
 
 static struct {
     pthread_mutex_t lock;
+    pthread_cond_t came;
     bill *first, **last;
     bool busy;
-} bills = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    size_t coming; /* calls under way that have no bill yet */
+} bills = { .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER };
+
+void bill_coming(void)
+{
+    pthread_mutex_lock(&bills.lock);
+    bills.coming++;
+    pthread_mutex_unlock(&bills.lock);
+}
+
+static void has_come(void)
+{
+    if (--bills.coming == 0)
+        pthread_cond_signal(&bills.came);
+}
+
+void bill_none(void)
+{
+    pthread_mutex_lock(&bills.lock);
+    has_come();
+    pthread_mutex_unlock(&bills.lock);
+}
 
 /* True where the ledger and the usage object tell nothing of the two apart. */
 static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
@@ -88,11 +114,24 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
+/* Until nobody is on the way, or LINGER_MS. The lock is held. */
+static void linger(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LINGER_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (bills.coming > 0 && pthread_cond_timedwait(&bills.came, &bills.lock, &until) == 0)
+        continue;
+}
+
 /* Writes what waits, its own bill among it; then whoever came first meanwhile leads. */
 static void lead(api *a, tab_deadline deadline)
 {
     bill *group[GROUP];
     size_t n = 0;
+    linger();
     for (; bills.first != NULL && n < GROUP; bills.first = bills.first->next)
         group[n++] = bills.first;
     if (bills.first == NULL)
@@ -121,6 +160,7 @@ tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err)
     bill b = { .work = work };
     pthread_cond_init(&b.wake, NULL);
     pthread_mutex_lock(&bills.lock);
+    has_come();
     if (bills.first == NULL)
         bills.last = &bills.first;
     *bills.last = &b;

@@ -50,7 +50,8 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
                         "a run needs at least one table in `tables`, or `data`");
     if (x->out.n > 0)
         return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "no destination of this installation can be written to");
+                        "connections of this installation are read-only, so no bundle can be "
+                        "written to one; a finished job keeps its bundle for 24 hours");
     request_body_drop(r);
     return TAB_OK;
 }

@@ -274,7 +274,7 @@ static void leave(const char *id)
 }
 
 static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
-                        const char *worker, tab_error *err);
+                        const char *worker, const Tabella__ServeReply **ret, tab_error *err);
 
 tab_status post_serve(request *r, tab_error *err)
 {
@@ -302,7 +302,13 @@ tab_status post_serve(request *r, tab_error *err)
     }
     if (!enter(e->id, r->who.endpoint_concurrency))
         return too_many(r, err);
-    s = serve(r, e, &b, worker, err);
+    const Tabella__ServeReply *y = NULL;
+    bill_coming();
+    s = serve(r, e, &b, worker, &y, err);
+    if (s == TAB_OK)
+        s = bill(r, e, y, b.n_tables, err);
+    else
+        bill_none();
     leave(e->id);
     return s;
 }
@@ -340,7 +346,7 @@ static tab_status ask_inference(request *r, const Tabella__ServeRequest *q, cons
 }
 
 static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
-                        const char *worker, tab_error *err)
+                        const char *worker, const Tabella__ServeReply **ret, tab_error *err)
 {
     tab_status s = reserve(r, e, b->cells, err);
     if (s != TAB_OK)
@@ -351,9 +357,9 @@ static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *
         return s;
     q.state = &state;
     q.at_once = r->who.endpoint_concurrency;
-    const Tabella__ServeReply *y = NULL;
-    if ((s = ask_inference(r, &q, b, worker, &y, err)) != TAB_OK)
+    if ((s = ask_inference(r, &q, b, worker, ret, err)) != TAB_OK)
         return s;
+    const Tabella__ServeReply *y = *ret;
     tab_out *o = &r->out;
     tab_out held = { 0 };
     tab_out_open(o, '{');
@@ -374,5 +380,5 @@ static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
         s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return s == TAB_OK ? bill(r, e, y, b->n_tables, err) : s;
+    return s;
 }
