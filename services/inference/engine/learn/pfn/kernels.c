@@ -21,6 +21,8 @@
 
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ivec __attribute__((vector_size(64)));
+typedef uint32_t uvec __attribute__((vector_size(64)));
+typedef uint16_t hvec __attribute__((vector_size(32)));
 
 /* Macros and statement expressions rather than functions: vectors passed by value would change the ABI
  * between the levels. */
@@ -109,7 +111,7 @@ size_t tab_pfn_panel(size_t out)
     return out % 64 == 0 ? 64 : out % 32 == 0 ? 32 : 16;
 }
 
-void tab_pfn_pack(size_t in, size_t out, const float *w, float *packed)
+void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed)
 {
     size_t p = tab_pfn_panel(out);
     for (size_t at = 0; at < out; at += p)
@@ -136,8 +138,6 @@ INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ld
     }
     EACH(r, rows) EACH(v, vecs) STORE(y + r * ldy + 16 * v, acc[r][v]);
 }
-#undef EACH
-
 /* n rows by blocks of `rows`, then of 4, then one by one */
 #define STRIPES(rows, vecs)                                                           \
     do {                                                                              \
@@ -165,14 +165,58 @@ CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size
         STRIPES(12, 1);
 }
 
-void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y)
+/* 16 bf16 numbers as floats: their bits are the upper halves. */
+#define WIDEN(p)                                        \
+    __extension__({                                     \
+        hvec h_;                                        \
+        memcpy(&h_, (p), sizeof h_);                    \
+        (vec)(__builtin_convertvector(h_, uvec) << 16); \
+    })
+
+CLONES static void widen(size_t n, const uint16_t *h, float *out)
 {
-    enum { ROWS = 96 }; /* x's part stays in the nearest cache while the panels pass */
+    for (size_t i = 0; i < n; i += 16)
+        STORE(out + i, WIDEN(h + i));
+}
+
+/* One row of one panel, the weights widened as they come; the sums are those of `panel`. */
+#define ROW(vecs)                                              \
+    do {                                                       \
+        vec a_[4] = { { 0 } };                                 \
+        for (size_t k_ = 0; k_ < in; k_++, w += 16 * (vecs)) { \
+            vec x_ = FILL(x[k_]);                              \
+            EACH(v, vecs) a_[v] += x_ * WIDEN(w + 16 * v);     \
+        }                                                      \
+        EACH(v, vecs) STORE(y + 16 * v, a_[v]);                \
+    } while (0)
+
+CLONES static void row(size_t in, size_t width, const float *x, const uint16_t *w, float *y)
+{
+    if (width == 64)
+        ROW(4);
+    else if (width == 32)
+        ROW(2);
+    else
+        ROW(1);
+}
+#undef EACH
+
+void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y)
+{
+    enum { ROWS = 384, MOST = 1024 }; /* their part of x stays in the cache while the panels pass */
     size_t p = tab_pfn_panel(out);
-    for (size_t i = 0; i < n; i += ROWS)
+    if (n == 1) {
         for (size_t at = 0; at < out; at += p)
-            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, w + at * in, p,
-                  y + i * out + at, out, false);
+            row(in, p, x, w + at * in, y + at);
+        return;
+    }
+    float wide[MOST * 64];
+    for (size_t i = 0; i < n; i += ROWS)
+        for (size_t at = 0; at < out; at += p) {
+            widen(in * p, w + at * in, wide);
+            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, wide, p, y + i * out + at,
+                  out, false);
+        }
 }
 
 CLONES void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y)

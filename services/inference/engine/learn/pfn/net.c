@@ -77,7 +77,8 @@ static void tap(const char *stage, const float *v, size_t numbers)
 }
 
 /* x += MLP(rms(x)) */
-static void mlp(size_t n, size_t width, const float *up, const float *down, float *x, scratch *s)
+static void mlp(size_t n, size_t width, const uint16_t *up, const uint16_t *down, float *x,
+                scratch *s)
 {
     tab_pfn_rms(n, width, x, NULL, s->z);
     tab_pfn_product(n, width, 2 * width, s->z, up, s->hidden);
@@ -87,8 +88,8 @@ static void mlp(size_t n, size_t width, const float *up, const float *down, floa
 }
 
 /* x += O of what was read, then the MLP */
-static void settle(size_t n, size_t width, const float *o, const float *up, const float *down,
-                   float *x, scratch *s)
+static void settle(size_t n, size_t width, const uint16_t *o, const uint16_t *up,
+                   const uint16_t *down, float *x, scratch *s)
 {
     tab_pfn_product(n, width, width, s->o, o, s->z);
     tab_pfn_add(n * width, s->z, x);

@@ -33,6 +33,7 @@ typedef struct {
     const char *entry;
     uint32_t tensors, taken;
     float *out, *end;
+    uint16_t *half, *half_end;
     tab_pfn *w;
     tab_error *err;
     tab_status status;
@@ -45,8 +46,14 @@ static void refuse(reader *r, const char *what, const char *name)
             tab_fail(r->err, TAB_VALIDATION, "", "weights: %s%s%s", what, name[0] ? " " : "", name);
 }
 
-/* The tensor of that name, rows x cols, widened; errors gather in r->status. */
-static const float *take(reader *r, const char *name, size_t rows, size_t cols)
+static bool finite_half(uint16_t h)
+{
+    return (h & 0x7f80) != 0x7f80;
+}
+
+/* The data of the tensor of that name, rows x cols; errors gather in r->status. `half`: it must be bf16. */
+static const unsigned char *find(reader *r, const char *name, size_t rows, size_t cols, bool half,
+                                 uint32_t *type)
 {
     if (r->status != TAB_OK)
         return NULL;
@@ -54,10 +61,11 @@ static const float *take(reader *r, const char *name, size_t rows, size_t cols)
         const char *e = r->entry + (size_t)i * ENTRY;
         if (strncmp(e, name, NAME) != 0)
             continue;
-        uint32_t type = u32_at(e + 40);
+        *type = u32_at(e + 40);
         uint64_t at = u64_at(e + 56);
-        size_t n = rows * cols, bytes = n * (type == 0 ? 4 : 2);
-        if (type > 1 || u32_at(e + 44) != rows || u32_at(e + 48) != cols || u32_at(e + 52) != 0) {
+        size_t bytes = rows * cols * (*type == 0 ? 4 : 2);
+        if (*type > 1 || (half && *type != 1) || u32_at(e + 44) != rows || u32_at(e + 48) != cols ||
+            u32_at(e + 52) != 0) {
             refuse(r, "wrong type or shape of tensor", name);
             return NULL;
         }
@@ -65,27 +73,34 @@ static const float *take(reader *r, const char *name, size_t rows, size_t cols)
             refuse(r, "wrong offset of tensor", name);
             return NULL;
         }
-        if ((size_t)(r->end - r->out) < n) {
+        if ((size_t)(half ? r->half_end - r->half : r->end - r->out) < rows * cols) {
             refuse(r, "too much data at tensor", name);
             return NULL;
         }
-        float *v = r->out;
-        const unsigned char *p = (const unsigned char *)r->bytes.p + at;
-        for (size_t k = 0; k < n; k++) {
-            uint32_t u = type == 0 ? u32_at((const char *)p + 4 * k)
-                                   : ((uint32_t)p[2 * k] | (uint32_t)p[2 * k + 1] << 8) << 16;
-            memcpy(&v[k], &u, 4);
-            if (!isfinite(v[k])) {
-                refuse(r, "not a finite number in tensor", name);
-                return NULL;
-            }
-        }
-        r->out += (n + 15) / 16 * 16;
         r->taken++;
-        return v;
+        return (const unsigned char *)r->bytes.p + at;
     }
     refuse(r, "no tensor", name);
     return NULL;
+}
+
+/* A tensor, widened. */
+static const float *take(reader *r, const char *name, size_t rows, size_t cols)
+{
+    uint32_t type = 0;
+    const unsigned char *p = find(r, name, rows, cols, false, &type);
+    float *v = r->out;
+    for (size_t k = 0; p != NULL && k < rows * cols; k++) {
+        uint32_t u = type == 0 ? u32_at((const char *)p + 4 * k)
+                               : ((uint32_t)p[2 * k] | (uint32_t)p[2 * k + 1] << 8) << 16;
+        memcpy(&v[k], &u, 4);
+        if (!isfinite(v[k])) {
+            refuse(r, "not a finite number in tensor", name);
+            return NULL;
+        }
+    }
+    r->out += p != NULL ? (rows * cols + 15) / 16 * 16 : 0;
+    return p != NULL ? v : NULL;
 }
 
 static bool holds(const reader *r, const char *name)
@@ -97,21 +112,27 @@ static bool holds(const reader *r, const char *name)
 }
 
 /* A matrix that tab_pfn_product multiplies by. */
-static const float *matrix(reader *r, const char *name, size_t rows, size_t cols)
+static const uint16_t *matrix(reader *r, const char *name, size_t rows, size_t cols)
 {
-    float *v = (float *)(uintptr_t)take(r, name, rows, cols),
-          *copy = malloc(rows * cols * sizeof *copy);
-    if (copy == NULL)
+    uint32_t type = 0;
+    const unsigned char *p = find(r, name, rows, cols, true, &type);
+    uint16_t *plain = p != NULL ? malloc(rows * cols * sizeof *plain) : NULL, *packed = r->half;
+    if (p != NULL && plain == NULL)
         refuse(r, "out of memory at tensor", name);
-    if (v != NULL && copy != NULL) {
-        memcpy(copy, v, rows * cols * sizeof *copy);
-        tab_pfn_pack(rows, cols, copy, v);
+    for (size_t k = 0; plain != NULL && k < rows * cols; k++) {
+        plain[k] = (uint16_t)(p[2 * k] | p[2 * k + 1] << 8);
+        if (!finite_half(plain[k]))
+            refuse(r, "not a finite number in tensor", name);
     }
-    free(copy);
-    return v;
+    if (plain != NULL) {
+        tab_pfn_pack(rows, cols, plain, packed);
+        r->half += (rows * cols + 31) / 32 * 32;
+    }
+    free(plain);
+    return packed;
 }
 
-static const float *part(reader *r, const char *of, const char *name, size_t rows, size_t cols)
+static const uint16_t *part(reader *r, const char *of, const char *name, size_t rows, size_t cols)
 {
     char full[NAME + 1];
     snprintf(full, sizeof full, "%s.%s", of, name);
@@ -128,9 +149,9 @@ static const float *tensor(reader *r, const char *of, const char *name, size_t r
 static void take_cross(reader *r, tab_pfn_cross *c, const char *of)
 {
     size_t e = r->w->e;
-    float *q = (float *)(uintptr_t)part(r, of, "q", e, e);
-    for (size_t i = 0; q != NULL && i < e * e; i++)
-        q[i] *= 0.25f; /* 1 / sqrt(head), heads are of 16: exact */
+    uint16_t *q = (uint16_t *)(uintptr_t)part(r, of, "q", e, e);
+    for (size_t i = 0; r->status == TAB_OK && i < e * e; i++) /* 1 / sqrt(head), heads are of 16: */
+        q[i] = (q[i] & 0x7f80) > 0x100 ? (uint16_t)(q[i] - 0x100) : q[i] & 0x8000; /* exact */
     c->q = q;
     c->kv = part(r, of, "kv", e, 2 * e);
     c->o = part(r, of, "o", e, e);
@@ -249,11 +270,15 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
         if (r.entry[(size_t)i * ENTRY + NAME - 1] != 0)
             return tab_fail(err, TAB_VALIDATION, "", "weights: a tensor's name is too long");
     size_t room = bytes.n / 2 + 16 * (size_t)r.tensors + 16; /* bf16 widens to twice its bytes */
+    size_t halves = bytes.n / 2 + 32 * (size_t)r.tensors + 32;
     w->numbers = aligned_alloc(64, (room * sizeof(float) + 63) / 64 * 64);
-    if (w->numbers == NULL)
+    w->halves = aligned_alloc(64, (halves * sizeof(uint16_t) + 63) / 64 * 64);
+    if (w->numbers == NULL || w->halves == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "weights: out of memory");
     r.out = w->numbers;
     r.end = w->numbers + room;
+    r.half = w->halves;
+    r.half_end = w->halves + halves;
     take_all(&r);
     if (r.status == TAB_OK)
         *ret = tab_take(&w);
@@ -262,8 +287,10 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
 
 void tab_pfn_free(tab_pfn *w)
 {
-    if (w != NULL)
+    if (w != NULL) {
         free(w->numbers);
+        free(w->halves);
+    }
     free(w);
 }
 

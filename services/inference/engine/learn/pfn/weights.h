@@ -12,7 +12,7 @@
  *   ..            data, each tensor at a multiple of 64
  *   end 32 bytes  SHA-256 of all that precedes
  *
- * A vector is a tensor of one row. Norm gains are folded into the matrices that follow them. The tensors of a
+ * A vector is a tensor of one row; matrices that are multiplied by are bf16. Norm gains are folded into the matrices that follow them. The tensors of a
  * file are exactly those that its ten sizes call for (tools/pretrain/net.py names them); those of numeric targets,
  * num.*, are all there or none is. */
 #ifndef TAB_PFN_WEIGHTS_H
@@ -31,7 +31,7 @@ enum {
 
 /* Queries of one set read another: q = rms(a) Q, k and v = rms(b) KV, a += attention O, a += MLP(a). */
 typedef struct {
-    const float *q, *kv, *o, *up, *down;
+    const uint16_t *q, *kv, *o, *up, *down;
 } tab_pfn_cross;
 
 typedef struct {
@@ -40,26 +40,31 @@ typedef struct {
 } tab_pfn_column;
 
 typedef struct {
-    const float *q, *kv, *kvq, *o, *scale, *up, *down;
+    const uint16_t *q, *kv, *kvq, *o, *up, *down;
+    const float *scale;
 } tab_pfn_block;
 
 typedef struct {
     uint32_t e, cell_heads, inducing, tokens, blocks, heads, registers, slots, features, code;
     uint32_t d; /* tokens * e, the row width */
-    const float *freq, *in_w, *in_col, *in_gain;
+    const uint16_t *in_w, *in_col;
+    const float *freq, *in_gain;
     tab_pfn_column column[2];
     const float *row_token, *pool_token; /* (tokens, e) */
     tab_pfn_cross gather[2], broadcast[2], pool[2];
     const float *icl_label, *icl_register;
     tab_pfn_block block[TAB_PFN_BLOCKS];
-    const float *dec_q, *dec_k, *dec_scale;
+    const uint16_t *dec_q, *dec_k;
+    const float *dec_scale;
     bool numeric; /* was trained on numeric targets too: */
-    const float *num_c[2],
-        *num_icl; /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
-    const float *num_q, *num_k, *num_scale; /* their vote */
-    /* Matrices are in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales are plain. */
+    const uint16_t *num_c[2],
+        *num_icl;                  /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
+    const uint16_t *num_q, *num_k; /* their vote */
+    const float *num_scale;
+    /* Matrices stay bf16, in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales are plain. */
     char note[1024]; /* the file's JSON, cut to fit */
-    float *numbers;  /* what all of the above point into */
+    float *numbers;  /* what the above point into */
+    uint16_t *halves;
 } tab_pfn;
 
 /* Checks every field, size and offset and the digest, refuses numbers that are not finite, and widens to
