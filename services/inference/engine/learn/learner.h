@@ -22,6 +22,8 @@ typedef struct {
     const uint32_t
         *label;     /* (rows) classification: class index; TAB_NULL where the target is missing */
     const float *y; /* (rows) regression: standardised target; NaN where missing */
+    const float *
+        of; /* (rows) where y is the square root of a scale: the target that it is the scale of; or NULL */
     uint64_t seed;
 } tab_problem;
 

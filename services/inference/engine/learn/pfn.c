@@ -4,6 +4,7 @@
  * that the order of columns and rows cannot change an answer.
  *
  *   a numeric target       the members' means of its distribution are averaged
+ *   a target's scale       half the distance between the quartiles of that distribution (problem->of)
  *   more than 10 classes   each member maps the classes to 10 symbols, evenly, so that any two classes stand
  *                          apart in at least two members; a class scores the sum of log p(its symbol)
  *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
@@ -44,6 +45,7 @@ typedef struct {
 
 typedef struct {
     size_t classes;
+    bool scale; /* it answers sqrt of the target's scale */
     member member[MEMBERS];
 } model;
 
@@ -235,7 +237,7 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
         read_rows(m, p->data, t->context, n, x);
         for (size_t i = 0; i < n; i++) {
             if (slot == NULL) {
-                target[i] = p->y[t->context[i]];
+                target[i] = (p->of != NULL ? p->of : p->y)[t->context[i]];
                 continue;
             }
             y[i] = slot[p->label[t->context[i]]];
@@ -282,6 +284,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (m == NULL)
         return NULL;
     m->classes = p->outputs;
+    m->scale = p->of != NULL;
     uint8_t slot[MEMBERS * MOST_CLASSES];
     if (p->classification)
         draw_slots(slot, m->classes, p->seed + 80);
@@ -311,6 +314,13 @@ static void add_classes(const member *b, size_t classes, size_t n, float *logp, 
     }
 }
 
+/* Of a normal target, sqrt of half the distance between the quartiles is what sqrt |residual| is in the mean: .82 sqrt
+ * sigma both. */
+static float root_of_scale(const float *quantile)
+{
+    return sqrtf(fmaxf(0, quantile[14] - quantile[4]) / 2); /* of .05, .1 ... */
+}
+
 static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q,
                     const uint32_t *row, size_t n, float *out)
 {
@@ -321,9 +331,11 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     bool classes = m->member[0].slot != NULL;
     for (size_t r = 0; r < MEMBERS; r++)
         most = m->member[r].columns > most ? m->member[r].columns : most;
-    float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own);
+    float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own),
+          *quantile = m->scale ? malloc(BLOCK * TAB_PFN_LEVELS * sizeof *quantile) : NULL;
     memset(out, 0, n * k * sizeof *out); /* without memory: every class alike, or the mean */
-    for (size_t at = 0; x != NULL && own != NULL && at < n; at += BLOCK) {
+    for (size_t at = 0; x != NULL && own != NULL && (quantile != NULL || !m->scale) && at < n;
+         at += BLOCK) {
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
         for (size_t r = 0; r < MEMBERS; r++) {
@@ -332,15 +344,18 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
             tab_pfn_table asked = { use, b->columns, x, b->cat };
             if (classes && tab_pfn_query(b->context, &asked, own))
                 add_classes(b, k, use, own, o);
-            else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, NULL))
+            else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, quantile))
                 for (size_t i = 0; i < use; i++)
-                    o[i] += own[i] / (float)MEMBERS;
+                    o[i] +=
+                        (quantile != NULL ? root_of_scale(quantile + i * TAB_PFN_LEVELS) : own[i]) /
+                        MEMBERS;
         }
         for (size_t i = 0; i < use * k && classes && k <= TAB_PFN_SLOTS; i++)
             o[i] = o[i] > 0 ? logf(o[i]) : 0;
     }
     free(x);
     free(own);
+    free(quantile);
 }
 
 const tab_learner tab_learn_pfn = { .name = "pfn",

@@ -72,8 +72,13 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
     if (local && n >= LEAST_ROWS) {
         tab_problem q = *p;
         q.y = root;
+        q.of = p->y;
         q.seed ^= 0x5ca1e;
-        v->scale = tab_stack_fit(e, a, &q, &SCALE);
+        tab_recipe r = SCALE;
+        for (size_t l = 0; l < s->members; l++) /* whose distribution has a say in the location */
+            if (s->member[l].learner == &tab_learn_pfn && s->member[l].weight > 0)
+                r.learner[r.n++] = &tab_learn_pfn;
+        v->scale = tab_stack_fit(e, a, &q, &r);
         if (v->scale == NULL)
             return NULL;
     }

@@ -167,6 +167,38 @@ Test(learners, a_model_of_all_rows_answers_outside_the_folds)
     }
 }
 
+/* Asked for the scale of a target, the network tells where its distribution is wide. */
+Test(learners, the_network_knows_where_a_target_is_uncertain)
+{
+    enum { N = 300, KNOWN = 250 };
+    fixture f = made(N, false);
+    float *y = (float *)(uintptr_t)f.p.y, out[N - KNOWN];
+    uint32_t row[N];
+    const float *x = NULL; /* the number without gaps */
+    for (size_t j = 0; j < f.enc->n; j++)
+        if (f.data->x[j] != NULL && !isnan(f.data->x[j][0] + f.data->x[j][1] + f.data->x[j][2]))
+            x = f.data->x[j];
+    cr_assert_not_null(x);
+    for (uint32_t i = 0; i < N; i++) {
+        row[i] = i;
+        y[i] = (float)((unit(i, 20) - 0.5) * (x[i] > 0.5f ? 4 : 0.4));
+    }
+    f.p.of = f.p.y;
+    tab_fit_task t = { .context = row, .n = KNOWN, .arena = f.a };
+    void *m = tab_learn_pfn.fit(&f.p, &t, NULL);
+    cr_assert_not_null(m);
+    tab_learn_pfn.predict(m, f.enc, f.data, row + KNOWN, N - KNOWN, out);
+    double wide = 0, narrow = 0, many = 0, few = 0;
+    for (size_t i = 0; i < N - KNOWN; i++) {
+        cr_assert(isfinite(out[i]) && out[i] >= 0);
+        *(x[KNOWN + i] > 0.5f ? &wide : &narrow) += (double)out[i];
+        *(x[KNOWN + i] > 0.5f ? &many : &few) += 1;
+    }
+    cr_assert_gt(wide / many, 1.3 * narrow / few, "%g where it is wide, %g where narrow",
+                 wide / many, narrow / few);
+    tab_arena_free(f.a);
+}
+
 Test(learners, what_the_budget_leaves_out_is_named)
 {
     fixture f = made(200, true);
