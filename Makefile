@@ -79,7 +79,8 @@ deps:
 	@tools/install-deps
 unit: $(TESTS)
 	@tests/run-unit $(TESTS)
-test: deps
+test:
+	@tools/install-deps test
 	@$(MAKE) --no-print-directory -j$$(nproc) build MODE=release
 	@tests/run-all
 clean:
