@@ -12,7 +12,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_for(what, seconds=20.0):
+def wait_for(what, seconds=300.0):
     end = time.time() + seconds
     while True:
         try:
@@ -93,7 +93,7 @@ class Servers:
             if p.poll() is not None:
                 raise RuntimeError(f"{name} ended: " + open(f"{self.dir}/{name}.log").read()[-2000:])
             try:
-                return urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2).status == 200
+                return urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30).status == 200
             except OSError:
                 return False
         wait_for(ready)
@@ -102,7 +102,7 @@ class Servers:
     def stop(self, name, sig=signal.SIGTERM):
         p = self.daemons.pop(name)
         p.send_signal(sig)
-        return p.wait(60)
+        return p.wait(300)
 
     def log(self, name):
         return open(f"{self.dir}/{name}.log").read()

@@ -27,7 +27,7 @@ add_line() { # adds a program's own closing line "x: N passed, N failed" and its
 }
 port_of() { jq -r --arg n "$1" '.[$n] // empty' "$TAB_RUN/ports.json"; }
 pid_of() { jq -r --arg n "$1" '.children[$n].pid // empty' "$TAB_RUN/state.json"; }
-health() { curl -s -m 3 "http://127.0.0.1:$(port_of "$1-health")$2"; }
+health() { curl -s -m 60 "http://127.0.0.1:$(port_of "$1-health")$2"; }
 wait_for() { # wait_for SECONDS CMD...
     local end=$(($(date +%s%N) + $1 * 1000000000)); shift
     until "$@" >/dev/null 2>&1; do [ "$(date +%s%N)" -lt "$end" ] || return 1; sleep 0.05; done
