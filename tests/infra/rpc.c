@@ -282,6 +282,28 @@ static void a_worker_is_addressed(tab_rpc *c, tab_rpc *server)
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
 }
 
+static bool reaches(const atomic_int *n, int want)
+{
+    for (int i = 0; i < PATIENCE_MS / 10 && atomic_load(n) < want; i++)
+        poll(NULL, 0, 10);
+    return atomic_load(n) >= want;
+}
+
+/* A service that has just begun to serve: nobody knows it before a call of it is answered. */
+static bool served(tab_rpc *c, const char *service)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    tab_error err;
+    tab_ask q = ask_of(a, "Echo", &in, 60000);
+    q.service = service;
+    for (int i = 0; i < PATIENCE_MS / 50; i++, poll(NULL, 0, 50))
+        if (tab_rpc_call(c, &q, &ans, &err) == TAB_OK)
+            return true;
+    return false;
+}
+
 static void a_full_queue_says_so(const char *nats, tab_rpc *c)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
@@ -289,18 +311,21 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
     Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
     tab_error err = { 0 };
     tab_rpc_limits(s, 1, 2, 0);
-    CHECK(tab_rpc_serve(s, methods, NULL));
-    poll(NULL, 0, 200);
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "tiny"));
     enum { N = 8 };
     async_result r[N] = { 0 };
-    in.cells = 1500;
     int busy = 0, ok = 0;
+    atomic_store(&let_go, false);
     for (size_t i = 0; i < N; i++) {
-        tab_ask q = ask_of(a, "Slow", &in, 60000);
+        tab_ask q = ask_of(a, "Hold", &in, PATIENCE_MS);
         q.service = "tiny";
         CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
-        poll(NULL, 0, 5);
+        if (i == 0) /* it is worked on, not waiting */
+            CHECK(reaches(&holding, 1));
     }
+    for (size_t i = 3; i < N; i++) /* they come in order: two wait, the others are refused */
+        turn_loop(c, &r[i].done, 1, PATIENCE_MS);
+    atomic_store(&let_go, true);
     for (size_t i = 0; i < N; i++) {
         turn_loop(c, &r[i].done, 1, PATIENCE_MS);
         busy += r[i].s == TAB_UNAVAILABLE;
@@ -401,14 +426,12 @@ static void *drain_caller(void *arg)
 static void a_draining_service_finishes_its_work(const char *nats, tab_rpc *c)
 {
     TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "leaving");
-    CHECK(tab_rpc_serve(s, methods, NULL));
-    poll(NULL, 0, 200);
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
     pthread_t t;
     void *ok = NULL;
     pthread_create(&t, NULL, drain_caller, c);
-    for (int i = 0; i < 3000 && atomic_load(&running) == 0; i++)
-        poll(NULL, 0, 10);
-    CHECK(tab_rpc_drain(s, 5));
+    CHECK(reaches(&running, 1));
+    CHECK(tab_rpc_drain(s, 60));
     pthread_join(t, &ok);
     CHECK(ok != NULL);
 }
