@@ -1,6 +1,8 @@
 /* See anomaly.h. Rows are read in the dense metric form (features/dense.c) less each column's mean; the
  * isolation forest and the ellipse see the same coordinates. Distances to many rows are one matrix product:
- * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample. */
+ * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of very wide
+ * tables among a smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks that stand apart:
+ * time and memory then grow with the width, not with its square or cube (docs/decisions/0147). */
 #include "services/inference/engine/predict/anomaly.h"
 
 #include <math.h>
@@ -14,11 +16,14 @@ enum {
     REFERENCE = 6000,
     NEIGHBOUR = 10,
     SAMPLE = 256,
+    LEAST_REFERENCE = 500,
+    ELLIPSE = 300,
     HEIGHT = 8,
     WIDEST = 300,
     BLOCK = 240
 };
 static const double EXPECTED_SHARE = 0.05;
+static const double MOST_PRODUCTS = 5e10; /* rows x references x coordinates */
 
 typedef struct {
     int32_t column; /* -1: a leaf */
@@ -34,7 +39,8 @@ struct tab_anomaly_parts {
     uint32_t *root;
     float *reference; /* (width, references): columns are rows, for the product */
     float *norm;      /* (references) */
-    double *inverse;  /* (width, width) of the covariance */
+    size_t side;      /* coordinates of a block of the covariance; the last may have fewer */
+    double *inverse;  /* (width, side) of the covariance: a row's own block */
     double *mean;     /* (width) */
     size_t rows;
     float *sorted[DETECTORS]; /* (rows) the fitted rows' scores, rising */
@@ -150,70 +156,117 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
 
 static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *part)
 {
-    size_t w = m->width;
-    double sum = 0;
-    for (size_t i = 0; i < w; i++) {
-        double d = (double)x[i] - m->mean[i], s = 0;
-        for (size_t j = 0; j < w; j++)
-            s += m->inverse[i * w + j] * ((double)x[j] - m->mean[j]);
-        if (part != NULL)
-            part[i] = d * s;
-        sum += d * s;
+    double sum = 0, d[ELLIPSE];
+    for (size_t from = 0; from < m->width; from += m->side) {
+        size_t n = m->width - from < m->side ? m->width - from : m->side;
+        for (size_t i = 0; i < n; i++)
+            d[i] = (double)x[from + i] - m->mean[from + i];
+        for (size_t i = 0; i < n; i++) {
+            const double *own = m->inverse + (from + i) * m->side;
+            double s[4] = { 0 }; /* four sums, so that none waits for the one before */
+            size_t j = 0;
+            for (; j + 4 <= n; j += 4)
+                for (size_t k = 0; k < 4; k++)
+                    s[k] += own[j + k] * d[j + k];
+            for (; j < n; j++)
+                s[0] += own[j] * d[j];
+            double share = d[i] * ((s[0] + s[1]) + (s[2] + s[3]));
+            if (part != NULL)
+                part[from + i] = share;
+            sum += share;
+        }
     }
     return sum;
 }
 
+typedef struct {
+    tab_anomaly_parts *m;
+    const float *x; /* (rows, width) */
+    size_t rows, kept;
+    const bool *keep;
+    double trace; /* of the whole covariance */
+    double *cov;  /* (width, side), as the inverse */
+    atomic_bool failed;
+} ellipse;
+
+static void block_covariance(void *ctx, size_t b)
+{
+    ellipse *q = ctx;
+    const tab_anomaly_parts *m = q->m;
+    size_t w = m->width, side = m->side, from = b * side, n = w - from < side ? w - from : side;
+    double *cov = q->cov + from * side;
+    const double *mean = m->mean + from;
+    for (size_t r = 0; r < q->rows; r++) {
+        const float *x = q->x + r * w + from;
+        for (size_t i = 0; q->keep[r] && i < n; i++) {
+            double d = (double)x[i] - mean[i];
+            for (size_t j = 0; d != 0 && j <= i; j++)
+                cov[i * side + j] += d * ((double)x[j] - mean[j]);
+        }
+    }
+}
+
+static void block_inverse(void *ctx, size_t b)
+{
+    ellipse *q = ctx;
+    const tab_anomaly_parts *m = q->m;
+    size_t w = m->width, side = m->side, from = b * side, n = w - from < side ? w - from : side;
+    double *cov = calloc(n * n, sizeof *cov), *column = malloc(n * sizeof *column);
+    bool ok = cov != NULL && column != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        for (size_t j = 0; j <= i; j++)
+            cov[i * n + j] = q->cov[(from + i) * side + j] / (double)(q->kept + 1);
+        cov[i * n + i] += 0.02 * q->trace / (double)w + 1e-6;
+    }
+    ok = ok && tab_cholesky(cov, n);
+    for (size_t c = 0; ok && c < n; c++) { /* the inverse, a column at a time */
+        memset(column, 0, n * sizeof *column);
+        column[c] = 1;
+        for (size_t i = c; i < n; i++) {
+            for (size_t j = c; j < i; j++)
+                column[i] -= cov[i * n + j] * column[j];
+            column[i] /= cov[i * n + i];
+        }
+        for (size_t i = n; i-- > 0;) {
+            for (size_t j = i + 1; j < n; j++)
+                column[i] -= cov[j * n + i] * column[j];
+            column[i] /= cov[i * n + i];
+        }
+        for (size_t i = 0; i < n; i++)
+            m->inverse[(from + i) * side + c] = column[i];
+    }
+    if (!ok)
+        atomic_store(&q->failed, true);
+    free(cov);
+    free(column);
+}
+
 /* Mean and inverse covariance of the rows with keep[] set; the diagonal is raised by a little, so that
  * columns that depend on each other do not rule. */
-static bool fit_ellipse(tab_anomaly_parts *m, const float *x, size_t rows, const bool *keep)
+static bool fit_ellipse(const tab_engine *e, tab_anomaly_parts *m, const float *x, size_t rows,
+                        const bool *keep)
 {
-    size_t w = m->width, n = 0;
-    double *cov = calloc(w * w, sizeof *cov), *column = calloc(w, sizeof *column);
-    bool ok = cov != NULL && column != NULL;
+    size_t w = m->width, blocks = (w + m->side - 1) / m->side;
+    ellipse q = { .m = m, .x = x, .rows = rows, .keep = keep };
+    q.cov = calloc(w * m->side, sizeof *q.cov);
+    if (q.cov == NULL)
+        return false;
+    atomic_init(&q.failed, false);
     memset(m->mean, 0, w * sizeof *m->mean);
-    for (size_t r = 0; ok && r < rows; r++)
+    for (size_t r = 0; r < rows; r++)
         if (keep[r]) {
-            n++;
+            q.kept++;
             for (size_t i = 0; i < w; i++)
                 m->mean[i] += (double)x[r * w + i];
         }
-    for (size_t i = 0; ok && i < w; i++)
-        m->mean[i] /= n > 0 ? (double)n : 1;
-    for (size_t r = 0; ok && r < rows; r++)
-        if (keep[r])
-            for (size_t i = 0; i < w; i++) {
-                double d = (double)x[r * w + i] - m->mean[i];
-                for (size_t j = 0; d != 0 && j <= i; j++)
-                    cov[i * w + j] += d * ((double)x[r * w + j] - m->mean[j]);
-            }
-    double trace = 0;
-    for (size_t i = 0; ok && i < w; i++)
-        trace += cov[i * w + i] / (double)(n + 1);
-    for (size_t i = 0; ok && i < w; i++) {
-        for (size_t j = 0; j < i; j++)
-            cov[i * w + j] /= (double)(n + 1);
-        cov[i * w + i] = cov[i * w + i] / (double)(n + 1) + 0.02 * trace / (double)w + 1e-6;
-    }
-    ok = ok && tab_cholesky(cov, w);
-    for (size_t c = 0; ok && c < w; c++) { /* the inverse, a column at a time */
-        memset(column, 0, w * sizeof *column);
-        column[c] = 1;
-        for (size_t i = c; i < w; i++) {
-            for (size_t j = c; j < i; j++)
-                column[i] -= cov[i * w + j] * column[j];
-            column[i] /= cov[i * w + i];
-        }
-        for (size_t i = w; i-- > 0;) {
-            for (size_t j = i + 1; j < w; j++)
-                column[i] -= cov[j * w + i] * column[j];
-            column[i] /= cov[i * w + i];
-        }
-        for (size_t i = 0; i < w; i++)
-            m->inverse[i * w + c] = column[i];
-    }
-    free(cov);
-    free(column);
-    return ok;
+    for (size_t i = 0; i < w; i++)
+        m->mean[i] /= q.kept > 0 ? (double)q.kept : 1;
+    tab_engine_for(e, blocks, block_covariance, &q);
+    for (size_t i = 0; i < w; i++)
+        q.trace += q.cov[i * m->side + i % m->side] / (double)(q.kept + 1);
+    tab_engine_for(e, blocks, block_inverse, &q);
+    free(q.cov);
+    return !atomic_load(&q.failed) && !tab_engine_cancelled(e);
 }
 
 /* ---- the three together ---------------------------------------------------------------------- */
@@ -317,7 +370,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     uint32_t *row = tab_arena_new_of(a, uint32_t, rows + 1);
     if (reference == NULL || row == NULL)
         return NULL;
-    double share = (double)REFERENCE / (double)rows;
+    double most = fmax(LEAST_REFERENCE, MOST_PRODUCTS / ((double)rows * (double)w));
+    double share = fmin(REFERENCE, most) / (double)rows;
     sample = 0;
     for (size_t i = 0; i < rows; i++) {
         reference[i] = share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share;
@@ -330,7 +384,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     m->trees = trees;
     m->reference = tab_arena_new_of(a, float, w *sample);
     m->norm = tab_arena_new_of(a, float, sample);
-    m->inverse = tab_arena_new_of(a, double, w *w);
+    m->side = w < ELLIPSE ? w : ELLIPSE;
+    m->inverse = tab_arena_new_of(a, double, w * m->side);
     m->mean = tab_arena_new_of(a, double, w);
     m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
     m->root = tab_arena_new_of(a, uint32_t, trees);
@@ -361,7 +416,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
             g.seed = tab_mix2(seed, t);
             m->root[t] = grow(&g, pick, n, 0);
         }
-        ok = fit_ellipse(m, x, sample, keep);
+        ok = fit_ellipse(e, m, x, sample, keep);
         for (int round = 0; ok && round < 2; round++) { /* again without the farthest tenth */
             for (size_t i = 0; i < sample; i++)
                 order[i] = distance[i] = (float)mahalanobis(m, x + i * w, NULL);
@@ -369,7 +424,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
             float cut = order[sample - 1 - sample / 10];
             for (size_t i = 0; i < sample; i++)
                 keep[i] = distance[i] <= cut;
-            ok = fit_ellipse(m, x, sample, keep);
+            ok = fit_ellipse(e, m, x, sample, keep);
         }
     }
     if (ok) {

@@ -196,6 +196,37 @@ Test(edges, two_thousand_columns_with_gaps, .timeout = 240)
     tab_arena_free(m->a);
 }
 
+/* Rows 3 and 70 stand far out, each in forty columns of the last hundred: they are the two most unusual ones, and the columns
+ * that say so are named. */
+static void wild(tab_builder *b, size_t i, size_t j)
+{
+    bool out = (i == 3 || i == 70) && j >= 1900 && (j + i) % 5 < 2;
+    tab_builder_number(b, noise(i, j) + (out ? 9 : 0));
+}
+
+Test(edges, unusual_rows_of_two_thousand_columns, .timeout = 240)
+{
+    maker *m = start();
+    char name[16];
+    for (size_t j = 0; j < 2000; j++) {
+        snprintf(name, sizeof name, "x%zu", j);
+        add(m, name, 150, j, wild);
+    }
+    const Tabella__Results *r = run(m, "")->prediction->results;
+    cr_assert_eq(r->n_anomaly_score, 150);
+    for (size_t i = 0; i < 150; i++)
+        cr_expect(i == 3 || i == 70 ||
+                      r->anomaly_score[i] < fmin(r->anomaly_score[3], r->anomaly_score[70]),
+                  "row %zu: %g", i, r->anomaly_score[i]);
+    for (size_t k = 0; k < 2; k++) {
+        size_t row = k == 0 ? 3 : 70;
+        cr_assert_gt(r->reasons[row]->n_reasons, 0);
+        uint32_t c = r->reasons[row]->reasons[0]->column->column;
+        cr_expect(c >= 1900 && (c + row) % 5 < 2, "row %zu: column %u", row, c);
+    }
+    tab_arena_free(m->a);
+}
+
 Test(edges, ten_thousand_categories, .timeout = 240)
 {
     maker *m = start();

@@ -86,6 +86,45 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
 }
 
+/* Targets that nothing explains: a coin, three classes by shares, a number. What is held out says so: hardly any lift
+ * over the base rate, an AUC of a coin, and confidences no higher than the share that was right. */
+Test(evaluate, noise_has_no_lift, .timeout = 240)
+{
+    enum { ROWS = 900, WHOLE = 6 };
+    static const char *const classes[] = { "low", "middle", "high" };
+    static const char *const bases[] = { "base-1", "base-2" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_column *col = tab_arena_new_of(a, tab_column, WHOLE);
+    tab_builder *b[WHOLE];
+    for (size_t j = 0; j < WHOLE; j++)
+        b[j] = tab_builder_new(a, j < 2 ? TAB_S("x") : j == 2 ? TAB_S("g") : TAB_S("o"));
+    for (size_t i = 0; i < ROWS; i++) {
+        tab_builder_number(b[0], unit(i, 11));
+        tab_builder_number(b[1], exp(2 * unit(i, 12)));
+        tab_builder_text(b[2], tab_str_of(classes[(size_t)(3 * unit(i, 13))]));
+        tab_builder_text(b[3], unit(i, 14) < 0.3 ? TAB_S("yes") : TAB_S("no"));
+        tab_builder_text(b[4], tab_str_of(classes[(size_t)(3 * unit(i, 15) * unit(i, 16))]));
+        tab_builder_number(b[5], 100 * unit(i, 17));
+    }
+    for (size_t j = 0; j < WHOLE; j++)
+        cr_assert(tab_builder_finish(b[j], &col[j]));
+    for (size_t k = 0; k < 6; k++) {
+        tab_column own[4] = { col[0], col[1], col[2], col[3 + k % 3] };
+        tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = 4, .col = own };
+        tab_engine e = { .arena = a, .seed = 3 };
+        tab_evaluate_options o = { .base = bases[k / 3], .target = 3 };
+        Tabella__HeldOut *h = NULL;
+        cr_assert_eq(tab_evaluate(&e, &t, &o, &h, NULL), TAB_OK);
+        cr_expect_lt(fabs(metric(h, "lift_pp")), 2, "%s, target %zu: lift %.2f", o.base, k % 3,
+                     metric(h, "lift_pp"));
+        if (k % 3 == 2)
+            continue;
+        cr_expect_float_eq(metric(h, "auc"), 0.5, 0.12);
+        cr_expect_lt(metric(h, "ece"), 0.12, "%s, target %zu: ece %.3f", o.base, k % 3,
+                     metric(h, "ece"));
+    }
+}
+
 Test(evaluate, regression_intervals_hold)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
