@@ -61,7 +61,7 @@ static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
             !tab_read_column(a, &t->table->col[k], t->table->rows, s->col[k].reading) ||
             !tab_summarize(s->col[k].reading, &sum))
             return false;
-        tab_features_of(&sum, &s->col[k].features, NULL);
+        tab_features_of(&sum, &s->col[k].features);
     }
     tab_relate(s->ptr, n, t->table->rows);
     return true;

@@ -74,27 +74,30 @@ static uint64_t exact_shape_of(tab_str s)
     return tab_hash_bytes(buf, n, 4);
 }
 
-static int by_u64(const void *a, const void *b)
+/* Share of the commonest, share of the three commonest, number of different ones; n <= TAB_LOOKED_AT. */
+static void common(const uint64_t *h, size_t n, double *first, double *three, double *kinds)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Share of the commonest, share of the three commonest, number of different ones. */
-static void common(uint64_t *h, size_t n, double *first, double *three, double *kinds)
-{
+    enum { SLOTS = 512 }; /* thrice the hashes there can be */
+    uint64_t seen[TAB_LOOKED_AT];
+    uint16_t slot[SLOTS] = { 0 }, count[TAB_LOOKED_AT] = { 0 };
     double best[3] = { 0 };
-    *kinds = 0;
-    if (n == 0) {
-        *first = *three = 0;
+    size_t different = 0;
+    *first = *three = *kinds = 0;
+    if (n == 0)
         return;
-    }
-    qsort(h, n, sizeof *h, by_u64);
-    for (size_t i = 0, j; i < n; i = j) {
-        for (j = i + 1; j < n && h[j] == h[i]; j++) {
+    for (size_t i = 0; i < n; i++) {
+        size_t at = h[i] % SLOTS;
+        while (slot[at] != 0 && seen[slot[at] - 1] != h[i])
+            at = (at + 1) % SLOTS;
+        if (slot[at] == 0) {
+            seen[different] = h[i];
+            slot[at] = (uint16_t)++different;
         }
-        double c = (double)(j - i);
-        ++*kinds;
+        count[slot[at] - 1]++;
+    }
+    *kinds = (double)different;
+    for (size_t i = 0; i < different; i++) {
+        double c = count[i];
         for (int k = 0; k < 3; k++)
             if (c > best[k]) {
                 double t = best[k];
@@ -106,14 +109,6 @@ static void common(uint64_t *h, size_t n, double *first, double *three, double *
     *three = (best[0] + best[1] + best[2]) / (double)n;
 }
 
-static void add_word(tab_words *w, uint64_t hash, double weight)
-{
-    if (w == NULL || w->n == w->cap)
-        return;
-    w->hash[w->n] = (uint32_t)(hash >> 20);
-    w->weight[w->n++] = (float)weight;
-}
-
 /* A term that few sectors share says more; a whole cell more than a word in it. */
 static void sector_vote(float *sector, uint32_t set, double weight)
 {
@@ -123,7 +118,17 @@ static void sector_vote(float *sector, uint32_t set, double weight)
             sector[s] += (float)(weight / (n * sqrt(n)));
 }
 
-static void look_up(tab_str folded, gather *g, float *sector, tab_words *words)
+static bool separates(char c)
+{
+    static const bool marks[256] = {
+        [' '] = true, [','] = true, [';'] = true, ['/'] = true, ['('] = true,
+        [')'] = true, ['|'] = true, ['"'] = true, ['['] = true, [']'] = true,
+        ['{'] = true, ['}'] = true, [':'] = true,
+    };
+    return marks[(unsigned char)c];
+}
+
+static void look_up(tab_str folded, gather *g, float *sector)
 {
     const tab_lexeme *x = tab_lexicon_find(folded);
     uint64_t any = 0;
@@ -137,10 +142,10 @@ static void look_up(tab_str folded, gather *g, float *sector, tab_words *words)
     /* words and pairs of words */
     size_t from[24], to[24], n = 0;
     for (size_t i = 0; i < folded.n && n < 24;) {
-        while (i < folded.n && memchr(" ,;/()|\"[]{}:", folded.p[i], 13) != NULL)
+        while (i < folded.n && separates(folded.p[i]))
             i++;
         size_t b = i;
-        while (i < folded.n && memchr(" ,;/()|\"[]{}:", folded.p[i], 13) == NULL)
+        while (i < folded.n && !separates(folded.p[i]))
             i++;
         size_t e = i;
         while (e > b && memchr(".!?'", folded.p[e - 1], 4) != NULL)
@@ -160,8 +165,6 @@ static void look_up(tab_str folded, gather *g, float *sector, tab_words *words)
             given |= k == 0 && (y->lists >> TAB_LIST_FIRST_NAME & 1) != 0;
             family |= k + 1 == n && k > 0 && (y->lists >> TAB_LIST_LAST_NAME & 1) != 0;
         }
-        if (w.n > 1 && w.n < 25 && !(w.p[0] >= '0' && w.p[0] <= '9'))
-            add_word(words, tab_hash_bytes(w.p, w.n, 9), 1);
         if (k + 1 < n && to[k + 1] - from[k] < 48) {
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
@@ -179,8 +182,6 @@ static void look_up(tab_str folded, gather *g, float *sector, tab_words *words)
         g->token[__builtin_ctzll(m)]++;
     if (sectors != 0)
         sector_vote(sector, sectors, 0.4);
-    if (folded.n > 1 && folded.n < 60 && n > 1)
-        add_word(words, tab_hash_bytes(folded.p, folded.n, 9), 1);
     g->first_given += given && n >= 2;
     g->last_family += family && n >= 2 && n <= 5;
 }
@@ -291,10 +292,11 @@ static void number_cell(const tab_number *x, tab_str s, double w, gather *g)
     g->negative += v < 0 ? w : 0;
     g->zero += v == 0 ? w : 0;
     if (v == floor(v)) {
-        g->m5 += fmod(v, 5) == 0 ? w : 0;
-        g->m10 += fmod(v, 10) == 0 ? w : 0;
-        g->m100 += fmod(v, 100) == 0 ? w : 0;
-        g->m1000 += fmod(v, 1000) == 0 ? w : 0;
+        int rest = fabs(v) < 0x1p62 ? (int)((int64_t)v % 1000) : (int)fmod(v, 1000);
+        g->m5 += rest % 5 == 0 ? w : 0;
+        g->m10 += rest % 10 == 0 ? w : 0;
+        g->m100 += rest % 100 == 0 ? w : 0;
+        g->m1000 += rest == 0 ? w : 0;
     }
     double c = fabs(v) * 100;
     if (fabs(c - nearbyint(c)) < 1e-6 * fmax(1, c)) {
@@ -463,7 +465,7 @@ static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n,
                 (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
 }
 
-void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
+void tab_features_of(const tab_summary *s, tab_features *f)
 {
     gather g = { .min_len = 1e9, .bool_pairs = UINT64_MAX, .year_lo = 1e9, .year_hi = -1e9 };
     weighted numbers[TAB_SAMPLE], dates[TAB_SAMPLE];
@@ -558,7 +560,7 @@ void tab_features_of(const tab_summary *s, tab_features *f, tab_words *words)
             g.weekday += tab_weekday_name(t) > 0;
         }
         if (!plain)
-            look_up(folded, &g, f->sector, words);
+            look_up(folded, &g, f->sector);
         grams(folded, f->gram);
     }
     double v = g.values, cells = g.cells, present = f->present;

@@ -36,12 +36,5 @@ typedef struct {
     double min, max, q50;
 } tab_features;
 
-/* Word evidence: hashes of words with their weight, for the sector model (sector/). */
-typedef struct {
-    uint32_t *hash;
-    float *weight;
-    size_t n, cap;
-} tab_words;
-
-void tab_features_of(const tab_summary *s, tab_features *ret, tab_words *words);
+void tab_features_of(const tab_summary *s, tab_features *ret);
 #endif

@@ -42,6 +42,16 @@ WIDE static void add_scaled(float *restrict p, const int16_t *restrict w, float 
         p[c] += v * (float)w[c];
 }
 
+/* Four inputs in one pass over the classes, added in their order. */
+WIDE static void add_four(float *restrict p, const int16_t *const *w, const float *v, uint32_t n)
+{
+    const int16_t *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2],
+                            *restrict w3 = w[3];
+    const float v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];
+    for (uint32_t c = 0; c < n; c++)
+        p[c] = p[c] + v0 * (float)w0[c] + v1 * (float)w1[c] + v2 * (float)w2[c] + v3 * (float)w3[c];
+}
+
 void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float *p)
 {
     const uint32_t C = m->classes;
@@ -51,12 +61,21 @@ void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float
             a += m->u[t] * z[c * m->tied + t];
         p[c] = a;
     }
+    const int16_t *w[4];
+    float v[4];
+    size_t held = 0;
     for (uint32_t j = 0; j < m->inputs; j++) {
-        float v = x[j] * m->scale[j];
-        if (v == 0)
+        v[held] = x[j] * m->scale[j];
+        if (v[held] == 0)
             continue;
-        add_scaled(p, m->w + (size_t)j * C, v, C);
+        w[held++] = m->w + (size_t)j * C;
+        if (held == 4) {
+            add_four(p, w, v, C);
+            held = 0;
+        }
     }
+    for (size_t i = 0; i < held; i++)
+        add_scaled(p, w[i], v[i], C);
     float top = p[0], sum = 0;
     for (uint32_t c = 1; c < C; c++)
         top = p[c] > top ? p[c] : top;

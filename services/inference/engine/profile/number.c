@@ -32,6 +32,8 @@ static bool eat_any(tab_str *s, const char *const *words, size_t n)
 static bool eat_space(tab_str *s)
 {
     bool any = false;
+    if (s->n > 0 && *s->p != ' ' && (unsigned char)*s->p < 0x80)
+        return false;
     while (eat(s, " ") || eat(s, "\xc2\xa0") || eat(s, "\xe2\x80\xaf"))
         any = true;
     return any;
@@ -483,7 +485,12 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
 {
     tab_number r = { 0 };
     bool minus = false, paren = false, signs = false;
+    size_t first = 0;
     if (s.n == 0 || s.n > 64)
+        return false;
+    while (first < s.n && !digit(s.p[first]))
+        first++;
+    if (first == s.n) /* most texts end here */
         return false;
     if (*s.p == '(' && s.p[s.n - 1] == ')') {
         paren = true;

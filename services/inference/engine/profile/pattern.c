@@ -51,13 +51,10 @@ static bool email(tab_str s)
 
 static bool starts(tab_str s, const char *w)
 {
-    size_t n = strlen(w);
-    if (s.n < n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if ((s.p[i] | (letter(s.p[i]) ? 32 : 0)) != w[i])
-            return false;
-    return true;
+    size_t i = 0;
+    while (w[i] != 0 && i < s.n && (s.p[i] | (letter(s.p[i]) ? 32 : 0)) == w[i])
+        i++;
+    return w[i] == 0;
 }
 
 static bool url(tab_str s)

@@ -30,10 +30,8 @@ static void read_one(void *ctx, size_t i)
         !tab_read_column(j->arena[i], &j->table->col[i], j->table->rows, c->reading) ||
         !tab_summarize(c->reading, &s))
         return;
-    tab_features_of(&s, &c->features, NULL);
-    float *x = tab_arena_new_of(j->arena[i], float, TAB_STAGE1_INPUTS);
-    if (x == NULL)
-        return;
+    tab_features_of(&s, &c->features);
+    float x[TAB_STAGE1_INPUTS];
     tab_stage1_inputs(c, x);
     tab_linear_apply(tab_model_stage1(), x, NULL, c->p1);
     tab_restrict_roles(c, c->p1);
@@ -47,10 +45,7 @@ static void decide_one(void *ctx, size_t i)
     job *j = ctx;
     tab_staged *c = j->staged[i];
     tab_reading *r = c->reading;
-    float *x = tab_arena_new_of(j->arena[i], float, TAB_STAGE2_INPUTS), z[TAB_ROLES];
-    j->ok[i] = false;
-    if (x == NULL)
-        return;
+    float x[TAB_STAGE2_INPUTS], z[TAB_ROLES];
     tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->sector, x, z);
     tab_linear_apply(tab_model_stage2(), x, z, c->p2);
     tab_restrict_roles(c, c->p2);

@@ -1,7 +1,6 @@
 #include "services/inference/engine/profile/summary.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* A max-heap of the smallest hashes seen, so that one pass keeps the sample whatever the column's size. */
 typedef struct {
@@ -43,10 +42,15 @@ static void push(entry *h, size_t *n, entry e)
     }
 }
 
-static int by_hash(const void *a, const void *b)
+/* The heap's entries in rising order of their hashes. */
+static void drain(entry *h, size_t n)
 {
-    const entry *x = a, *y = b;
-    return (x->hash > y->hash) - (x->hash < y->hash);
+    while (n > 1) {
+        entry t = h[0];
+        h[0] = h[--n];
+        h[n] = t;
+        sift_down(h, n, 0);
+    }
 }
 
 static void walk_numbers(const tab_reading *r, tab_summary *s)
@@ -90,7 +94,7 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
         s.bytes += r->level[k].n * r->count[k];
         push(heap, &n, (entry){ tab_hash_bytes(r->level[k].p, r->level[k].n, 1), (uint32_t)k });
     }
-    qsort(heap, n, sizeof *heap, by_hash);
+    drain(heap, n);
     s.n = n;
     s.whole = n == r->levels;
     s.value = tab_arena_new_of(r->arena, tab_sampled, n);

@@ -168,7 +168,17 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
     size_t at = 0;
     bool blank = false;
     while (s.n > 0) {
-        uint32_t second, cp = tab_fold_char(tab_utf8_next(&s), &second);
+        uint32_t second = 0, cp = (unsigned char)*s.p;
+        if (cp > ' ' && cp < 0x80 && at + 10 <= n) { /* nearly always */
+            if (blank)
+                buf[at++] = ' ';
+            blank = false;
+            buf[at++] = (char)(cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
+            s.p++;
+            s.n--;
+            continue;
+        }
+        cp = tab_fold_char(tab_utf8_next(&s), &second);
         if (cp == 0)
             continue;
         if (cp == ' ' || (cp >= '\t' && cp <= '\r')) {
