@@ -26,6 +26,15 @@ static inline double h_of(int64_t packed)
 
 /* ---- histograms ------------------------------------------------------------------------------ */
 
+/* *to += v with the address in a register of its own: an x86 store to base + 8 x index takes a port that loads
+ * need, one to a plain address does not. The empty statement keeps the compiler from folding the two
+ * (docs/decisions/0148). */
+static inline void add_at(int64_t *to, int64_t v)
+{
+    __asm__("" : "+r"(to));
+    *to += v;
+}
+
 /* Four columns in one pass over the rows: their additions do not wait for each other, and the rows' numbers
  * and gradients are read once. Measured at 0.4 of the time of a column at a time. */
 static void fill_four(const uint8_t *const *bin, int64_t *const *hist, const uint32_t *order,
@@ -33,13 +42,16 @@ static void fill_four(const uint8_t *const *bin, int64_t *const *hist, const uin
 {
     const uint8_t *b0 = bin[0], *b1 = bin[1], *b2 = bin[2], *b3 = bin[3];
     int64_t *h0 = hist[0], *h1 = hist[1], *h2 = hist[2], *h3 = hist[3];
+#ifndef __clang__ /* builds the fuzz targets only, and does not know the line */
+#pragma GCC unroll 2
+#endif
     for (size_t i = 0; i < n; i++) {
         uint32_t row = order[i];
         int64_t v = gh[i];
-        h0[b0[row]] += v;
-        h1[b1[row]] += v;
-        h2[b2[row]] += v;
-        h3[b3[row]] += v;
+        add_at(h0 + b0[row], v);
+        add_at(h1 + b1[row], v);
+        add_at(h2 + b2[row], v);
+        add_at(h3 + b3[row], v);
     }
 }
 
@@ -51,8 +63,8 @@ static void fill_two(const uint8_t *const *bin, int64_t *const *hist, const uint
     for (size_t i = 0; i < n; i++) {
         uint32_t row = order[i];
         int64_t v = gh[i];
-        h0[b0[row]] += v;
-        h1[b1[row]] += v;
+        add_at(h0 + b0[row], v);
+        add_at(h1 + b1[row], v);
     }
 }
 
