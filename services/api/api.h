@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/outbox.h"
 #include "common/proto.h"
+#include "common/redis.h"
 #include "common/routes.h"
 #include "common/rpc.h"
 #include "proto/events.pb-c.h"
@@ -35,6 +36,7 @@ typedef struct api {
     api_config cfg;
     tab_pg *pg;
     tab_rpc *rpc;
+    tab_redis *redis;
     tab_relay *relay;
     tab_identity_key identity;
     uint8_t cursor_key[32];
@@ -110,6 +112,10 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
                      tab_error *err) TAB_CHECKED;
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret,
                      tab_error *err) TAB_CHECKED;
+
+/* cells.c: the organization's cells a minute; RATE_LIMIT with r->retry_after. ahead: for calls so small that a share of
+ * the minute is debited at once. */
+tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 
 /* idempotency.c */
 tab_status idempotency_begin(request *r,

@@ -188,6 +188,7 @@ tab_status get_endpoint(request *r, tab_error *err)
 
 typedef struct {
     tab_body body;
+    uint64_t cells; /* inline and referenced */
     Tabella__RunOptions *options;
     tab_str name;
     char **refs;
@@ -260,6 +261,7 @@ static tab_status resolve(request *r, creation *c, tab_error *err)
         for (size_t k = 0; k < c->body.n_tables; k++)
             if (tab_str_eq(c->body.tables[k]->id, id))
                 id = tab_str_of(t->dataset);
+        c->cells += t->rows * t->cols;
         if (!add_source(r, c, id, t->snapshot, t->dataset))
             s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
@@ -350,9 +352,11 @@ tab_status post_endpoints(request *r, tab_error *err)
     c.endpoint_id = r->seed;
     c.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     c.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 64);
+    c.cells = c.body.cells;
     if ((s = resolve(r, &c, err)) != TAB_OK || (s = name_free(r, &c, err)) != TAB_OK ||
         (s = base_check(r, &c.options->base_model, err)) != TAB_OK ||
-        (s = target_check(r, &c.body, c.options, c.source, c.n, err)) != TAB_OK)
+        (s = target_check(r, &c.body, c.options, c.source, c.n, err)) != TAB_OK ||
+        (s = cells_debit(r, c.cells, false, err)) != TAB_OK)
         return s;
     s = ingest(r, &c, err);
     if (s == TAB_OK) {

@@ -67,8 +67,10 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(self.cfg.nats, "api");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(self.cfg.redis);
+    if (pg == NULL || health == NULL || rpc == NULL || redis == NULL)
         return EXIT_FAILURE;
+    self.redis = redis; /* not watched: without it each process counts by itself */
     self.pg = pg;
     self.rpc = rpc;
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api");

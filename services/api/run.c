@@ -103,16 +103,15 @@ static tab_status reserve(request *r, const run *x, tab_error *err)
     tab_status s = call_with(r, &ask, &answer, err);
     if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED) {
         tab_log(TAB_WARN, "metering is away; the ledger fills from events later");
-        return TAB_OK;
+        return cells_debit(r, x->cells, false, err);
     }
     if (s != TAB_OK)
         return s;
     const Tabella__ReserveReply *y = answer.msg;
     if (y->allowed)
-        return TAB_OK;
+        return cells_debit(r, x->cells, false, err);
     r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
-    return tab_fail(err, TAB_RATE_LIMIT, "", "%s",
-                    y->message[0] != 0 ? y->message : "too many cells a minute");
+    return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 
 static void head(request *r, const run *x, const char *base, const char *status)

@@ -150,8 +150,7 @@ static tab_status reserve(request *r, const Tabella__Endpoint *e, uint64_t cells
         return TAB_OK;
     }
     r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
-    return tab_fail(err, TAB_RATE_LIMIT, "", "%s",
-                    y->message[0] != 0 ? y->message : "too many cells a minute");
+    return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 
 static tab_status bill(request *r, const Tabella__Endpoint *e, const Tabella__ServeReply *y,
@@ -349,6 +348,8 @@ static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *
                         const char *worker, const Tabella__ServeReply **ret, tab_error *err)
 {
     tab_status s = reserve(r, e, b->cells, err);
+    if (s == TAB_OK)
+        s = cells_debit(r, b->cells, true, err);
     if (s != TAB_OK)
         return s;
     Tabella__ServeState state;

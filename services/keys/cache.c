@@ -4,31 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/limits_lua.h"
+#include "common/limits.h"
 #include "common/log.h"
 
-enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500, MOST_ARGS = 16 };
-
-/* FCALL; when Redis has no functions yet (a keys daemon that is up before any gateway), loads them.
- */
-static tab_status fcall(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err,
-                        int argc, const char **argv)
-{
-    size_t len[MOST_ARGS];
-    for (int i = 0; i < argc; i++)
-        len[i] = strlen(argv[i]);
-    tab_status s = tab_redis_argv(redis, timeout_ms, ret, err, argc, argv, len);
-    if (s != TAB_INTERNAL)
-        return s;
-    const char *load[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
-    const size_t load_len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
-    redisReply *loaded = NULL;
-    s = tab_redis_argv(redis, timeout_ms, &loaded, err, 4, load, load_len);
-    if (s != TAB_OK)
-        return s;
-    freeReplyObject(loaded);
-    return tab_redis_argv(redis, timeout_ms, ret, err, argc, argv, len);
-}
+enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 
 static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
 {
@@ -46,9 +25,10 @@ static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_S
     snprintf(ttl, sizeof ttl, "%d", seconds);
     if (g != NULL && tab_grant_write(g, grant, sizeof grant) == 0)
         return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
-    const char *argv[] = { "FCALL", "tab_key_put", "1", name, v, ttl, grant };
+    const char *argv[] = { "tab_key_put", "1", name, v, ttl, grant };
     redisReply *reply = NULL;
-    tab_status s = fcall(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
+    tab_status s =
+        tab_limits_call(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
     if (s == TAB_OK)
         freeReplyObject(reply);
     return s;
@@ -76,8 +56,8 @@ tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_e
     redisReply *reply = NULL;
     keys_uses u = { 0 };
     tab_id_new(batch, "");
-    const char *argv[] = { "FCALL", "tab_use_take", "0", batch };
-    tab_status s = fcall(redis, COUNT_MS, &reply, err, 4, argv);
+    const char *argv[] = { "tab_use_take", "0", batch };
+    tab_status s = tab_limits_call(redis, COUNT_MS, &reply, err, 3, argv);
     if (s != TAB_OK)
         return s;
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements >= 1 && reply->elements % 2 == 1) {
@@ -101,7 +81,7 @@ tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_e
 void keys_cache_taken(tab_redis *redis, const char *batch)
 {
     redisReply *reply = NULL;
-    const char *argv[] = { "FCALL", "tab_use_taken", "0", batch };
-    if (fcall(redis, COUNT_MS, &reply, NULL, 4, argv) == TAB_OK)
+    const char *argv[] = { "tab_use_taken", "0", batch };
+    if (tab_limits_call(redis, COUNT_MS, &reply, NULL, 3, argv) == TAB_OK)
         freeReplyObject(reply);
 }

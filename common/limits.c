@@ -1,0 +1,25 @@
+#include "common/limits.h"
+
+#include "common/limits_lua.h"
+
+tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err,
+                           int argc, const char **argv)
+{
+    const char *all[TAB_LIMITS_ARGS + 1] = { "FCALL" };
+    size_t len[TAB_LIMITS_ARGS + 1] = { 5 };
+    for (int i = 0; i < argc && i < TAB_LIMITS_ARGS; i++) {
+        all[i + 1] = argv[i];
+        len[i + 1] = strlen(argv[i]);
+    }
+    tab_status s = tab_redis_argv(redis, timeout_ms, ret, err, argc + 1, all, len);
+    if (s != TAB_INTERNAL)
+        return s;
+    const char *load[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
+    const size_t load_len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
+    redisReply *loaded = NULL;
+    s = tab_redis_argv(redis, timeout_ms, &loaded, err, 4, load, load_len);
+    if (s != TAB_OK)
+        return s;
+    freeReplyObject(loaded);
+    return tab_redis_argv(redis, timeout_ms, ret, err, argc + 1, all, len);
+}

@@ -1,0 +1,125 @@
+/* Cells a minute of an organization: debited in Redis (tab_cells of common/limits.lua) before the work starts.
+ *
+ *   purse (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row does not
+ *                                            pay for a round trip
+ *                                    tat     the bucket of this process alone, which counts while Redis is away
+ *
+ * Two organizations that meet in a slot take turns; what was in the purse goes back to Redis. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/limits.h"
+#include "common/time.h"
+#include "services/api/api.h"
+
+enum { SLOTS = 1024, REDIS_MS = 100, MINUTE_MS = 60000, SHARE = 64 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct purse {
+        char org[48];
+        uint64_t cells, limit;
+        double tat; /* milliseconds of tab_mono_ms() */
+    } of[SLOTS];
+} purses = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct purse *purse_of(const char *org)
+{
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (; *org != 0; org++)
+        h = (h ^ (uint8_t)*org) * 1099511628211u;
+    return &purses.of[(h ^ h >> 32) % SLOTS];
+}
+
+/* cells < 0 gives back. *retry_ms: 0 when they were debited. */
+static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, int64_t *retry_ms)
+{
+    char key[64], n[24], most[24];
+    redisReply *y = NULL;
+    snprintf(key, sizeof key, "tab:c:%s", org);
+    snprintf(n, sizeof n, "%lld", (long long)cells);
+    snprintf(most, sizeof most, "%llu", (unsigned long long)limit);
+    const char *argv[] = { "tab_cells", "1", key, n, most };
+    tab_status s = tab_limits_call(a->redis, REDIS_MS, &y, NULL, 5, argv);
+    if (s != TAB_OK)
+        return s;
+    bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2;
+    if (good)
+        *retry_ms = y->element[0]->integer == 1 ? 0 : y->element[1]->integer;
+    freeReplyObject(y);
+    return good ? TAB_OK : TAB_UNAVAILABLE;
+}
+
+/* The same rule (GCRA) for this process alone. */
+static int64_t debit_here(const char *org, uint64_t cells, uint64_t limit)
+{
+    double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
+    struct purse *p = purse_of(org);
+    pthread_mutex_lock(&purses.lock);
+    if (strcmp(p->org, org) != 0) {
+        *p = (struct purse){ 0 };
+        snprintf(p->org, sizeof p->org, "%s", org);
+    }
+    double tat = p->tat > now ? p->tat : now;
+    if (tat > now &&
+        tat + cost - now > MINUTE_MS) /* one larger than a minute waits for a full bucket */
+        retry = cost > MINUTE_MS ? tat - now : tat + cost - now - MINUTE_MS;
+    else
+        p->tat = tat + cost;
+    pthread_mutex_unlock(&purses.lock);
+    return retry > 0 ? (int64_t)retry + 1 : 0;
+}
+
+static bool from_purse(const char *org, uint64_t cells)
+{
+    struct purse *p = purse_of(org);
+    pthread_mutex_lock(&purses.lock);
+    bool yes = strcmp(p->org, org) == 0 && p->cells >= cells;
+    p->cells -= yes ? cells : 0;
+    pthread_mutex_unlock(&purses.lock);
+    return yes;
+}
+
+static void into_purse(api *a, const char *org, uint64_t cells, uint64_t limit)
+{
+    struct purse *p = purse_of(org), old = { 0 };
+    int64_t none;
+    pthread_mutex_lock(&purses.lock);
+    if (strcmp(p->org, org) != 0) {
+        old = *p;
+        *p = (struct purse){ 0 };
+        snprintf(p->org, sizeof p->org, "%s", org);
+    }
+    p->cells += cells;
+    p->limit = limit;
+    pthread_mutex_unlock(&purses.lock);
+    if (old.cells > 0)
+        (void)!debit(a, old.org, -(int64_t)old.cells, old.limit, &none);
+}
+
+tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
+{
+    const char *org = r->who.org;
+    uint64_t limit = r->who.cells_per_minute, more = 0;
+    int64_t retry = 0;
+    if (limit == 0 || cells == 0 || (ahead && from_purse(org, cells)))
+        return TAB_OK;
+    if (ahead && cells < limit / SHARE)
+        more = limit / SHARE - cells;
+    tab_status s = debit(r->api, org, (int64_t)(cells + more), limit, &retry);
+    if (s == TAB_OK && retry > 0 && more > 0) {
+        more = 0;
+        s = debit(r->api, org, (int64_t)cells, limit, &retry);
+    }
+    if (s != TAB_OK)
+        retry = debit_here(org, cells, limit);
+    else if (retry == 0 && more > 0)
+        into_purse(r->api, org, more, limit);
+    if (retry == 0)
+        return TAB_OK;
+    r->retry_after = (unsigned)((retry + 999) / 1000);
+    return tab_fail(
+        err, TAB_RATE_LIMIT, "",
+        "The organization's %llu cells a minute are used up. Retry after the time in Retry-After.",
+        (unsigned long long)limit);
+}

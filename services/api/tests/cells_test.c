@@ -1,0 +1,35 @@
+#include "services/api/api.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* Redis is away (nothing listens there): each process counts by itself. */
+static tab_status take(tab_redis *redis, const char *org, uint64_t cells, bool ahead,
+                       unsigned *retry)
+{
+    static api a;
+    static request r;
+    tab_error err = { 0 };
+    a.redis = redis;
+    r.api = &a;
+    r.retry_after = 0;
+    r.who.cells_per_minute = 60;
+    snprintf(r.who.org, sizeof r.who.org, "%s", org);
+    tab_status s = cells_debit(&r, cells, ahead, &err);
+    *retry = r.retry_after;
+    return s;
+}
+
+Test(cells, hold_in_each_process_while_redis_is_away)
+{
+    TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
+    unsigned retry;
+    cr_expect_eq(take(redis, "org_a", 0, false, &retry), TAB_OK, "nothing is free");
+    cr_expect_eq(take(redis, "org_a", 6000, false, &retry), TAB_OK,
+                 "more than a minute's when the bucket is full");
+    cr_expect_eq(take(redis, "org_a", 1, false, &retry), TAB_RATE_LIMIT,
+                 "and is paid off afterwards");
+    cr_expect(retry > 5000 && retry <= 5942, "%u", retry);
+    cr_expect_eq(take(redis, "org_a", 1, true, &retry), TAB_RATE_LIMIT);
+    cr_expect_eq(take(redis, "org_b", 1, true, &retry), TAB_OK, "another organization");
+}
