@@ -62,7 +62,6 @@ void serve_state_free(void *p)
             tab_fitted_free(st->imputer[t][c].fitted);
     tab_fitted_free(st->fitted);
     pthread_mutex_destroy(&st->batch.lock);
-    pthread_cond_destroy(&st->batch.changed);
     pthread_mutex_destroy(&st->lock);
     tab_arena_free(st->arena); /* st lies in it */
 }
@@ -85,7 +84,6 @@ tab_status serve_state_load(inference *self, const tab_call *call,
     st->explain = options->explain;
     st->n = n;
     pthread_mutex_init(&st->batch.lock, NULL);
-    pthread_cond_init(&st->batch.changed, NULL);
     pthread_mutex_init(&st->lock, NULL);
     st->table = tab_arena_new_of(a, const tab_table *, n);
     st->profile = tab_arena_new_of(a, tab_profile *, n);

@@ -30,8 +30,8 @@ typedef struct {
     tab_fitted *fitted; /* NULL without a prediction */
     struct {
         pthread_mutex_t lock;
-        pthread_cond_t changed;
         struct serve_waiting *first;
+        size_t waiting;      /* calls in the list */
         int64_t leaders;     /* threads that score a group */
     } batch;                 /* serve_batch.c */
     pthread_mutex_t lock;    /* of the imputers' making */

@@ -43,12 +43,14 @@ void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, flo
                     z + at * m, (int)m, w, (int)k, 0, out + at * k, (int)k);
     if (rest == 0)
         return;
-    float *padded = calloc(TAB_TILE * (m + k), sizeof *padded);
+    float *padded = malloc(TAB_TILE * (m + k) * sizeof *padded);
     if (padded == NULL) {
         memset(out + whole * k, 0, rest * k * sizeof *out);
         return;
     }
     memcpy(padded, z + whole * m, rest * m * sizeof *z);
+    memset(padded + rest * m, 0,
+           (TAB_TILE - rest) * m * sizeof *z); /* the product is written, not added */
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, TAB_TILE, (int)k, (int)m, 1, padded,
                 (int)m, w, (int)k, 0, padded + TAB_TILE * m, (int)k);
     memcpy(out + whole * k, padded + TAB_TILE * m, rest * k * sizeof *out);
