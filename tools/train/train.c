@@ -6,6 +6,9 @@
  *                          scored by models that saw no table of its source (a collection's packages are
  *                          sources of their own).
  *
+ *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a sector, or
+ *                          --generated N)
+ *
  * options: --generated N  tables a sector (default 150)   --no-tables  generated tables alone
  *          --dump FILE    with --cv: each column's and table's answer
  *
@@ -19,21 +22,8 @@
 #include "services/inference/engine/profile/stages.h"
 #include "tools/train/generate.h"
 #include "tools/train/labelled.h"
+#include "tools/train/measure.h"
 #include "tools/train/softmax.h"
-
-typedef struct {
-    const tab_labelled *label;
-    tab_staged *col;
-    tab_staged **ptr; /* (cols) */
-    float *sector;    /* (TAB_SECTORS) */
-    int group;        /* source */
-    bool real;
-} sample;
-
-typedef struct {
-    sample *s;
-    size_t n;
-} samples;
 
 typedef struct {
     softmax *stage1, *stage2, *sector;
@@ -98,16 +88,6 @@ static void side_by_side(size_t n, void (*job)(void *, size_t), void *ctx)
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-static void *grown(void *p, size_t n, size_t size)
-{
-    p = realloc(p, (n == 0 ? 1 : n) * size);
-    if (p == NULL) {
-        fputs("out of memory\n", stderr);
-        exit(1);
-    }
-    return p;
-}
-
 typedef struct {
     softmax_row *row;
     size_t n, cap;
@@ -116,7 +96,7 @@ typedef struct {
 static void add(rowset *r, softmax_row x)
 {
     if (r->n == r->cap)
-        r->row = grown(r->row, r->cap = r->cap == 0 ? 256 : 2 * r->cap, sizeof *r->row);
+        r->row = train_grown(r->row, r->cap = r->cap == 0 ? 256 : 2 * r->cap, sizeof *r->row);
     r->row[r->n++] = x;
 }
 
@@ -152,7 +132,7 @@ static void add_stage1(rowset *r, const sample *s, size_t table, bool again)
     for (size_t k = 0; k < s->label->table->cols; k++) {
         if (s->label->role[k] < 0 || (again && !returns(table, k)))
             continue;
-        float *x = grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
+        float *x = train_grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
         tab_stage1_inputs(&s->col[k], x);
         add(r, (softmax_row){ x, NULL, s->label->role[k], s->real ? WEIGHT : 1 });
     }
@@ -180,7 +160,7 @@ static void fit_stage1(softmax *m, const diet *d)
 
 static void apply_stage1(const softmax *m, sample *s)
 {
-    float *x = grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
+    float *x = train_grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
     for (size_t k = 0; k < s->label->table->cols; k++) {
         tab_stage1_inputs(&s->col[k], x);
         softmax_apply(m, x, NULL, s->col[k].p1);
@@ -195,8 +175,8 @@ static void add_sector(rowset *r, const sample *s, size_t table, bool again)
     (void)again;
     if (s->label->sector < 0)
         return;
-    float *x = grown(NULL, TAB_SECTOR_INPUTS, sizeof *x),
-          *z = grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
+    float *x = train_grown(NULL, TAB_SECTOR_INPUTS, sizeof *x),
+          *z = train_grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
     tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
                       s->label->table->rows, x, z);
     add(r, (softmax_row){ x, z, s->label->sector, 1 });
@@ -231,8 +211,8 @@ static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
     for (size_t k = 0; k < s->label->table->cols; k++) {
         if (s->label->role[k] < 0 || (again && !returns(table, k)))
             continue;
-        float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x),
-              *z = grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
+        float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x),
+              *z = train_grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
         tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
                           z);
         add(r, (softmax_row){ x, z, s->label->role[k], s->real ? WEIGHT : 1 });
@@ -257,7 +237,7 @@ static void fit_stage2(softmax *m, const diet *d)
 
 static void apply_stage2(const softmax *m, sample *s)
 {
-    float *x = grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
+    float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
     for (size_t k = 0; k < s->label->table->cols; k++) {
         tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
                           z);
@@ -282,7 +262,7 @@ typedef struct {
 static void fit_one(void *ctx, size_t f)
 {
     inner *c = ctx;
-    bool *part = grown(NULL, c->all->n, sizeof *part);
+    bool *part = train_grown(NULL, c->all->n, sizeof *part);
     softmax *m = f == c->folds      ? c->full
                  : c->start != NULL ? softmax_copy(c->start)
                                     : softmax_new(c->full->classes, c->full->inputs, c->full->tied);
@@ -314,8 +294,8 @@ typedef struct {
 
 static void answer(answers *a, const float *p, size_t classes, int y)
 {
-    a->p = grown(a->p, (a->n + 1) * classes, sizeof *a->p);
-    a->y = grown(a->y, a->n + 1, sizeof *a->y);
+    a->p = train_grown(a->p, (a->n + 1) * classes, sizeof *a->p);
+    a->y = train_grown(a->y, a->n + 1, sizeof *a->y);
     memcpy(a->p + a->n * classes, p, classes * sizeof *p);
     a->y[a->n++] = y;
 }
@@ -372,110 +352,11 @@ static void free_models(models *m)
     softmax_free(m->sector);
 }
 
-/* ---- measuring ------------------------------------------------------------------------------- */
-
-static double ece_of(const double *conf, const bool *hit, size_t n)
-{
-    double total = 0;
-    for (int b = 0; b < 10; b++) {
-        double c = 0, h = 0;
-        for (size_t i = 0; i < n; i++)
-            if ((int)fmin(9, conf[i] * 10) == b) {
-                c += conf[i];
-                h += hit[i];
-            }
-        total += fabs(c - h);
-    }
-    return n > 0 ? total / (double)n : 0;
-}
-
-static void score(const samples *all, FILE *dump)
-{
-    size_t n = 0, right = 0, family = 0, type = 0, right1 = 0, want = 0;
-    double *conf = NULL;
-    bool *hit = NULL;
-    static const double at[] = { 0.15, 0.2, 0.25, 0.3, 0.35, 0.45 };
-    size_t tp[6] = { 0 }, said[6] = { 0 };
-    size_t miss[TAB_ROLES][TAB_ROLES] = { 0 };
-    for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; all->s[i].real && k < all->s[i].label->table->cols; k++) {
-            int y = all->s[i].label->role[k], g, g1 = 0;
-            const tab_staged *c = &all->s[i].col[k];
-            if (y < 0)
-                continue;
-            g = tab_pick_role(c, c->p2);
-            for (int q = 0; q < TAB_ROLES; q++)
-                g1 = c->p1[q] > c->p1[g1] ? q : g1;
-            conf = grown(conf, n + 1, sizeof *conf);
-            hit = grown(hit, n + 1, sizeof *hit);
-            conf[n] = (double)c->p2[g];
-            hit[n++] = g == y;
-            right += g == y;
-            right1 += g1 == y;
-            family += tab_role_family[g] == tab_role_family[y];
-            tab_type t =
-                tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
-            type += (int)t == all->s[i].label->type[k];
-            miss[y][g]++;
-            double pii = 0;
-            for (int q = 0; q < TAB_ROLES; q++)
-                pii += tab_role_pii[q] ? (double)c->p2[q] : 0;
-            want += tab_role_pii[y];
-            for (int a = 0; a < 6; a++) {
-                said[a] += pii >= at[a];
-                tp[a] += pii >= at[a] && tab_role_pii[y];
-            }
-            if (dump != NULL)
-                fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", all->s[i].label->name,
-                        TAB_STR(all->s[i].label->table->col[k].name), tab_role_names[y],
-                        tab_role_names[g], tab_type_name(t), (double)c->p2[g],
-                        all->s[i].label->type[k] == (int)t ? "" : "TYPE", pii);
-        }
-    printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", n,
-           (double)right / (double)n, (double)right1 / (double)n, (double)family / (double)n,
-           (double)type / (double)n, ece_of(conf, hit, n));
-    for (int a = 0; a < 6; a++)
-        printf("pii >= %.2f  precision %.3f  recall %.3f\n", at[a],
-               said[a] ? (double)tp[a] / (double)said[a] : 0.0,
-               (double)tp[a] / (double)(want ? want : 1));
-    size_t tables = 0, first = 0, five = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        int y = all->s[i].label->sector, top = 0, above = 0;
-        if (y < 0 || !all->s[i].real)
-            continue;
-        for (int q = 0; q < TAB_SECTORS; q++) {
-            top = all->s[i].sector[q] > all->s[i].sector[top] ? q : top;
-            above += all->s[i].sector[q] > all->s[i].sector[y];
-        }
-        conf[tables] = (double)all->s[i].sector[top];
-        hit[tables++] = top == y;
-        first += top == y;
-        five += above < 5;
-        if (dump != NULL)
-            fprintf(dump, "sector,%s,%s,%s,%.4f\n", all->s[i].label->name, tab_sectors[y].slug,
-                    tab_sectors[top].slug, (double)all->s[i].sector[top]);
-    }
-    printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables,
-           (double)first / (double)tables, (double)five / (double)tables,
-           ece_of(conf, hit, tables));
-    printf("largest confusions:");
-    for (int q = 0; q < 14; q++) {
-        int a = 0, b = 1;
-        for (int y = 0; y < TAB_ROLES; y++)
-            for (int g = 0; g < TAB_ROLES; g++)
-                if (y != g && miss[y][g] > miss[a][b])
-                    a = y, b = g;
-        printf(" %s>%s:%zu", tab_role_names[a], tab_role_names[b], miss[a][b]);
-        miss[a][b] = 0;
-    }
-    printf("\n");
-    free(conf);
-    free(hit);
-}
+/* ---- the whole ----------------------------------------------------------------------------------- */
 
 static void load(tab_arena *a, const tab_labelled *t, size_t n, bool real, samples *all)
 {
-    all->s = grown(all->s, all->n + n, sizeof *all->s);
+    all->s = train_grown(all->s, all->n + n, sizeof *all->s);
     for (size_t i = 0; i < n; i++) {
         sample *s = &all->s[all->n];
         if (!read_sample(a, &t[i], s)) {
@@ -498,13 +379,49 @@ static void measure(const char *title, samples *test, const models *m, const boo
         }
     if (title != NULL) {
         printf("== %s\n", title);
-        score(test, NULL);
+        train_score(test, NULL);
     }
+}
+
+/* The linked models' answers. */
+static void apply_shipped(sample *s)
+{
+    float x[TAB_STAGE1_INPUTS], z[TAB_ROLES], tied[TAB_SECTORS * TAB_SECTOR_TIED];
+    const tab_staged *const *col = (const tab_staged *const *)s->ptr;
+    size_t n = s->label->table->cols;
+    for (size_t k = 0; k < n; k++) {
+        tab_stage1_inputs(&s->col[k], x);
+        tab_linear_apply(tab_model_stage1(), x, NULL, s->col[k].p1);
+        tab_restrict_roles(&s->col[k], s->col[k].p1);
+    }
+    tab_sector_inputs(col, n, s->label->table->rows, x, tied);
+    tab_linear_apply(tab_model_sector(), x, tied, s->sector);
+    for (size_t k = 0; k < n; k++) {
+        tab_stage2_inputs(col, n, k, s->sector, x, z);
+        tab_linear_apply(tab_model_stage2(), x, z, s->col[k].p2);
+        tab_restrict_roles(&s->col[k], s->col[k].p2);
+    }
+}
+
+/* Tables that no fit has seen: generated ones of another seed. */
+static int measure_shipped(tab_arena *a, size_t generated)
+{
+    samples s = { 0 };
+    tab_labelled *t;
+    size_t n;
+    if (!tab_generate_tables(a, generated, 2, &t, &n))
+        return 1;
+    load(a, t, n, true, &s);
+    for (size_t i = 0; i < s.n; i++)
+        apply_shipped(&s.s[i]);
+    printf("== the linked models on generated tables of another seed\n");
+    train_score(&s, NULL);
+    return 0;
 }
 
 static bool *all_of(const samples *s)
 {
-    bool *in = grown(NULL, s->n, sizeof *in);
+    bool *in = train_grown(NULL, s->n, sizeof *in);
     memset(in, 1, s->n * sizeof *in);
     return in;
 }
@@ -532,13 +449,15 @@ static const char TABLES[] = "tools/train/tables";
 int main(int argc, char **argv)
 {
     const char *cv = NULL, *out = NULL, *dump = NULL;
-    size_t generated = 150, n;
-    bool tables = true, help = false;
+    size_t generated = 0, n;
+    bool tables = true, help = false, shipped = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--cv") == 0)
             cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
         else if (strcmp(argv[i], "--generated") == 0 && i + 1 < argc)
             generated = strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--shipped") == 0)
+            shipped = true;
         else if (strcmp(argv[i], "--no-tables") == 0)
             tables = false;
         else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc)
@@ -548,10 +467,11 @@ int main(int argc, char **argv)
         else
             help = true;
     }
-    if ((cv == NULL && out == NULL) || generated == 0 || help) {
-        fputs("usage: train [--generated N] [--no-tables] [--cv [FOLDER]] [--dump FILE] "
-              "[ENGINE_FOLDER]\n",
-              stderr);
+    if ((cv == NULL && out == NULL && !shipped) || help) {
+        fputs(
+            "usage: train [--generated N] [--no-tables] [--shipped] [--cv [FOLDER]] [--dump FILE] "
+            "[ENGINE_FOLDER]\n",
+            stderr);
         return 2;
     }
     if (out != NULL && !has_folders(out)) { /* said before minutes of work, not after */
@@ -561,7 +481,9 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
     samples made = { 0 }, ours = { 0 }, test = { 0 };
     tab_labelled *t;
-    if (!tab_generate_tables(a, generated, 1, &t, &n))
+    if (shipped)
+        return measure_shipped(a, generated > 0 ? generated : 20);
+    if (!tab_generate_tables(a, generated > 0 ? generated : 150, 1, &t, &n))
         return 1;
     load(a, t, n, false, &made);
     bool *in = all_of(&made);
@@ -591,7 +513,7 @@ int main(int argc, char **argv)
         return 1;
     load(a, t, n, true, &test);
     measure("trained on generated tables only", &test, &base, NULL);
-    bool *hold = grown(NULL, test.n, sizeof *hold);
+    bool *hold = train_grown(NULL, test.n, sizeof *hold);
     for (int f = 0; tables && f < 5; f++) {
         in = all_of(&ours);
         for (size_t i = 0; i < ours.n; i++)
@@ -606,7 +528,7 @@ int main(int argc, char **argv)
     free(hold);
     printf("== generated tables, then ours, cross-validated by source\n");
     FILE *f = dump == NULL ? NULL : fopen(dump, "w");
-    score(&test, f);
+    train_score(&test, f);
     if (f != NULL)
         fclose(f);
     return 0;
