@@ -46,9 +46,11 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     memset(x, 0, TAB_SECTOR_INPUTS * sizeof *x);
     for (size_t k = 0; k < n; k++) {
         for (int s = 0; s < TAB_SECTORS; s++)
-            e[s] += (double)c[k]->features.sector[s];
+            /* two columns that hint say more than one that shouts */
+            e[s] += sqrt((double)c[k]->features.sector[s]);
         for (int i = 0; i < TAB_DENSE; i++)
-            x[i] += c[k]->features.dense[i] / (float)n;
+            /* scaled down: how a generator draws its numbers is learned from these first */
+            x[i] += 0.3f * c[k]->features.dense[i] / (float)n;
         for (int i = 0; i < TAB_ROLES; i++)
             x[TAB_DENSE + i] += c[k]->p1[i];
         for (int i = 0; i < TAB_RELATIONS; i++)
@@ -66,7 +68,7 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     f[2] = sum == 0;
     f[3] = (float)fmin(4, sqrt(sum));
     for (int s = 0; s < TAB_SECTORS; s++) {
-        z[s * TAB_SECTOR_TIED] = (float)fmin(4, sqrt(e[s]));
+        z[s * TAB_SECTOR_TIED] = (float)fmin(4, e[s]);
         z[s * TAB_SECTOR_TIED + 1] = (float)(e[s] / (sum + 0.5));
         z[s * TAB_SECTOR_TIED + 2] = best > 0 && e[s] == best ? (float)(best / (best + 0.5)) : 0;
     }
