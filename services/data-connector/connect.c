@@ -52,7 +52,7 @@ static tab_status read_ref(data_service *self, tab_call *call, const source_ref 
     s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* some of it is for the answer */
     TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public,
                         err));
-    guard_begin(self->allow);
+    guard_begin(self->allow, self->read_mib << 20);
     tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
     guard_end();
     return st;

@@ -14,7 +14,7 @@ typedef struct {
     tab_keyring *kek;  /* seals credentials; NULL: none configured, connections are refused */
     const char *allow; /* networks that connections may reach although they are not public */
     int64_t keep_days; /* rows of old, unpinned snapshots */
-    int64_t connect_s, read_s; /* limits of reaching a source */
+    int64_t connect_s, read_s, read_mib; /* limits of reaching a source */
     atomic_bool stop;
 } data_service;
 

@@ -13,7 +13,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     const char *kek, *allow;
-    int64_t keep_days, connect_s, read_s;
+    int64_t keep_days, connect_s, read_s, read_mib;
 } config;
 
 static const tab_option options[] = {
@@ -28,6 +28,7 @@ static const tab_option options[] = {
                "days for which rows of old, unpinned snapshots are kept"),
     TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
     TAB_OPTION(config, read_s, INT, "TAB_SOURCE_READ_S", "3600", "seconds to read a source"),
+    TAB_OPTION(config, read_mib, INT, "TAB_SOURCE_READ_MIB", "2048", "MiB that one reading takes"),
     TAB_OPTIONS_END,
 };
 
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
     self.keep_days = cfg.keep_days;
     self.connect_s = cfg.connect_s;
     self.read_s = cfg.read_s;
+    self.read_mib = cfg.read_mib;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
     if (cfg.kek[0] != '\0' && kek == NULL) {
         tab_log(TAB_ERROR, "TAB_KEK is no keyring");

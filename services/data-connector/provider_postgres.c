@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <libpq-fe.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -42,6 +43,11 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     const char *state = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE);
     const char *at = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION);
     bool query = s->query[0] != '\0';
+    if (state != NULL &&
+        (strlen(state) != 5 || strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5))
+        state = NULL; /* the server may be anything: only what can be a code is told */
+    if (at != NULL && (strlen(at) > 9 || strspn(at, "0123456789") != strlen(at)))
+        at = NULL;
     if (state == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
     if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
@@ -49,8 +55,9 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
                         "The source refuses these credentials (SQLSTATE %s).", state);
     if (strcmp(state, "57014") == 0)
         return tab_fail(err, TAB_CANCELLED, "", "The source took too long.");
-    if (query && (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0 ||
-                  strncmp(state, "25", 2) == 0 || strncmp(state, "0A", 2) == 0))
+    /* what the caller wrote is at fault, unless the server is (out of room, shutting down, broken) */
+    if (query && strncmp(state, "53", 2) != 0 && strncmp(state, "57", 2) != 0 &&
+        strncmp(state, "58", 2) != 0 && strncmp(state, "XX", 2) != 0)
         return tab_fail(err, TAB_VALIDATION, "options.query",
                         "The source refuses the query: SQLSTATE %s at position %s.", state,
                         at == NULL ? "unknown" : at);
@@ -88,6 +95,64 @@ static tab_status root_file(const source *s, char path[64], int *ret, tab_error 
     snprintf(path, 64, "/proc/self/fd/%d", fd);
     *ret = fd;
     return TAB_OK;
+}
+
+static void hush(void *arg, const PGresult *notice) /* libpq would print it */
+{
+    (void)arg;
+    (void)notice;
+}
+
+/* Whether the socket is ready within a quarter of a second: whoever calls has an eye on the clock and on the caller. */
+static bool ready(const PGconn *c, short events, tab_deadline deadline)
+{
+    struct pollfd p = { PQsocket(c), events, 0 };
+    return poll(&p, 1, (int)tab_left_ms(deadline, 250)) > 0;
+}
+
+static bool too_late(const source *s, tab_deadline deadline)
+{
+    return *s->cancel || tab_left_ms(deadline, 1) == 0;
+}
+
+/* libpq's own waiting knows no deadline after the connect, and no caller who leaves during it. */
+static bool connected(const source *s, PGconn *c)
+{
+    tab_deadline end = tab_within_ms(s->deadline, (s->connect_s < 1 ? 1 : s->connect_s) * 1000);
+    PostgresPollingStatusType st = PGRES_POLLING_WRITING;
+    if (PQstatus(c) == CONNECTION_BAD)
+        return false;
+    PQsetNoticeReceiver(c, hush, NULL);
+    while (st != PGRES_POLLING_OK) {
+        if (st == PGRES_POLLING_FAILED || too_late(s, end))
+            return false;
+        if (ready(c, st == PGRES_POLLING_READING ? POLLIN : POLLOUT, end))
+            st = PQconnectPoll(c);
+    }
+    return PQsetnonblocking(c, 1) == 0;
+}
+
+static tab_status broken(tab_error *err)
+{
+    if (guard_spent())
+        return tab_fail(err, TAB_VALIDATION, "source", "The source sends more than can be read.");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
+}
+
+/* Until a result of what was sent can be had. */
+static tab_status settled(const source *s, PGconn *c, tab_error *err)
+{
+    for (;;) {
+        int unsent = PQflush(c);
+        if (unsent < 0)
+            return broken(err);
+        if (unsent == 0 && !PQisBusy(c))
+            return TAB_OK;
+        if (too_late(s, s->deadline))
+            return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
+        if (ready(c, unsent ? POLLIN | POLLOUT : POLLIN, s->deadline) && PQconsumeInput(c) == 0)
+            return broken(err);
+    }
 }
 
 static tab_status dial(const source *s, PGconn **ret, tab_error *err)
@@ -143,10 +208,11 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
         "30000",
         NULL
     };
-    PGconn *c = PQconnectdbParams(names, values, 0);
+    PGconn *c = PQconnectStartParams(names, values, 0);
+    bool reached = c != NULL && connected(s, c);
     if (root >= 0)
         close(root);
-    if (PQstatus(c) != CONNECTION_OK) {
+    if (!reached) {
         /* libpq gives no SQLSTATE of a failed login; the server's own text is only looked at, never
          * shown. */
         const char *why = c == NULL ? "" : PQerrorMessage(c);
@@ -170,22 +236,29 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
     return TAB_OK;
 }
 
-/* One statement by the extended protocol. */
+/* One statement by the extended protocol. After a failure the connection is of no more use. */
 static tab_status run(const source *s, PGconn *c, const char *sql, int n, const char *const *values,
                       const char *what, PGresult **ret, tab_error *err)
 {
-    PGresult *r = PQexecParams(c, sql, n, NULL, values, NULL, NULL, 0);
-    ExecStatusType st = PQresultStatus(r);
-    if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK) {
-        tab_status f = failed(s, r, what, err);
-        PQclear(r);
+    PGresult *r = NULL, *more = NULL;
+    tab_status f = TAB_OK;
+    if (PQsendQueryParams(c, sql, n, NULL, values, NULL, NULL, 0) == 0)
+        return broken(err);
+    if ((f = settled(s, c, err)) != TAB_OK)
         return f;
+    r = PQgetResult(c);
+    ExecStatusType st = PQresultStatus(r);
+    if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK)
+        f = guard_spent() ? broken(err) : failed(s, r, what, err);
+    while (f == TAB_OK && (f = settled(s, c, err)) == TAB_OK && (more = PQgetResult(c)) != NULL) {
+        PQclear(more); /* one statement has one result: a server with more of them is none */
+        f = tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
     }
-    if (ret != NULL)
+    if (f == TAB_OK && ret != NULL)
         *ret = r;
     else
         PQclear(r);
-    return TAB_OK;
+    return f;
 }
 
 /* DECLARE for the table, ordered by its primary key; or for the caller's query. */
@@ -366,8 +439,6 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
         PGresult *r = NULL;
         char fetch[40];
         snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
-        if (*s->cancel || tab_left_ms(s->deadline, 1) == 0)
-            return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
         TRY(run(s, c, fetch, 0, NULL, "reading rows", &r, err));
         tab_status st = t->b == NULL ? begin_columns(s, c, r, a, t, err) : TAB_OK;
         int n = PQntuples(r);

@@ -196,8 +196,9 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
     if (r.text == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    if (looks_secret(r.text)) /* once its escapes are undone */
-        return bad_ref(err, "it must not hold credentials; they go into `credentials`");
+    for (size_t i = 0; i < r.segments; i++) /* once its escapes are undone */
+        if (looks_secret(r.segment[i]))
+            return bad_ref(err, "it must not hold credentials; they go into `credentials`");
     if (r.port == 0)
         r.port = p->port;
     *ret = r;
@@ -343,10 +344,34 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
 /* ---- the wall behind every library ----------------------------------------------------------- */
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
+static _Thread_local int64_t receivable;  /* bytes, of a guarded thread */
 
-void guard_begin(const char *allow)
+void guard_begin(const char *allow, int64_t most)
 {
     guarded = allow;
+    receivable = most;
+}
+
+bool guard_spent(void)
+{
+    return guarded != NULL && receivable <= 0;
+}
+
+ssize_t recv(int fd, void *buf, size_t n, int flags)
+{
+    typedef ssize_t recv_fn(int, void *, size_t, int);
+    static _Atomic(recv_fn *) known; /* many a row is many a call */
+    recv_fn *next = atomic_load(&known);
+    if (next == NULL)
+        atomic_store(&known, next = (recv_fn *)dlsym(RTLD_NEXT, "recv"));
+    if (guard_spent() || next == NULL) {
+        errno = next == NULL ? ENOSYS : ECONNRESET;
+        return -1;
+    }
+    ssize_t got = next(fd, buf, n, flags);
+    if (guarded != NULL && got > 0)
+        receivable -= got;
+    return got;
 }
 
 void guard_end(void)

@@ -40,9 +40,11 @@ bool address_allowed(const struct sockaddr *sa, const char *allow);
 tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
                            const char **ret_address, bool *ret_public, tab_error *err) TAB_CHECKED;
 
-/* Between these two, this thread connects to allowed addresses only. */
-void guard_begin(const char *allow);
+/* Between these two, this thread connects to allowed addresses only and receives `most` bytes at most: connect() and
+ * recv() of this program refuse what is more, whatever library calls them. */
+void guard_begin(const char *allow, int64_t most);
 void guard_end(void);
+bool guard_spent(void); /* more was there to be received */
 
 typedef struct {
     const source_ref *ref;

@@ -1,0 +1,193 @@
+#include "services/data-connector/source.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* This program's own resolver, so that names lead where an attacker would lead them: the n-th asking of a name gives
+ * the n-th group of addresses, the last one ever after. */
+static const struct {
+    const char *name, *answers[2];
+} names[] = {
+    { "one.test", { "93.184.216.34", NULL } },
+    { "two.test", { "93.184.216.34 10.0.0.1", NULL } },
+    { "six.test", { "2606:2800:220:1::1 ::ffff:10.0.0.1", NULL } },
+    { "inside.test", { "169.254.169.254", NULL } },
+    { "rebind.test", { "93.184.216.34", "127.0.0.1" } },
+};
+static int asked;
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **ret)
+{
+    char text[128] = "";
+    (void)service;
+    (void)hints;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0)
+            snprintf(text, sizeof text, "%s",
+                     names[i].answers[asked > 0 && names[i].answers[1] != NULL]);
+    if (text[0] == '\0')
+        snprintf(text, sizeof text, "%s", name); /* an address, as a ref may have it */
+    asked++;
+    *ret = NULL;
+    char *state;
+    for (char *t = strtok_r(text, " ", &state); t != NULL; t = strtok_r(NULL, " ", &state)) {
+        struct addrinfo *a = calloc(1, sizeof *a + sizeof(struct sockaddr_in6)), **at = ret;
+        struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)(a + 1);
+        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)(a + 1);
+        a->ai_addr = (struct sockaddr *)(a + 1);
+        a->ai_family = strchr(t, ':') != NULL ? AF_INET6 : AF_INET;
+        a->ai_addr->sa_family = (sa_family_t)a->ai_family;
+        if (inet_pton(a->ai_family, t,
+                      a->ai_family == AF_INET6 ? (void *)&v6->sin6_addr : (void *)&v4->sin_addr) !=
+            1) {
+            free(a);
+            return EAI_NONAME;
+        }
+        while (*at != NULL)
+            at = &(*at)->ai_next;
+        *at = a;
+    }
+    return *ret == NULL ? EAI_NONAME : 0;
+}
+
+void freeaddrinfo(struct addrinfo *a)
+{
+    while (a != NULL) {
+        struct addrinfo *next = a->ai_next;
+        free(a);
+        a = next;
+    }
+}
+
+static tab_status reach(tab_arena *a, const char *ref, const char *allow, const char **address)
+{
+    source_ref r;
+    tab_error err = { 0 };
+    bool is_public;
+    tab_status s = ref_parse(a, ref, &r, &err);
+    if (s == TAB_OK)
+        s = address_resolve(a, r.host, r.port, allow, address, &is_public, &err);
+    if (s != TAB_OK)
+        cr_assert_str_eq(err.param, "source");
+    return s;
+}
+
+Test(source, A113_A114_no_spelling_of_an_inner_address_is_reached)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static const char *const hosts[] = { "127.0.0.1",
+                                         "[::1]",
+                                         "0.0.0.0",
+                                         "[::]",
+                                         "169.254.169.254",
+                                         "10.1.2.3",
+                                         "172.16.0.1",
+                                         "172.31.255.255",
+                                         "192.168.1.1",
+                                         "100.64.0.1",
+                                         "100.127.255.255",
+                                         "[fd00::1]",
+                                         "[fc00::1]",
+                                         "[fe80::1]",
+                                         "[ff02::1]",
+                                         "[::ffff:127.0.0.1]",
+                                         "[::ffff:7f00:1]",
+                                         "[::127.0.0.1]",
+                                         "[64:ff9b::a00:1]",
+                                         "[2002:a00:1::]",
+                                         "[2002:7f00:1::]",
+                                         "2130706433",
+                                         "0177.1",
+                                         "0177.0.0.1",
+                                         "127.1",
+                                         "127.0.1",
+                                         "0x7f.1",
+                                         "0x7f000001",
+                                         "127.0.0.1.",
+                                         "localhost.",
+                                         "inside.test",
+                                         "one.test@169.254.169.254",
+                                         "169.254.169.254#one.test",
+                                         "169.254.169.254\\one.test",
+                                         "169.254.169.254%2fone.test",
+                                         "xn--n3h",
+                                         "\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1",
+                                         "127\xe3\x80\x82"
+                                         "0.0.1" };
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        const char *address = NULL;
+        cr_assert_eq(reach(a, tab_arena_printf(a, "postgres://%s/a/b/c", hosts[i]), "", &address),
+                     TAB_VALIDATION, "%s", hosts[i]);
+        cr_assert_null(address);
+    }
+    const char *address = NULL;
+    cr_assert_eq(reach(a, "postgres://one.test/a/b/c", "", &address), TAB_OK);
+    cr_assert_str_eq(address, "93.184.216.34");
+    cr_assert_eq(reach(a, "postgres://10.1.2.3/a/b/c", "10.0.0.0/8", &address), TAB_OK);
+    cr_assert_eq(reach(a, "postgres://172.16.0.1/a/b/c", "10.0.0.0/8", &address), TAB_VALIDATION);
+}
+
+Test(source, A115_every_answer_counts_and_the_one_that_was_checked_is_used)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    const char *address = NULL;
+    cr_assert_eq(reach(a, "postgres://two.test/a/b/c", "", &address), TAB_VALIDATION);
+    cr_assert_eq(reach(a, "postgres://six.test/a/b/c", "", &address), TAB_VALIDATION);
+    asked = 0;
+    cr_assert_eq(reach(a, "postgres://rebind.test/a/b/c", "", &address), TAB_OK);
+    cr_assert_eq(asked, 1); /* a second asking would lead inside */
+    cr_assert_str_eq(address, "93.184.216.34");
+    cr_assert_eq(reach(a, "postgres://rebind.test/a/b/c", "", &address), TAB_VALIDATION);
+
+    /* and if some library asked again, its connect() would not be let through */
+    int fd = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(9) };
+    struct sockaddr_storage un = { .ss_family = AF_UNIX };
+    inet_pton(AF_INET, "127.0.0.1", &in.sin_addr);
+    guard_begin("10.0.0.0/8", 1000);
+    cr_assert_eq(connect(fd, (struct sockaddr *)&in, sizeof in), -1);
+    cr_assert_eq(errno, EACCES);
+    cr_assert_eq(connect(local, (struct sockaddr *)&un, sizeof un), -1);
+    cr_assert_eq(errno, EACCES);
+    guard_end();
+    cr_assert_eq(connect(fd, (struct sockaddr *)&in, sizeof in), -1);
+    cr_assert_neq(errno, EACCES);
+    close(fd);
+    close(local);
+}
+
+Test(source, A118_ports_of_the_deployment_are_refused)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static const int ports[] = { 22, 25, 4222, 6379, 8222, 2379, 10250, 0, 65536, -1 };
+    const char *address = NULL;
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
+        cr_assert_eq(
+            reach(a, tab_arena_printf(a, "postgres://one.test:%d/a/b/c", ports[i]), "", &address),
+            TAB_VALIDATION, "%d", ports[i]);
+    cr_assert_eq(reach(a, "postgres://one.test:5433/a/b/c", "", &address), TAB_OK);
+}
+
+Test(source, A119_no_more_is_received_than_was_asked_for)
+{
+    int pair[2];
+    char buf[64] = { 0 };
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    cr_assert_eq(write(pair[1], buf, sizeof buf), (ssize_t)sizeof buf);
+    guard_begin("", 10);
+    cr_assert(!guard_spent());
+    cr_assert_eq(recv(pair[0], buf, 16, 0), 16);
+    cr_assert(guard_spent());
+    cr_assert_eq(recv(pair[0], buf, 16, 0), -1);
+    guard_end();
+    cr_assert(!guard_spent());
+    cr_assert_eq(recv(pair[0], buf, 16, 0), 16); /* other threads and times are free */
+    close(pair[0]);
+    close(pair[1]);
+}
