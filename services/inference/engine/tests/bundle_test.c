@@ -236,14 +236,36 @@ Test(bundle, rare_class_and_target_mostly_missing)
 Test(bundle, identical_rows)
 {
     maker *m = start();
-    tab_builder *x = column(m, "x"), *o = column(m, "o");
+    tab_builder *x = column(m, "x"), *o = column(m, "o"), *y = column(m, "y"), *c = column(m, "c");
+    double mean = 0;
     for (size_t i = 0; i < 60; i++) {
         tab_builder_number(x, 4);
         tab_builder_text(o, i % 3 == 0 ? TAB_S("a") : TAB_S("b"));
+        tab_builder_number(y, noise(i, 3));
+        mean += noise(i, 3) / 60;
+        tab_builder_number(c, 4);
     }
-    add(m, x), add(m, o);
+    add(m, x), add(m, o), add(m, y), add(m, c);
+    m->t.cols = 2; /* what could explain never differs: the shares, and the mean */
     Tabella__Bundle *b = run(m, ON("o"));
     cr_expect_float_eq(b->prediction->results->probabilities[0], 1.0 / 3, 0.05);
+    m->col[1] = m->col[2];
+    const tab_run_options number = { .target = TAB_TARGET_COLUMN,
+                                     .target_column = TAB_S("y"),
+                                     .task = TAB_TASK_REGRESSION };
+    b = run(m, number);
+    cr_assert(b != NULL && b->prediction != NULL);
+    for (size_t i = 0; i < 60; i++)
+        cr_assert_float_eq(b->prediction->results->value[i], mean, 0.05);
+    /* Nothing differs at all: no row is unusual. */
+    m->col[1] = m->col[3];
+    b = run(m, (tab_run_options){ .task = TAB_TASK_ANOMALY });
+    cr_assert(b != NULL && b->prediction != NULL);
+    for (size_t i = 1; i < 60; i++)
+        cr_assert_eq(b->prediction->results->anomaly_score[i],
+                     b->prediction->results->anomaly_score[0]);
+    run(m, (tab_run_options){ .target = TAB_TARGET_AUTO });
+    run(m, ON("c"));
     tab_arena_free(m->a);
 }
 
