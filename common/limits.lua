@@ -59,7 +59,7 @@ local function bucket(tat, now, limit, n)
   if step * n <= room then
     return tat, step, n
   end
-  return tat, step, math.floor(room / step)
+  return tat, step, math.max(0, math.floor(room / step)) -- below 0 after a step back of the clock
 end
 
 -- Requests left in a bucket that is full again at `tat`.
