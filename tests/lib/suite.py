@@ -6,10 +6,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def until(what, seconds=LONG_S):
-    """Asks until what() is true; gives its last answer. A machine's speed decides when, never whether."""
-    end = time.monotonic() + seconds
+    """Asks until what() is true; gives its last answer. A machine's speed decides when, never whether. The pauses grow, so that
+    waiting long does not spend a plan's requests a minute."""
+    end, pause = time.monotonic() + seconds, 0.05
     while not (last := what()) and time.monotonic() < end:
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.2 * pause, 1.5)
     return last
 
 
