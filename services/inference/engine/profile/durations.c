@@ -262,6 +262,12 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     };
     if (s.n == 0 || s.n > 18)
         return 0;
+    /* Most cells are turned away by how they start: no pair has such a letter, or goes on so after a digit. */
+    unsigned char a = (unsigned char)s.p[0], b = s.n > 1 ? (unsigned char)s.p[1] : 0;
+    if (a > ' ' && a < 0x80 && strchr("TtFfYyNn10SsOoJjDdKkEeVvWwIiCcXx-AaHhLl", a) == NULL)
+        return 0;
+    if (digit((char)a) && b > ' ' && b < 0x80 && b != '.')
+        return 0;
     char buf[64];
     uint64_t mask = 0;
     tab_str f = tab_fold(s, buf, sizeof buf);
