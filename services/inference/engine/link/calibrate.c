@@ -364,6 +364,21 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Decoys that were moved are careful, and right where few rows match; decoys weighed by how true their rows' targets are (w
+ * holds what they say) know the null from rows that match, and are right where many do. The more match, the more these
+ * are heard; they only raise. */
+static void second_opinion(chosen *t, size_t n)
+{
+    double likely = 0;
+    for (size_t k = 0; k < n; k++)
+        likely += t[k].p >= 0.5f;
+    double share = likely / (double)n;
+    for (size_t k = 0; k < n; k++) {
+        double z = log_odds((double)t[k].p), other = log_odds((double)t[k].w);
+        t[k].p = (float)(1 / (1 + exp(-(z + share * fmax(other - z, 0)))));
+    }
+}
+
 /* Writes x for the rows of candidate i that have but one partner. */
 static void note_row(const tab_linkage *l, size_t na, uint32_t i, float x, float *row)
 {
@@ -443,6 +458,13 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
         }
         for (size_t k = 0; k < n; k++)
             t[k].score = (float)margin(w, t[k].x);
+        for (size_t k = 0; k < m; k++)
+            d[k].score = (float)margin(w, d[k].x);
+        if (last) { /* as the rounds before saw it: each decoy as far as it is first of what is not a match */
+            discover(t, n, d, m, pool, stack);
+            for (size_t k = 0; k < n; k++)
+                t[k].w = t[k].p;
+        }
         /* Where a row's target is false, its decoy is second among what is not a match, and the target first.
          * Of an exponential tail the gap between first and second is twice that between second and third
          * (Renyi 1953), which is known: with it a decoy becomes a first. The values of texts' rivals,
@@ -453,7 +475,6 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
             note_row(l, na, third[k].i, (float)margin(w, third[k].x), next);
         for (size_t k = 0; k < m; k++) {
             float after = fmaxf(next[c->a[d[k].i]], next[na + c->b[d[k].i]]);
-            d[k].score = (float)margin(w, d[k].x);
             if (last && after > -FLT_MAX)
                 d[k].score += (1 - d[k].w) * (2 - (float)text) * fmaxf(d[k].score - after, 0);
             if (last)
@@ -469,14 +490,17 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
             d[k].w = 0.02f + 0.98f * fmaxf(of[c->a[d[k].i]], of[na + c->b[d[k].i]]);
         learn(&pick, w);
     }
-    /* where rows are too few for densities, the model of score.c says more */
+    second_opinion(t, n);
+    /* where rows are too few for densities, the model of score.c says more, within what such a model can know */
+    static const double MODEL = 3;
     double trust = (double)n / (double)(n + FEW);
     /* a row meets `rows - least` others: evidence under the log of that comes by chance, where values are
      * independent; the evidence of words is inflated, or damped, by what is not known */
     double chance = (1 - text) * log((double)other);
     for (size_t k = 0; k < n; k++) {
         size_t i = t[k].i;
-        double z = trust * log_odds((double)t[k].p) + (1 - trust) * log_odds((double)c->p[i]);
+        double model = fmin(fmax(log_odds((double)c->p[i]), -MODEL), MODEL);
+        double z = trust * log_odds((double)t[k].p) + (1 - trust) * model;
         double likelier = 1 / (1 + exp(chance - (double)c->evidence[i]));
         t[k].p = real[c->a[i]] * real[na + c->b[i]] * (float)(likelier / (1 + exp(-z)));
     }
