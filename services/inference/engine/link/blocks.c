@@ -1,21 +1,25 @@
-/* Candidates from the aligned attributes: words, letters, whole values, neighbouring numbers and pairs of
- * values of each row become features, qualified by their attribute, and rows that share rare ones meet. */
+/* Candidates from the aligned attributes: words, letters, whole values, MinHash bands of texts, neighbouring numbers and
+ * pairs of values of each row become features, qualified by their attribute, and rows that share rare ones meet. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/align/minhash.h"
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/link.h"
 
-enum { PAIRED = 8 };
+enum {
+    PAIRED = 8,
+    WORDY = 8 /* tokens of a text: fewer are found word by word */
+};
 
 typedef struct {
     const tab_views *v;
     const tab_table_view *t;
     const tab_attribute *attr;
     size_t attrs;
-    bool second; /* the table is the pair's b */
-    bool letters;
+    bool second;         /* the table is the pair's b */
+    bool letters, alone; /* alone: no search of whole rows brings candidates beside these */
     size_t rows_both;
     uint32_t space; /* features are hashed into so many, a power of 2 */
 } blocking;
@@ -69,6 +73,12 @@ static void fill(void *ctx, size_t row, tab_row_sink *sink)
             if (b->letters || x->tok_n <= 2)
                 for (size_t i = 0; i + 3 <= s.n && i < 48; i++)
                     tab_row_add(sink, feature(b, 500 + k, tab_hash_bytes(s.p + i, 3, 7), 4));
+        }
+        if (b->alone && x->tok_n >= WORDY) { /* words may all be common ones */
+            uint64_t band[TAB_BANDS];
+            tab_minhash(b->v->tok + x->tok, x->tok_n < 64 ? x->tok_n : 64, band);
+            for (size_t i = 0; i < TAB_BANDS; i++)
+                tab_row_add(sink, feature(b, 900 + k, band[i], 6));
         }
         tab_row_add(sink, feature(b, 700 + k, id, 5));
         if (paired < PAIRED)
@@ -186,8 +196,8 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
     uint32_t space = 1 << 14;
     while (space < 1 << 22 && space < 64 * (na + nb))
         space *= 2;
-    blocking ba = { v, &v->table[ta], attr, attrs, false, letters, na + nb, space };
-    blocking bb = { v, &v->table[tb], attr, attrs, true, letters, na + nb, space };
+    blocking ba = { v, &v->table[ta], attr, attrs, false, letters, large, na + nb, space };
+    blocking bb = { v, &v->table[tb], attr, attrs, true, letters, large, na + nb, space };
     /* The larger table's rows ask: the smaller one's are then asked about often enough. */
     bool from_a = na >= nb, from_b = !from_a;
     tab_sparse s[2] = { { 0 }, { 0 } };

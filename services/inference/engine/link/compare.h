@@ -11,13 +11,18 @@ enum {
 };
 
 /* An attribute that two tables share, and how its numbers relate. */
-typedef struct {
+typedef struct tab_attribute {
     size_t a, b; /* columns */
     double confidence;
     bool numeric;   /* both sides have numbers that may be compared */
     double scale;   /* b's number = scale * a's where units differ; 1 otherwise */
     double *sorted; /* (sorted_n) numbers of both sides in a's unit, ascending */
     size_t sorted_n;
+    /* geo.c: the other coordinate of a place, or NULL; both are compared by distance, each with half its weight */
+    const struct tab_attribute *other;
+    bool longitude;
+    double *far; /* (far_n) km between random rows, ascending */
+    size_t far_n;
 } tab_attribute;
 
 /* Tokens of two values of one attribute, for their evidence in link/score.c. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 
@@ -283,8 +284,11 @@ static void write_evidence(const crossing *x, const tab_match *q, Tabella__Entit
         if (g.level == TAB_MISSING)
             continue;
         const tab_view *wa = &A->col[t->a], *wb = &B->col[t->b];
-        em->similarity[em->n_similarity++] =
+        double like =
             tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
+        if (t->other != NULL)
+            tab_geo_compare(A, B, t, q->a, q->b, &like);
+        em->similarity[em->n_similarity++] = like;
         em->weight[em->n_weight++] = tab_evidence(l, k, &g) / M_LN2;
         em->matched_on[em->n_matched_on++] = x->attr_of[l->ta][t->a];
     }

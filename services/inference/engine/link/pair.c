@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/text.h"
+#include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/link/link.h"
 
 enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 400, SURE_MAX = 1000, FEW = 20 };
@@ -209,7 +210,9 @@ static tab_status take_attributes(const tab_views *v, tab_linkage *l, float leas
         if (t->sorted != NULL)
             qsort(t->sorted, t->sorted_n, sizeof *t->sorted, by_value);
     }
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return tab_arena_full(a) || !tab_geo_find(A, B, l->attr, l->attrs, a)
+               ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+               : TAB_OK;
 }
 
 static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables,

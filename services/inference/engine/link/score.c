@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/text.h"
+#include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/link/link.h"
 
 enum { CHUNKS = 64, RANDOM_PAIRS = 2500, ROUNDS = 6 };
@@ -53,6 +54,14 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
     tab_agreement g = { .level = TAB_MISSING };
     if (p == TAB_NULL || q == TAB_NULL)
         return g;
+    if (t->other != NULL)
+        g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
+    if (g.level != TAB_MISSING) {
+        if (g.level == TAB_EQUAL)
+            g.rare = logf((float)(x->value[p].rows + y->value[q].rows) /
+                          (float)(x->present + y->present));
+        return g;
+    }
     tab_token_match m;
     g.level = tab_compare(v, t, &x->value[p], &y->value[q], &m);
     g.gain = m.gain;
@@ -82,7 +91,7 @@ static void compare_chunk(void *ctx, size_t chunk)
     }
 }
 
-double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
+static double evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
 {
     if (g->level == TAB_MISSING)
         return 0;
@@ -95,6 +104,13 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
     double e = damp * ((double)g->gain + g->shared * kept[0] +
                        0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
     return fmax(e, equal); /* an equal value is at least as telling as its frequency says */
+}
+
+double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
+{
+    /* a distance is one piece of evidence that two attributes share; equal numbers are two, as rare as they are */
+    bool half = l->attr[attr].other != NULL && g->level != TAB_EQUAL;
+    return evidence(l, attr, g) * (half ? 0.5 : 1);
 }
 
 /* Probability of the candidate under competition: its odds against no partner and against every other
@@ -260,6 +276,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         }
         for (size_t q = 1; q < TAB_LEVELS; q++)
             uk[q] = (uk[q] + 0.5) / (total + 0.5 * (TAB_LEVELS - 1));
+        for (uint8_t q = 2; q < TAB_LEVELS && l->attr[k].other != NULL; q++)
+            uk[q] = tab_geo_chance(q) > 0 ? tab_geo_chance(q) : uk[q];
         for (size_t i = 0; i < seeds->n; i++)
             add(&t, &seeded[i * attrs + k], 1);
         learn(l, k, &t, u);

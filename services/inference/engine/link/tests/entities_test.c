@@ -7,6 +7,7 @@
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/clusters.h"
 #include "services/inference/engine/link/cross_tables.h"
+#include "services/inference/engine/link/geo.h"
 
 enum { CELL = 96, TABLES = 4 };
 
@@ -488,4 +489,105 @@ Test(entities, a_conflict_is_resolved_by_the_weights)
     /* none */
     cr_expect_eq(matches_of_three((const float[]){ 0.4f, 0.3f, 0 }, 9, named, &entities), 0);
     cr_expect_eq(entities, 3);
+}
+
+/* ---- blocking and places --------------------------------------------------------------------- */
+
+enum { WORDS = 12, COMMON = 60 };
+
+static void common_words(size_t r, size_t other, char out[CELL])
+{
+    static const char *const syllable[] = { "ba", "de", "fi", "go", "ku", "la", "me", "ni" };
+    size_t n = 0;
+    for (size_t i = 0; i < WORDS; i++) {
+        uint32_t w = chance(r, i == other ? 500 : i, COMMON);
+        n += (size_t)snprintf(out + n, CELL - n, "%s%s ", syllable[w / 8], syllable[w % 8]);
+    }
+}
+
+static void common_words_a(size_t r, size_t col, char out[CELL])
+{
+    (void)col;
+    common_words(r, SIZE_MAX, out);
+}
+
+static void common_words_b(size_t r, size_t col, char out[CELL])
+{
+    (void)col;
+    common_words(r, r % WORDS, out);
+}
+
+Test(blocks, texts_of_common_words_meet)
+{
+    enum { ROWS = 6000 };
+    tab_arena *a = tab_arena_new(SIZE_MAX / 2);
+    tab_table t[2] = { table_of(a, "a", ROWS, 1, common_words_a),
+                       table_of(a, "b", ROWS, 1, common_words_b) };
+    tab_profile *p[2];
+    tab_views *v;
+    tab_error err = { 0 };
+    tab_engine e = { .arena = a };
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(tab_profile_table(&e, &t[i], &p[i], &err), TAB_OK);
+    cr_assert_eq(tab_views_new(&e, p, 2, &v, &err), TAB_OK);
+    tab_attribute attr = { .scale = 1, .confidence = 1 };
+    tab_candidates c;
+    cr_assert_eq(tab_block_pairs(&e, v, 0, 1, &attr, 1, NULL, NULL, a, &c, &err), TAB_OK);
+    size_t met = 0;
+    for (size_t i = 0; i < c.n; i++)
+        met += c.a[i] == c.b[i];
+    cr_expect_geq(met, ROWS * 9 / 10, "%zu of %d", met, ROWS);
+    cr_expect_leq(c.n, 12 * ROWS, "%zu candidates", c.n);
+    tab_views_free(v);
+    tab_arena_free(a);
+}
+
+Test(geo, distances_are_those_of_the_globe)
+{
+    cr_expect_float_eq(tab_haversine(48.2082, 16.3738, 48.8566, 2.3522), 1033.6, 1);
+    cr_expect_float_eq(tab_haversine(0, 179.9, 0, -179.9), 22.24, 0.01);
+    cr_expect_float_eq(tab_haversine(90, 10, -90, 77), 20015.1, 0.1);
+    cr_expect_eq(tab_haversine(12.5, -70, 12.5, -70), 0);
+}
+
+/* Places on both sides of the date line, each near a partner; some lie across the line from theirs. */
+static void place(size_t r, size_t col, double metres, char out[CELL])
+{
+    double lat = -40 + chance(r, 1, 700000) / 1e4, lon = 176 + chance(r, 2, 80000) / 1e4;
+    lat += metres / 111000 * (chance(r, 3, 2) ? 1 : -1);
+    lon += metres / 111000 * (chance(r, 4, 2) ? 1 : -1);
+    lon -= lon > 180 ? 360 : 0;
+    if (col == 0)
+        snprintf(out, CELL, "%.5f", lat);
+    else if (col == 1)
+        snprintf(out, CELL, "%.5f", lon);
+    else if (metres == 0 || r % 2 == 0)
+        snprintf(out, CELL, "%s %s Airfield", given[chance(r, 5, 18)], family[chance(r, 6, 18)]);
+    else /* renamed */
+        snprintf(out, CELL, "%s International", town[chance(r, 7, 7)]);
+}
+
+static void places(size_t r, size_t col, char out[CELL])
+{
+    place(r, col, 0, out);
+}
+
+static void places_elsewhere(size_t r, size_t col, char out[CELL])
+{
+    place(r < 250 ? r + 150 : r + 5000, col, 300, out);
+}
+
+Test(geo, places_match_by_their_distance)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "a", 400, 3, places);
+    w.table[1] = table_of(w.arena, "b", 400, 3, places_elsewhere);
+    cross(&w);
+    const Tabella__EntityMatches *m = w.map->entity_matches;
+    size_t right = 0;
+    for (size_t i = 0; i < m->n_a_row; i++)
+        right += m->b_row[i] < 250 && m->a_row[i] == m->b_row[i] + 150;
+    cr_expect_geq(right, 225, "%zu of 250", right);
+    cr_expect_leq(m->n_a_row - right, 8, "%zu wrong", m->n_a_row - right);
+    tab_arena_free(w.arena);
 }

@@ -1,0 +1,19 @@
+#include "services/inference/engine/align/minhash.h"
+
+#include "services/inference/engine/align/text.h"
+
+void tab_minhash(const uint32_t *token, size_t n, uint64_t band[TAB_BANDS])
+{
+    for (uint64_t b = 0; b < TAB_BANDS; b++) {
+        band[b] = b;
+        for (uint64_t r = 0; r < TAB_BAND_ROWS; r++) {
+            uint64_t least = UINT64_MAX;
+            for (size_t i = 0; i < n; i++) {
+                uint64_t h = tab_hash_mix(token[i], b * TAB_BAND_ROWS + r + 1);
+                h = tab_hash_mix(h, h >> 29);
+                least = h < least ? h : least;
+            }
+            band[b] = tab_hash_mix(band[b], least);
+        }
+    }
+}
