@@ -3,9 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/roles.h"
+
 static const char survivorship[] =
-    "the value that most sources agree on after format normalisation; then the value of the source "
-    "that "
+    "the value that most sources agree on after format normalisation; then the one of the row that "
+    "was "
+    "written last, where each table has one column of dates with times; then the value of the "
+    "source that "
     "agrees most often with the others; then the most complete form; then the first table's";
 
 /* A built column as the bundle's message; points into the column. */
@@ -68,13 +72,37 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
     }
 }
 
+/* When a row was written: the column of dates with times, where its table has exactly one; else TAB_NULL. */
+static uint32_t stamp_of(const tab_table_view *t)
+{
+    uint32_t found = TAB_NULL;
+    for (uint32_t c = 0; c < t->cols; c++) {
+        const tab_view *w = &t->col[c];
+        if (w->kind != TAB_VIEW_DATE || w->profile->role != TAB_ROLE_DATETIME)
+            continue;
+        if (found != TAB_NULL)
+            return TAB_NULL;
+        found = c;
+    }
+    return found;
+}
+
+/* Seconds, or NaN. */
+static double written(const tab_views *v, const uint32_t *stamp, tab_member m)
+{
+    if (stamp[m.table] == TAB_NULL)
+        return (double)NAN;
+    const tab_view *w = &v->table[m.table].col[stamp[m.table]];
+    return w->code[m.row] == TAB_NULL ? (double)NAN : w->value[w->code[m.row]].number;
+}
+
 /* The row whose value survives for entity i, as an index into n->member, or n->at[i + 1] where no row has one. Each table
  * has one vote, which its rows share. */
 static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
-                       size_t i, const double *r)
+                       size_t i, const double *r, const uint32_t *stamp)
 {
     size_t from = n->at[i], end = n->at[i + 1], best = end;
-    double best_votes = 0;
+    double best_votes = 0, best_date = 0, best_trust = 0;
     uint32_t best_length = 0;
     for (size_t k = from; k < end; k++) {
         const tab_value *x = value_of(v, t, n->member[k]);
@@ -91,10 +119,18 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
             }
             votes += rows > 0 ? (double)same / (double)rows : 0;
         }
-        votes += floor(r[n->member[k].table] * 100) / 10100; /* reliability breaks ties only */
-        if (best == end || votes > best_votes || (votes == best_votes && x->text_n > best_length)) {
+        double date = written(v, stamp, n->member[k]);
+        double trust = floor(r[n->member[k].table] * 100);
+        bool later = date > best_date,
+             earlier = date < best_date; /* neither, where one is not known */
+        if (best == end || votes > best_votes ||
+            (votes == best_votes &&
+             (later || (!earlier && (trust > best_trust ||
+                                     (trust == best_trust && x->text_n > best_length)))))) {
             best = k;
             best_votes = votes;
+            best_date = date;
+            best_trust = trust;
             best_length = x->text_n;
         }
     }
@@ -150,13 +186,13 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
 
 static tab_status record_column(const tab_engine *e, const tab_views *v,
                                 const tab_shared_attribute *t, const tab_entities *n, double *r,
-                                Tabella__Column **ret, tab_error *err)
+                                const uint32_t *stamp, Tabella__Column **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
     tab_builder *b = tab_builder_new(a, t->name);
     for (size_t i = 0; b != NULL && i < n->n; i++) {
-        size_t end = n->at[i + 1], k = survivor(v, t, n, i, r);
+        size_t end = n->at[i + 1], k = survivor(v, t, n, i, r, stamp);
         tab_cell cell = { .kind = TAB_CELL_NULL };
         /* a value without letters or digits has no normal form; it still survives as it stands */
         for (size_t m = k == end ? n->at[i] : k; m < end && cell.kind == TAB_CELL_NULL; m++) {
@@ -181,11 +217,14 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     Tabella__UnifiedRows *u = tab_arena_new_of(a, Tabella__UnifiedRows, 1);
     Tabella__Table *records = tab_arena_new_of(a, Tabella__Table, 1);
     double *r = tab_arena_new_of(a, double, v->n);
+    uint32_t *stamp = tab_arena_new_of(a, uint32_t, v->n);
     size_t sources = 0;
     for (size_t k = 0; k < attrs; k++)
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
-    if (u == NULL || records == NULL || r == NULL)
+    if (u == NULL || records == NULL || r == NULL || stamp == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t t = 0; t < v->n; t++)
+        stamp[t] = stamp_of(&v->table[t]);
     tabella__unified_rows__init(u);
     tabella__table__init(records);
     u->records = records;
@@ -232,7 +271,7 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t k = 0; k < attrs; k++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        tab_status st = record_column(e, v, &attr[k], n, r, &records->columns[k], err);
+        tab_status st = record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err);
         if (st != TAB_OK)
             return st;
         records->n_columns = k + 1;

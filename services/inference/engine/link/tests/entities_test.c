@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bundle_json.h"
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/link/clusters.h"
 #include "services/inference/engine/link/cross_tables.h"
@@ -589,5 +590,61 @@ Test(geo, places_match_by_their_distance)
         right += m->b_row[i] < 250 && m->a_row[i] == m->b_row[i] + 150;
     cr_expect_geq(right, 225, "%zu of 250", right);
     cr_expect_leq(m->n_a_row - right, 8, "%zu wrong", m->n_a_row - right);
+    tab_arena_free(w.arena);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* A person, and when the row was written: b's rows are later where r is even. Half of b's towns are others. */
+static void dated(size_t r, size_t col, bool b, char out[CELL])
+{
+    if (col < 5)
+        person(r, col, out);
+    else
+        snprintf(out, CELL, "202%d-%02u-%02uT%02u:%02u:%02u", b ? (r % 2 == 0 ? 4 : 2) : 3,
+                 1 + chance(r, 61 + b, 12), 1 + chance(r, 62, 28), chance(r, 63, 24),
+                 chance(r, 64, 60), chance(r, 65 + b, 60));
+    if (b && col == 2)
+        snprintf(out, CELL, "%s", town[(chance(r, 5, 7) + r % 4 / 2) % 7]);
+}
+
+static void dated_a(size_t r, size_t col, char out[CELL])
+{
+    dated(r, col, false, out);
+}
+
+static void dated_b(size_t r, size_t col, char out[CELL])
+{
+    dated(r, col, true, out);
+}
+
+Test(unify, of_values_that_differ_the_one_written_last_survives)
+{
+    enum { ROWS = 200 };
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "a", ROWS, 6, dated_a);
+    w.table[1] = table_of(w.arena, "b", ROWS, 6, dated_b);
+    cross(&w);
+    const Tabella__UnifiedRows *u = w.unified;
+    const Tabella__Column *c = NULL;
+    for (size_t k = 0; k < u->records->n_columns; k++)
+        if (u->records->columns[k]->name.len == 2 &&
+            memcmp(u->records->columns[k]->name.data, "c2", 2) == 0)
+            c = u->records->columns[k];
+    cr_assert_not_null(c);
+    tab_column record;
+    cr_assert(tab_column_view(c, u->records->rows, &record));
+    size_t both = 0;
+    for (size_t e = 0; e < u->records->rows; e++) {
+        uint32_t a = u->from_row[2 * e], b = u->from_row[2 * e + 1];
+        if (a == TAB_NULL || b != a)
+            continue;
+        char want[CELL];
+        dated(a, 2, a % 2 == 0, want);
+        cr_expect(tab_str_eq(tab_cell_at(&record, e).text, tab_str_of(want)),
+                  "row %u: %.*s, not %s", a, TAB_STR(tab_cell_at(&record, e).text), want);
+        both++;
+    }
+    cr_expect_geq(both, ROWS * 9 / 10);
     tab_arena_free(w.arena);
 }
