@@ -676,6 +676,8 @@ void tab_features_of(const tab_summary *s, tab_features *f)
 
     double norm = 0;
     for (int i = 0; i < TAB_GRAMS; i++) {
+        if (f->gram[i] == 0)
+            continue;
         f->gram[i] = sqrtf(f->gram[i]);
         norm += (double)f->gram[i] * (double)f->gram[i];
     }

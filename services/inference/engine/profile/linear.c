@@ -61,20 +61,25 @@ void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float
             a += m->u[t] * z[c * m->tied + t];
         p[c] = a;
     }
-    const int16_t *w[4];
-    float v[4];
+    /* The inputs that are not zero, found without a branch, then added four at a time. */
+    enum { AT_ONCE = 256 };
+    const int16_t *w[AT_ONCE];
+    float v[AT_ONCE];
     size_t held = 0;
     for (uint32_t j = 0; j < m->inputs; j++) {
         v[held] = x[j] * m->scale[j];
-        if (v[held] == 0)
-            continue;
-        w[held++] = m->w + (size_t)j * C;
-        if (held == 4) {
-            add_four(p, w, v, C);
+        w[held] = m->w + (size_t)j * C;
+        held += v[held] != 0;
+        if (held == AT_ONCE) {
+            for (size_t i = 0; i < AT_ONCE; i += 4)
+                add_four(p, w + i, v + i, C);
             held = 0;
         }
     }
-    for (size_t i = 0; i < held; i++)
+    size_t i = 0;
+    for (; i + 4 <= held; i += 4)
+        add_four(p, w + i, v + i, C);
+    for (; i < held; i++)
         add_scaled(p, w[i], v[i], C);
     float top = p[0], sum = 0;
     for (uint32_t c = 1; c < C; c++)
