@@ -1,7 +1,10 @@
 /* `tabella admin`: the operator's commands, as calls to the daemons over NATS. */
 #include <getopt.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/ids.h"
 #include "common/log.h"
@@ -18,7 +21,9 @@ static const char HELP[] =
     "       tabella admin base restore base-N\n\n"
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key "
     "holds all scopes and is\n"
-    "shown this once. The suite is found at TAB_NATS (nats://127.0.0.1:4222 when it is not set).\n";
+    "shown this once. The suite is found at TAB_NATS; where that is not set, at what `make up` "
+    "wrote into\n"
+    "run/nats.url (the folder TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
 
 #define MUTABLE(s) ((char *)(uintptr_t)(s))
 
@@ -28,12 +33,50 @@ static int usage(const char *why)
     return EXIT_USAGE;
 }
 
+/* The first line of a file in `folder`; false where there is none. */
+static bool address_in(const char *folder, char *buf, size_t size)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/nats.url", folder);
+    FILE *f = n < 0 || (size_t)n >= sizeof path ? NULL : fopen(path, "re");
+    if (f == NULL)
+        return false;
+    bool read = fgets(buf, (int)size, f) != NULL;
+    fclose(f);
+    if (read)
+        buf[strcspn(buf, "\r\n")] = '\0';
+    return read;
+}
+
+/* run/ of the project whose build/tabella this is. */
+static bool address_beside(char *buf, size_t size)
+{
+    char exe[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - sizeof "/../run");
+    if (n <= 0)
+        return false;
+    exe[n] = '\0';
+    if ((slash = strrchr(exe, '/')) == NULL)
+        return false;
+    memcpy(slash, "/../run", sizeof "/../run");
+    return address_in(exe, buf, size);
+}
+
+static const char *suite_address(char *buf, size_t size)
+{
+    const char *url = getenv("TAB_NATS"), *run = getenv("TAB_RUN");
+    if (url != NULL)
+        return url;
+    bool found = run != NULL ? address_in(run, buf, size) : address_beside(buf, size);
+    return found ? buf : "nats://127.0.0.1:4222";
+}
+
 static int ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
                const ProtobufCMessageDescriptor *reply, const void **ret)
 {
-    const char *url = getenv("TAB_NATS");
+    char url[512];
     tab_log_open("tabella", TAB_ERROR);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(url != NULL ? url : "nats://127.0.0.1:4222", "tabella");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(suite_address(url, sizeof url), "tabella");
     char id[TAB_ID];
     tab_id_new(id, "req_");
     tab_error err = { 0 };
@@ -41,8 +84,8 @@ static int ask(tab_arena *a, const char *service, const char *method, const Prot
     tab_status s = rpc == NULL ? TAB_UNAVAILABLE : TAB_OK;
     tab_deadline end = tab_in_ms(10000);
     /* The connection is made in the background. */
-    while (rpc != NULL && !tab_rpc_alive(rpc) && tab_left_ms(end, 3000) > 7000)
-        ;
+    while (rpc != NULL && !tab_rpc_alive(rpc) && tab_left_ms(end, 10000) > 7000)
+        poll(NULL, 0, 10);
     if (s == TAB_OK)
         s = tab_rpc_call(rpc,
                          &(tab_ask){ .service = service,
