@@ -152,24 +152,38 @@ static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_er
     return tab_tx_query(tx, ret, err, sql, p, n);
 }
 
-/* The stream may be another than the one published to last: then all that is kept goes out again. */
-static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, tab_error *err)
+/* What is to be published again, since the stream is another than the one published to last: the rows up to number
+ * *ret_again, from the newest down. A name of the stream that was not looked up just now may be the old one's:
+ * *ret_stale, nothing is noted. */
+static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, bool fresh,
+                              int64_t *ret_again, bool *ret_stale, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s =
-        run_sql(tx, schema, &rows, err, "SELECT created FROM ", ".outbox_stream", TAB_P_NONE);
-    if (s != TAB_OK || (tab_rows_count(rows) == 1 && strcmp(tab_rows_text(rows, 0, 0), made) == 0))
+    *ret_again = 0;
+    *ret_stale = false;
+    tab_status s = run_sql(tx, schema, &rows, err, "SELECT created, again FROM ", ".outbox_stream",
+                           TAB_P_NONE);
+    if (s != TAB_OK)
         return s;
-    if (tab_rows_count(rows) == 1) {
-        tab_log(TAB_WARN, "the event stream is new: kept events of %s are published again", schema);
-        s = run_sql(tx, schema, NULL, err, "UPDATE ", ".outbox SET published = NULL", TAB_P_NONE);
+    if (tab_rows_count(rows) == 0)
+        return run_sql(tx, schema, NULL, err, "INSERT INTO ",
+                       ".outbox_stream (created) VALUES ($1) ON CONFLICT (one) DO NOTHING",
+                       TAB_P(tab_p_text(made)));
+    if (strcmp(tab_rows_text(rows, 0, 0), made) == 0) {
+        *ret_again = tab_rows_int(rows, 0, 1);
+        return TAB_OK;
     }
-    if (s == TAB_OK)
-        s = run_sql(
-            tx, schema, NULL, err, "INSERT INTO ",
-            ".outbox_stream (created) VALUES ($1) ON CONFLICT (one) DO UPDATE SET created = $1",
-            TAB_P(tab_p_text(made)));
-    return s;
+    *ret_stale = !fresh;
+    if (*ret_stale)
+        return TAB_OK;
+    tab_log(TAB_WARN, "the event stream is new: kept events of %s are published again", schema);
+    s = run_sql(tx, schema, &rows, err, "SELECT coalesce(max(seq), 0) FROM ", ".outbox",
+                TAB_P_NONE);
+    if (s != TAB_OK)
+        return s;
+    *ret_again = tab_rows_int(rows, 0, 0);
+    return run_sql(tx, schema, NULL, err, "UPDATE ", ".outbox_stream SET created = $1, again = $2",
+                   TAB_P(tab_p_text(made), tab_p_int(*ret_again)));
 }
 
 static bool publish(jsCtx *js, const tab_rows *rows, size_t i, tab_arena *a)
@@ -191,13 +205,58 @@ static bool publish(jsCtx *js, const tab_rows *rows, size_t i, tab_arena *a)
     return s == NATS_OK;
 }
 
+static size_t publish_all(jsCtx *js, const tab_rows *rows, tab_arena *a)
+{
+    size_t done = 0;
+    while (done < tab_rows_count(rows) && publish(js, rows, done, a))
+        done++;
+    return done;
+}
+
+static bool mark_published(tab_tx *tx, const char *schema, const tab_rows *rows, size_t done)
+{
+    /* Just these rows: one with a number between theirs may have been committed since they were read
+     * (numbers are drawn before commit), and it has not been published. */
+    char seqs[BATCH * 21 + 3] = "{";
+    size_t at = 1;
+    for (size_t i = 0; i < done; i++)
+        at += (size_t)snprintf(seqs + at, sizeof seqs - at, "%s%lld", i == 0 ? "" : ",",
+                               (long long)tab_rows_int(rows, i, 0));
+    snprintf(seqs + at, sizeof seqs - at, "}");
+    return done == 0 || run_sql(tx, schema, NULL, NULL, "UPDATE ",
+                                ".outbox SET published = now() WHERE seq = ANY($1::bigint[])",
+                                TAB_P(tab_p_text(seqs))) == TAB_OK;
+}
+
+/* Rows that an earlier stream had, from *again down; moves *again on. They come after what is new, and the newest of
+ * them first: what its consumers had not yet taken is among these, and must not wait behind three days of the rest. */
+static bool publish_again(tab_relay *r, jsCtx *js, tab_tx *tx, tab_arena *a, int64_t *again)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (run_sql(tx, r->schema, &rows, NULL,
+                "SELECT seq, event_id, subject, org, payload, created FROM ",
+                ".outbox WHERE seq <= $1 AND published IS NOT NULL ORDER BY seq DESC LIMIT $2",
+                TAB_P(tab_p_int(*again), tab_p_int(BATCH))) != TAB_OK)
+        return false;
+    size_t n = tab_rows_count(rows), done = publish_all(js, rows, a);
+    *again = done < BATCH && done == n ? 0
+             : done == 0               ? *again
+                                       : tab_rows_int(rows, done - 1, 0) - 1;
+    tab_metric_add(r->published, (double)done);
+    return run_sql(tx, r->schema, NULL, NULL, "UPDATE ", ".outbox_stream SET again = $1",
+                   TAB_P(tab_p_int(*again))) == TAB_OK &&
+           done == n;
+}
+
 /* One batch under the schema's lock. *ret_more: there may be more at once. */
-static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool *ret_more)
+static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool fresh, bool *ret_more)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *lock = NULL, *rows = NULL;
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
     char key[64];
+    int64_t again;
+    bool stale;
     *ret_more = false;
     snprintf(key, sizeof key, "outbox.%s", r->schema);
     if (a == NULL || tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(60000), &tx, NULL) != TAB_OK ||
@@ -206,34 +265,23 @@ static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool *ret_mor
         return false;
     if (!tab_rows_bool(lock, 0, 0))
         return true; /* another process relays */
-    if (note_stream(tx, r->schema, made, NULL) != TAB_OK ||
+    if (note_stream(tx, r->schema, made, fresh, &again, &stale, NULL) != TAB_OK || stale ||
         run_sql(tx, r->schema, &rows, NULL,
                 "SELECT seq, event_id, subject, org, payload, created FROM ",
                 ".outbox WHERE published IS NULL ORDER BY seq LIMIT $1",
                 TAB_P(tab_p_int(BATCH))) != TAB_OK)
         return false;
-    size_t n = tab_rows_count(rows), done = 0;
+    size_t n = tab_rows_count(rows), done = publish_all(js, rows, a);
     tab_metric_set(r->pending, (double)n);
     tab_metric_set(r->oldest, n == 0 ? 0 : (double)tab_rows_time(rows, 0, 5) * 1e-6);
-    while (done < n && publish(js, rows, done, a))
-        done++;
-    if (done > 0) {
-        /* Just these rows: one with a number between theirs may have been committed since they were read
-         * (numbers are drawn before commit), and it has not been published. */
-        char seqs[BATCH * 21 + 3] = "{";
-        size_t at = 1;
-        for (size_t i = 0; i < done; i++)
-            at += (size_t)snprintf(seqs + at, sizeof seqs - at, "%s%lld", i == 0 ? "" : ",",
-                                   (long long)tab_rows_int(rows, i, 0));
-        snprintf(seqs + at, sizeof seqs - at, "}");
-        if (run_sql(tx, r->schema, NULL, NULL, "UPDATE ",
-                    ".outbox SET published = now() WHERE seq = ANY($1::bigint[])",
-                    TAB_P(tab_p_text(seqs))) != TAB_OK)
-            return false;
-        tab_metric_add(r->published, (double)done);
-    }
-    *ret_more = done == BATCH;
-    return tab_tx_commit(&tx, NULL) == TAB_OK && done == n;
+    if (!mark_published(tx, r->schema, rows, done))
+        return false;
+    tab_metric_add(r->published, (double)done);
+    bool all = done == n;
+    if (all && again > 0)
+        all = publish_again(r, js, tx, a, &again);
+    *ret_more = done == BATCH || again > 0;
+    return tab_tx_commit(&tx, NULL) == TAB_OK && all;
 }
 
 static void forget_old(tab_relay *r)
@@ -272,10 +320,12 @@ static void *relay(void *arg)
                 js = NULL;
             }
         }
-        bool more = js != NULL;
+        bool more = js != NULL, fresh = js != NULL && looked >= began;
         ok = js != NULL;
-        while (more && ok && !turner_stopped(&r->t))
-            ok = relay_batch(r, js, made, &more);
+        while (more && ok && !turner_stopped(&r->t)) {
+            ok = relay_batch(r, js, made, fresh, &more);
+            fresh = false;
+        }
         if (!ok)
             looked = 0;
         if (tab_mono_ms() - cleaned > 3600000) {

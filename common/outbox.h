@@ -4,7 +4,8 @@
  *   change + row in X.outbox  -->   JetStream, Nats-Msg-Id    -->    row in Y.inbox + effect, then ack
  *
  * A row stays in the outbox for three days after its publication; when the relay finds that the stream is
- * not the one it published to (its store was wiped), it publishes all of them again. The inbox forgets
+ * not the one it published to (its store was wiped), it publishes all of them again, after what is new and
+ * from the newest down (decision 0156). The inbox forgets
  * after 30 days, longer than anything can be delivered again; what must hold for ever (billing) has a
  * unique event id in its own table beside. Tables are made by the migration runner (common/pg.h). */
 #ifndef TAB_OUTBOX_H

@@ -33,6 +33,7 @@ static const char *const each_schema[] = {
     "NULL",
     "CREATE TABLE IF NOT EXISTS %s.outbox_stream (one bool PRIMARY KEY DEFAULT true CHECK (one), "
     "created text NOT NULL)",
+    "ALTER TABLE %s.outbox_stream ADD COLUMN IF NOT EXISTS again bigint NOT NULL DEFAULT 0",
     "CREATE TABLE IF NOT EXISTS %s.inbox (event_id text PRIMARY KEY, org text NOT NULL, "
     "at timestamptz NOT NULL DEFAULT now())",
     "CREATE INDEX IF NOT EXISTS inbox_at ON %s.inbox (at)",

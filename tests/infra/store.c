@@ -2,6 +2,7 @@
  * Run by tests/suite/common. With an argument it is one of the processes that the suite kills:
  *   store produce FROM TO   writes events in transactions, and their effect's mirror
  *   store consume SECONDS   takes them, adding each to a sum */
+#include <nats/nats.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -285,6 +286,66 @@ static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
     return 0;
 }
 
+static uint64_t last_in_stream(jsCtx *js)
+{
+    jsStreamInfo *si = NULL;
+    CHECK(js_GetStreamInfo(&si, js, "TABELLA_EVENTS", NULL, NULL) == NATS_OK);
+    uint64_t n = si == NULL ? 0 : si->State.LastSeq;
+    jsStreamInfo_Destroy(si);
+    return n;
+}
+
+/* The event's id of a message of the stream. */
+static bool is_in_stream(jsCtx *js, uint64_t seq, const char *id)
+{
+    natsMsg *m = NULL;
+    const char *v = "";
+    bool same = js_GetMsg(&m, js, "TABELLA_EVENTS", seq, NULL, NULL) == NATS_OK &&
+                natsMsgHeader_Get(m, "Nats-Msg-Id", &v) == NATS_OK && strcmp(v, id) == 0;
+    if (!same)
+        printf("  message %llu is %s, not %s\n", (unsigned long long)seq, v, id);
+    natsMsg_Destroy(m);
+    return same;
+}
+
+static void run(tab_pg *pg, const char *sql)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    CHECK(tab_tx_begin(pg, TAB_ORG_ALL, soon(), &tx, NULL) == TAB_OK &&
+          tab_tx_query(tx, NULL, NULL, sql, TAB_P_NONE) == TAB_OK &&
+          tab_tx_commit(&tx, NULL) == TAB_OK);
+}
+
+/* F36: the stream is another than the one that a thousand kept events went to. What is new goes first, then these from
+ * the newest down: what had not been consumed waits behind nothing else. */
+static void F36_a_new_stream_gets_what_is_new_and_then_the_newest(tab_pg *pg, tab_rpc *rpc)
+{
+    jsCtx *js = NULL;
+    CHECK(natsConnection_JetStream(&js, tab_rpc_nats(rpc), NULL) == NATS_OK);
+    run(pg,
+        "INSERT INTO alpha.outbox (event_id, subject, org, payload, published) SELECT 'old_' || "
+        "lpad(i::text, 4, '0'), 'tabella.event.other', 'org_0', '', now() - interval '1 hour' "
+        "FROM generate_series(1, 1000) i");
+    run(pg, "UPDATE alpha.outbox_stream SET created = '1'");
+    CHECK(produce(pg, 900) == TAB_OK);
+    uint64_t last = last_in_stream(js);
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
+    int64_t left = 1;
+    for (int i = 0; i < PATIENCE_MS / 50 && left != 0; i++, poll(NULL, 0, 50))
+        left = number(pg, TAB_ORG_ALL,
+                      "SELECT again + (created = '1')::int + (SELECT count(*) FROM alpha.outbox "
+                      "WHERE published IS NULL) FROM alpha.outbox_stream");
+    CHECK(left == 0);
+    CHECK(is_in_stream(js, last + 1, "evt_000900"));
+    for (int i = 0; i < 1000; i += 37) {
+        char id[32];
+        snprintf(id, sizeof id, "old_%04d", 1000 - i);
+        CHECK(is_in_stream(js, last + 2 + (uint64_t)i, id));
+    }
+    run(pg, "DELETE FROM alpha.outbox WHERE subject = 'tabella.event.other'");
+    jsCtx_Destroy(js);
+}
+
 static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
 {
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
@@ -327,6 +388,7 @@ int main(int argc, char **argv)
     an_absent_server_is_said_at_once();
     redis_answers(getenv("TAB_REDIS"));
     events_arrive_once(pg, rpc);
+    F36_a_new_stream_gets_what_is_new_and_then_the_newest(pg, rpc);
     printf("store: %d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
