@@ -137,6 +137,50 @@ Test(pfn_learner, constant_columns_are_left_to_the_others)
         cr_assert(isfinite(s->oof[i]));
 }
 
+/* rows x (two numbers at the ends of what a double holds, and the target "y") */
+static tab_table extreme(tab_arena *a, size_t rows, size_t classes, bool numeric)
+{
+    tab_column *col = tab_arena_new_of(a, tab_column, 3);
+    for (size_t j = 0; j < 3; j++) {
+        tab_builder *b =
+            tab_builder_new(a, j == 2 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", j)));
+        for (size_t i = 0; i < rows; i++) {
+            static const double end[] = { 1.7e308, -1.7e308, 5e-324, 0, -1e-300, 1 };
+            if (j < 2)
+                tab_builder_number(b, end[tab_mix2(i, j) % 6]);
+            else if (numeric)
+                tab_builder_number(b, end[tab_mix2(i, 0) % 6] * 1e-8);
+            else
+                tab_builder_text(b, tab_str_of(tab_arena_printf(
+                                        a, "class %d", (int)(tab_mix2(i, 0) % 6 % classes))));
+        }
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    return (tab_table){ .id = TAB_S("t"), .rows = rows, .cols = 3, .col = col };
+}
+
+Test(pfn_learner, odd_tables_get_finite_answers)
+{
+    static const struct {
+        size_t rows, classes;
+        bool numeric, takes_part;
+    } odd[] = { { 150, 3, false, true }, { 150, 1, false, false }, { 1, 1, false, false },
+                { 2, 2, false, false },  { 150, 0, true, true },   { 1, 0, true, false } };
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+        tab_engine e = { .arena = a };
+        tab_table t = extreme(a, odd[k].rows, odd[k].classes, odd[k].numeric);
+        TAB_AUTO(tab_fitted) *f =
+            fit_as(&e, &t, odd[k].numeric ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION);
+        const tab_stack *s = tab_fitted_stack(f);
+        cr_assert_eq(pfn_of(s) != NULL, odd[k].takes_part, "%zu rows, %zu classes: %s", odd[k].rows,
+                     odd[k].classes, s->skips > 0 ? s->skipped[0] : "");
+        cr_assert(pfn_of(s) == NULL || isfinite(pfn_of(s)->loss));
+        for (size_t i = 0; i < s->outputs * t.rows; i++)
+            cr_assert(isfinite(s->oof[i]), "%zu rows, %zu classes", odd[k].rows, odd[k].classes);
+    }
+}
+
 Test(pfn_learner, the_order_of_columns_is_no_matter)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
