@@ -224,6 +224,48 @@ Test(body, limits_are_exact_and_named)
     free(two);
 }
 
+/* An array of two objects: one of n keys, then one of `again` keys that begin with the same names; with `twice`, the key of that
+ * number stands once more at the end of the second. */
+static tab_status two_objects(size_t n, size_t again, ptrdiff_t twice, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    char *text = malloc(64 * (n + again + 2)), *q = text;
+    const tab_json *root;
+    q += sprintf(q, "[{");
+    for (size_t i = 0; i < n; i++) /* \\u0061: keys with an escape lie in the reader's scratch */
+        q += sprintf(q, "%s\"%s%zu\":1", i == 0 ? "" : ",", i % 3 == 0 ? "\\u0061" : "k", i);
+    q += sprintf(q, "},{");
+    for (size_t i = 0; i < again; i++)
+        q +=
+            sprintf(q, "%s\"%s%zu\":{\"k%zu\":2}", i == 0 ? "" : ",", i % 3 == 0 ? "a" : "k", i, i);
+    if (twice >= 0)
+        q += sprintf(q, ",\"%s%td\":3", twice % 3 == 0 ? "\\u0061" : "k", twice);
+    sprintf(q, "}]");
+    tab_status s = tab_json_read(a, tab_str_of(text), 8, &root, err);
+    free(text);
+    return s;
+}
+
+Test(body, a_repeated_key_is_found_in_objects_of_any_size)
+{
+    static const size_t sizes[] = { 1, 2, 11, 12, 13, 14, 40, 300, 1023, 1024 };
+    enum { N = sizeof sizes / sizeof *sizes };
+    tab_error err;
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < N; k++) {
+            size_t n = sizes[k];
+            cr_assert_eq(two_objects(sizes[i], n, -1, &err), TAB_OK, "%zu, %zu: %s", sizes[i], n,
+                         err.message);
+            for (size_t step = n / 7 + 1, t = 0; t < n && n < 1024; t += step) {
+                cr_assert_eq(two_objects(sizes[i], n, (ptrdiff_t)t, &err), TAB_VALIDATION,
+                             "%zu, %zu: key %zu twice", sizes[i], n, t);
+                cr_assert(strstr(err.message, "a repeated key") != NULL, "%s", err.message);
+            }
+        }
+    cr_assert_eq(two_objects(1, 1025, -1, &err), TAB_VALIDATION);
+    cr_assert(strstr(err.message, "more keys") != NULL, "%s", err.message);
+}
+
 Test(number, keeps_what_a_double_holds_and_the_digits_of_the_rest)
 {
     static const struct {
