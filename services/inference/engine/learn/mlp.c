@@ -9,7 +9,8 @@
  * (Loshchilov & Hutter, ICLR 2019) on mini-batches, each pass in its own order, the rate warmed up over a tenth of the
  * steps and then falling as a cosine to zero.
  *
- * MEMBERS networks of different starts are trained one after another and their outputs averaged: what one start decides by chance
+ * MEMBERS networks of different starts are trained side by side, from stop to stop, until the held rows are answered
+ * worse again; their outputs are averaged: what one start decides by chance
  * is mostly noise. All that is random is a hash of what it is for. Matrix products run in this thread alone, in one
  * order; answers are made in tiles of one shape (solve.h), so that a row's do not depend on the rows beside it. */
 #include <cblas.h>
