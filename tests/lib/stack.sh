@@ -3,6 +3,8 @@
 #   check "what holds" CMD    counts CMD's success
 #   health NAME PATH          the answer of a daemon's health port
 #   pid_of NAME  port_of NAME
+#   infra PROGRAM             a started stack, and what tests/infra/PROGRAM.c finds on it
+#   no_restarts               checks that no daemon died
 #   finish                    prints the closing line and exits accordingly
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 SUITE=$(basename "$0")
@@ -32,4 +34,13 @@ wait_for() { # wait_for SECONDS CMD...
     local end=$(($(date +%s%N) + $1 * 1000000000)); shift
     until "$@" >/dev/null 2>&1; do [ "$(date +%s%N)" -lt "$end" ] || return 1; sleep 0.05; done
 }
+infra() {
+    make --no-print-directory -s -j"$(nproc)" infra-programs >/dev/null || { echo "$SUITE: 0 passed, 1 failed"; exit 1; }
+    stack_up >/dev/null || { echo "$SUITE: 0 passed, 1 failed"; exit 1; }
+    eval "$(tools/stack up --servers)"
+    local out rc
+    out=$(timeout 900 "build/release/infra/$1" 2>"$TAB_RUN/$1.err"); rc=$?
+    echo "$out"; add_line "$(tail -n1 <<<"$out")" $rc
+}
+no_restarts() { check "no daemon died on the way" [ "$(jq '[.restarts[]?] | add // 0' "$TAB_RUN/state.json")" = 0 ]; }
 finish() { echo "$SUITE: $passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
