@@ -87,4 +87,8 @@ int tab_status_http(tab_status s);
 #ifdef __cplusplus
 }
 #endif
+
+/* Append code point cp to buf (room for 4 bytes) as UTF-8; returns the bytes written. */
+size_t tab_utf8_put(uint32_t cp, char *buf);
+
 #endif

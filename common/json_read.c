@@ -90,30 +90,6 @@ static int32_t code_unit(const char *p)
     return u;
 }
 
-static size_t utf8(uint32_t u, char *q)
-{
-    if (u < 0x80) {
-        q[0] = (char)u;
-        return 1;
-    }
-    if (u < 0x800) {
-        q[0] = (char)(0xC0 | u >> 6);
-        q[1] = (char)(0x80 | (u & 63));
-        return 2;
-    }
-    if (u < 0x10000) {
-        q[0] = (char)(0xE0 | u >> 12);
-        q[1] = (char)(0x80 | (u >> 6 & 63));
-        q[2] = (char)(0x80 | (u & 63));
-        return 3;
-    }
-    q[0] = (char)(0xF0 | u >> 18);
-    q[1] = (char)(0x80 | (u >> 12 & 63));
-    q[2] = (char)(0x80 | (u >> 6 & 63));
-    q[3] = (char)(0x80 | (u & 63));
-    return 4;
-}
-
 /* One escape, s->p behind its backslash, decoded to q; its length, 0 on error. */
 static size_t escape(json_scan *s, char *q)
 {
@@ -139,7 +115,7 @@ static size_t escape(json_scan *s, char *q)
     }
     s->p += 5;
     s->nul |= u == 0;
-    return utf8((uint32_t)u, q);
+    return tab_utf8_put((uint32_t)u, q);
 }
 
 bool json_string(json_scan *s, tab_str *ret)

@@ -45,6 +45,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     s->kind = kind;
     s->hinges = MAX_HINGES;
     s->onehot = MAX_ONEHOT;
+    tab_number_scores(s->score);
     if (enc->n > width_limit && importance != NULL) {
         s->skip = unimportant(a, enc, importance, width_limit / 2);
         if (s->skip == NULL)
@@ -80,8 +81,6 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d,
                     const uint32_t *row, size_t n, float *out)
 {
-    float score[TAB_KNOTS];
-    tab_number_scores(score);
     memset(out, 0, n * s->width * sizeof *out);
     size_t at = 0;
     for (size_t i = 0; i < enc->n; i++) {
@@ -130,7 +129,7 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
             float z = (x - f->mean) / f->sd;
             z = z > 4 ? 4 : z < -4 ? -4 : z;
             if (s->kind == TAB_DENSE_METRIC) {
-                o[0] = f->skewed ? tab_number_score(f, score, x) : z;
+                o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;
                 continue;
             }
             o[0] = z;

@@ -137,9 +137,10 @@ typedef enum {
 typedef struct {
     tab_dense_kind kind;
     size_t width;
-    size_t hinges, onehot; /* limits a feature: hinges a number, levels a category */
-    uint32_t *feature;     /* (width) the feature that a dense column reads */
-    bool *skip;            /* (features) those left out, or NULL */
+    size_t hinges, onehot;  /* limits a feature: hinges a number, levels a category */
+    uint32_t *feature;      /* (width) the feature that a dense column reads */
+    bool *skip;             /* (features) those left out, or NULL */
+    float score[TAB_KNOTS]; /* tab_number_scores */
 } tab_dense;
 
 /* Where there are more features than width_limit, half as many are read: the most important ones

@@ -116,28 +116,6 @@ static void margins(const kernel *m, const float *k, size_t n, size_t step, floa
             out[i * m->k + j] = (step > 0 ? out[i * m->k + j] : 0) + m->bias[step * m->k + j];
 }
 
-static double loss_of(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
-{
-    double loss = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!p->classification) {
-            double d = (double)(f[i] - p->y[row[i]]);
-            loss += d * d;
-        } else if (k == 1) {
-            double z = (double)(p->label[row[i]] == 1 ? f[i] : -f[i]);
-            loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
-        } else {
-            double top = (double)f[i * k], sum = 0;
-            for (size_t j = 1; j < k; j++)
-                top = fmax(top, (double)f[i * k + j]);
-            for (size_t j = 0; j < k; j++)
-                sum += exp((double)f[i * k + j] - top);
-            loss += log(sum) + top - (double)f[i * k + p->label[row[i]]];
-        }
-    }
-    return loss;
-}
-
 static int by_float(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -270,7 +248,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
         kernel_rows(m, x, t->held_n, kn);
         for (size_t step = 0; step <= PATH; step++) {
             margins(m, kn, t->held_n, step, out);
-            curve[step] = loss_of(p, t->held, t->held_n, k, out);
+            curve[step] = tab_margin_loss(p, t->held, t->held_n, k, out);
         }
     }
     free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low),

@@ -45,28 +45,6 @@ static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, 
     tab_apply(z, n, m->width + 1, m->w + (step - 1) * (m->width + 1) * m->k, m->k, out);
 }
 
-static double loss_of(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
-{
-    double loss = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!p->classification) {
-            double d = (double)(f[i] - p->y[row[i]]);
-            loss += d * d;
-        } else if (k == 1) {
-            double z = (double)(p->label[row[i]] == 1 ? f[i] : -f[i]);
-            loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
-        } else {
-            double top = (double)f[i * k], sum = 0;
-            for (size_t j = 1; j < k; j++)
-                top = fmax(top, (double)f[i * k + j]);
-            for (size_t j = 0; j < k; j++)
-                sum += exp((double)f[i * k + j] - top);
-            loss += log(sum) + top - (double)f[i * k + p->label[row[i]]];
-        }
-    }
-    return loss;
-}
-
 static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     linear *m = tab_arena_new_of(t->arena, linear, 1);
@@ -125,7 +103,7 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     }
     for (size_t step = 0; ok && curve != NULL && step <= PATH; step++) {
         margins(m, p->enc, p->data, t->held, t->held_n, step, zh, tile, out);
-        curve[step] = loss_of(p, t->held, t->held_n, m->k, out);
+        curve[step] = tab_margin_loss(p, t->held, t->held_n, m->k, out);
     }
     free(z), free(y), free(tile), free(label), free(zh), free(out);
     return ok ? m : NULL;

@@ -279,3 +279,26 @@ bool tab_solve(const tab_system *s, float *w)
     free(gram), free(l), free(scratch), free(x), free(room), free(score), free(wf), free(gf);
     return ok;
 }
+
+double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k,
+                       const float *f)
+{
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!p->classification) {
+            double d = (double)(f[i] - p->y[row[i]]);
+            loss += d * d;
+        } else if (k == 1) {
+            double z = (double)(p->label[row[i]] == 1 ? f[i] : -f[i]);
+            loss += z > 0 ? log1p(exp(-z)) : log1p(exp(z)) - z;
+        } else {
+            double top = (double)f[i * k], sum = 0;
+            for (size_t j = 1; j < k; j++)
+                top = fmax(top, (double)f[i * k + j]);
+            for (size_t j = 0; j < k; j++)
+                sum += exp((double)f[i * k + j] - top);
+            loss += log(sum) + top - (double)f[i * k + p->label[row[i]]];
+        }
+    }
+    return loss;
+}

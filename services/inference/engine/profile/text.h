@@ -7,9 +7,6 @@
 /* Decode one code point and step past it. Broken UTF-8 gives U+FFFD and steps one byte. s->n > 0. */
 uint32_t tab_utf8_next(tab_str *s);
 
-/* Append cp to buf (room for 4 bytes); returns the bytes written. */
-size_t tab_utf8_put(uint32_t cp, char *buf);
-
 /* Without white space (also NBSP, ideographic space, BOM, zero width) at both ends. */
 tab_str tab_trim(tab_str s);
 
