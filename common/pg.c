@@ -606,3 +606,15 @@ tab_status tab_pg_transact(tab_pg *pg, const char *org, tab_deadline deadline,
         poll(NULL, 0, 5 * attempt);
     }
 }
+
+tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t most, const char *what,
+                       tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    tab_status s = tab_tx_query(tx, &r, err, sql, TAB_P(tab_p_text(org)));
+    if (s == TAB_OK && tab_rows_int(r, 0, 0) >= most)
+        return tab_fail(err, TAB_VALIDATION, "",
+                        "an organization has at most %lld %s; delete one that is not used",
+                        (long long)most, what);
+    return s;
+}

@@ -65,7 +65,11 @@ TAB_DEFINE_AUTO(tab_tx)
 /* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */
 tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
                         const tab_param *p, size_t n) TAB_CHECKED;
-/* The same with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the way. */
+/* VALIDATION where an organization already has `most` of something: sql says how many it has ($1: org). what names them:
+ * "API keys". Two at once may both find room. */
+tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t most, const char *what,
+                       tab_error *err) TAB_CHECKED;
+/* tab_tx_query with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the way. */
 tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
                               const tab_param *p, size_t n) TAB_CHECKED;
 /* A text of several statements without parameters or results: migrations. */

@@ -33,8 +33,14 @@ tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error 
 
 /* ---- datasets -------------------------------------------------------------------------------- */
 
+enum { DATASETS_MOST = 10000 }; /* of an organization, temporary ones apart */
+
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err)
 {
+    if (!d->temporary)
+        TRY(tab_tx_room(
+            tx, org, "SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary",
+            DATASETS_MOST, "datasets", err));
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "

@@ -133,6 +133,11 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
         if (s != TAB_OK)
             return s;
     }
+    s = tab_tx_room(tx, org,
+                    "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
+                    ENDPOINTS_MOST, "endpoints", err);
+    if (s != TAB_OK)
+        return s;
 
     Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
     e.id = q->endpoint_id;

@@ -107,6 +107,11 @@ tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const 
     char preview[TAB_SECRET_PREVIEW + 1];
     tab_secret_hash(tab_str_of(secret), hash);
     tab_secret_preview(tab_str_of(secret), preview);
+    tab_status s =
+        tab_tx_room(tx, org, "SELECT count(*) FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
+                    KEYS_MOST, "API keys", err);
+    if (s != TAB_OK)
+        return s;
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO keys.api_key (org, id, name, hash, preview, scopes, version) "
                         "VALUES ($1, $2, $3, $4, $5, $6, nextval('keys.version'))",

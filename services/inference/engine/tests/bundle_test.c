@@ -269,7 +269,7 @@ Test(bundle, identical_rows)
     tab_arena_free(m->a);
 }
 
-Test(bundle, wide, .timeout = 240)
+Test(bundle, wide, .timeout = 1800)
 {
     maker *m = ordinary(40, false);
     char name[16];

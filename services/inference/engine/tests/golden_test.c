@@ -174,12 +174,12 @@ static void golden(const char *base)
         }
 }
 
-Test(golden, base_1, .timeout = 120)
+Test(golden, base_1, .timeout = 1800)
 {
     golden("base-1");
 }
 
-Test(golden, base_2, .timeout = 240)
+Test(golden, base_2, .timeout = 1800)
 {
     golden("base-2");
 }

@@ -40,7 +40,7 @@ static double unit(size_t i, size_t j)
     return tab_unit(tab_mix2(i, j));
 }
 
-enum { ROWS = 240, COLS = 5 };
+enum { ROWS = 240, FEW = 60 /* for the transformer, which a sanitizer slows most */, COLS = 5 };
 
 /* Column j of row i; columns: number with gaps, number, category, outcome, measure. */
 static void cell(tab_builder *b, size_t i, size_t j)
@@ -122,7 +122,7 @@ static void same_bytes(tab_arena *a, const tab_table *t, const char *target, con
     free(one);
 }
 
-Test(invariance, same_bytes_for_any_number_of_threads, .timeout = 240)
+Test(invariance, same_bytes_for_any_number_of_threads, .timeout = 1800)
 {
     static const struct {
         const char *base, *target;
@@ -130,19 +130,20 @@ Test(invariance, same_bytes_for_any_number_of_threads, .timeout = 240)
                   { "base-2", NULL }, { "base-3", "d" }, { "base-3", "e" } };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
-        same_bytes(a, table(a, NULL, ROWS, NULL), cases[k].target, cases[k].base, true);
+        size_t rows = strcmp(cases[k].base, "base-3") == 0 ? FEW : ROWS;
+        same_bytes(a, table(a, NULL, rows, NULL), cases[k].target, cases[k].base, true);
     }
 }
 
 /* Rows enough for what small tables never reach: loops inside a fit, learners weighed on the first fold. */
-Test(invariance, same_bytes_of_a_large_table, .timeout = 600)
+Test(invariance, same_bytes_of_a_large_table, .timeout = 1800)
 {
     enum { LARGE = 30 * 1000 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     same_bytes(a, table(a, NULL, LARGE, NULL), "e", "base-1", false);
 }
 
-Test(invariance, order_of_rows_and_columns, .timeout = 240)
+Test(invariance, order_of_rows_and_columns, .timeout = 1800)
 {
     static const char *const target[] = { "d", "e" };
     static const size_t col[COLS] = { 3, 1, 4, 0, 2 };
@@ -166,7 +167,7 @@ Test(invariance, order_of_rows_and_columns, .timeout = 240)
     }
 }
 
-Test(invariance, rows_alone_or_together, .timeout = 240)
+Test(invariance, rows_alone_or_together, .timeout = 1800)
 {
     static const size_t target[] = { 3, 4, COLS };
     static const char *const base[] = { "base-1", "base-2", "base-3" };
@@ -176,7 +177,8 @@ Test(invariance, rows_alone_or_together, .timeout = 240)
         tab_engine e = { .arena = a };
         tab_profile *p = NULL;
         TAB_AUTO(tab_fitted) *f = NULL;
-        cr_assert_eq(tab_profile_table(&e, table(a, NULL, ROWS, NULL), &p, NULL), TAB_OK);
+        cr_assert_eq(tab_profile_table(&e, table(a, NULL, c / 3 == 2 ? FEW : ROWS, NULL), &p, NULL),
+                     TAB_OK);
         tab_fit_options o = { .base = base[c / 3],
                               .target = target[k],
                               .task = k == 2 ? TAB_TASK_ANOMALY : TAB_TASK_AUTO };

@@ -88,7 +88,7 @@ Test(evaluate, finds_the_weak_slice)
 
 /* Targets that nothing explains: a coin, three classes by shares, a number. What is held out says so: hardly any lift
  * over the base rate, an AUC of a coin, and confidences no higher than the share that was right. */
-Test(evaluate, noise_has_no_lift, .timeout = 240)
+Test(evaluate, noise_has_no_lift, .timeout = 1800)
 {
     enum { ROWS = 900, WHOLE = 6 };
     static const char *const classes[] = { "low", "middle", "high" };

