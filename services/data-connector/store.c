@@ -33,7 +33,7 @@ tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error 
 
 /* ---- datasets -------------------------------------------------------------------------------- */
 
-enum { DATASETS_MOST = 10000 }; /* of an organization, temporary ones apart */
+enum { DATASETS_MOST = 10000 }; /* of an organization, temporary ones apart (decision 0157) */
 
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err)
 {

@@ -16,7 +16,7 @@
 
 #define JOBS_LEASE_S 8 /* seconds: a worker renews once a second */
 enum { JOBS_TRIES = 3, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
-enum { ENDPOINTS_MOST = 1000 }; /* of an organization */
+enum { ENDPOINTS_MOST = 1000 }; /* of an organization (decision 0157) */
 
 /* What a call works with. */
 typedef struct {

@@ -23,7 +23,7 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
                            Tabella__ApiKey ***ret, size_t *ret_n,
                            tab_error *err) TAB_CHECKED; /* id NULL: all, newest first */
 
-enum { KEYS_MOST = 1000 }; /* of an organization */
+enum { KEYS_MOST = 1000 }; /* of an organization (decision 0157) */
 
 /* A new key; `secret` is what its holder gets. VALIDATION: it has KEYS_MOST. */
 tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const char *name,
