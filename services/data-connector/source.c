@@ -193,12 +193,16 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
             else
                 n += (size_t)snprintf(out + n, sizeof out - n, "%%%02X", (unsigned char)*c);
     }
+    if (n > REF_LENGTH)
+        return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
     r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
     if (r.text == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    for (size_t i = 0; i < r.segments; i++) /* once its escapes are undone */
-        if (looks_secret(r.segment[i]))
-            return bad_ref(err, "it must not hold credentials; they go into `credentials`");
+    bool secret = looks_secret(r.text);     /* once its host is of one case */
+    for (size_t i = 0; i < r.segments; i++) /* and its escapes are undone */
+        secret = secret || looks_secret(r.segment[i]);
+    if (secret)
+        return bad_ref(err, "it must not hold credentials; they go into `credentials`");
     if (r.port == 0)
         r.port = p->port;
     *ret = r;
