@@ -29,7 +29,7 @@ enum {
     LAYERS = 3,
     MEMBERS = 2,
     BATCH = 64,
-    LEAST_ROWS = 50,
+    LEAST_ROWS = 100, /* below, its work would be most of a small run: decision 0145 */
     MOST_OUTPUTS = 64
 };
 enum { LEAST_STEPS = 120, MOST_STEPS = 2400, STEPS_UNLED = 500, STOPS = 5 };
