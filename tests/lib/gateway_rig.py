@@ -3,28 +3,10 @@ records what reaches it. The upstream speaks HTTP by hand, so that a request whi
 would show as a second one."""
 import base64, hashlib, hmac, json, os, random, shutil, signal, socket, subprocess, tempfile, threading, time, zlib
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from servers import ROOT, free_port, wait_for
+
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SCOPES = {"read": 1, "run": 2, "serve": 4, "manage": 8, "delete": 16}
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def wait_for(what, seconds=120.0):
-    end = time.time() + seconds
-    while True:
-        try:
-            if what():
-                return
-        except OSError:
-            pass
-        if time.time() > end:
-            raise TimeoutError("waited %.0f s" % seconds)
-        time.sleep(0.02)
 
 
 def new_secret():
@@ -62,7 +44,7 @@ class Upstream:
         self.reply, self.auth_down, self.delay = b'{"ok":true}', False, 0.0
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.sock.bind(("127.0.0.1", 0))
+        self.sock.bind(("127.0.0.1", free_port()))
         self.sock.listen(512)
         self.port = self.sock.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()

@@ -1,15 +1,12 @@
 """Private PostgreSQL, NATS and Redis on free ports in a temporary folder, and daemons of the build beside
 them: for tests that need the real ones. Use as a context; all is stopped at the end."""
-import os, shutil, signal, socket, subprocess, tempfile, time, urllib.request
+import os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, f"{ROOT}/tools")
+from ports import free_port
+
 BIN = f"{ROOT}/build/{os.environ.get('MODE', 'release')}/bin"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def wait_for(what, seconds=300.0):
