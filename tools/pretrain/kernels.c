@@ -190,106 +190,203 @@ void attend_backward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_
     free(p);
 }
 
-/* Within a row: q (B, a, n, e) reads kv (B, b, n, 2 e); out (B, a, n, e); w (B, n, a, heads, b). Tiles of rows, so
- * that what lies n e apart is walked through in runs. */
-enum { ROWS = 32 };
-#define EACH_PAIR                              \
-    for (size_t s = 0; s < a; s++)             \
-        for (size_t c = 0; c < b; c++)         \
-            for (size_t i = from; i < to; i++) \
-                for (size_t h = 0; h < heads; h++)
-#define Q_AT (((t * a + s) * n + i) * e + h * D)
-#define KV_AT (((t * b + c) * n + i) * 2 * e + h * D)
-#define W_AT ((((t * n + i) * a + s) * heads + h) * b)
-
-static inline void rows_forward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D,
-                                   const float *restrict q, const float *restrict kv,
-                                   float *restrict out, float *restrict w)
+/* y = x + o W: o (rows, w), W (w, v) */
+void add_forward(size_t rows, size_t w, size_t v, const float *x, const float *o, const float *W,
+                 float *y)
 {
-    size_t e = heads * D;
-    float scale = 1.0f / sqrtf((float)D);
+    for (size_t at = 0; at < rows; at += TILE) {
+        size_t n = rows - at < TILE ? rows - at : TILE;
+        memcpy(y + at * v, x + at * v, n * v * sizeof *y);
+        gemm(0, 0, n, v, w, o + at * w, w, W, v, 1, y + at * v, v);
+    }
+}
+
+/* dW is added to, d_o is written; dx is dy */
+void add_backward(size_t rows, size_t w, size_t v, const float *o, const float *W, const float *dy,
+                  float *d_o, float *dW)
+{
+    for (size_t at = 0; at < rows; at += TILE) {
+        size_t n = rows - at < TILE ? rows - at : TILE;
+        gemm(1, 0, w, v, n, o + at * w, w, dy + at * v, v, 1, dW, v);
+        gemm(0, 1, n, w, v, dy + at * v, v, W, v, 0, d_o + at * w, w);
+    }
+}
+
+/* ---- attention within rows: heads of 16 numbers, four tokens on one side, m cells on the other ---- */
+typedef float v16 __attribute__((vector_size(64), aligned(4)));
+typedef float v4 __attribute__((vector_size(16), aligned(4)));
+typedef int i16 __attribute__((vector_size(64)));
+
+static inline v16 at16(const float *x)
+{
+    return *(const v16 *)x;
+}
+
+/* The dot products of x with four vectors `step` apart. */
+static inline v4 dots(v16 x, const float *y, size_t step)
+{
+    v16 a = x * at16(y), b = x * at16(y + step), c = x * at16(y + 2 * step),
+        d = x * at16(y + 3 * step);
+    const i16 low = { 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 },
+              low4 = { 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27 },
+              by2 = { 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13 },
+              by1 = { 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14 };
+    a = __builtin_shuffle(a, b, low) + __builtin_shuffle(a, b, low + 8);
+    c = __builtin_shuffle(c, d, low) + __builtin_shuffle(c, d, low + 8);
+    a = __builtin_shuffle(a, c, low4) + __builtin_shuffle(a, c, low4 + 4);
+    a += __builtin_shuffle(a, by2);
+    a += __builtin_shuffle(a, by1);
+    return (v4){ a[0], a[4], a[8], a[12] };
+}
+
+static inline v16 mix(const float *p, const float *y, size_t step)
+{
+    return p[0] * at16(y) + p[1] * at16(y + step) + p[2] * at16(y + 2 * step) +
+           p[3] * at16(y + 3 * step);
+}
+
+static inline void spread(const float *p, v16 x, float *y, size_t step)
+{
+    for (size_t s = 0; s < 4; s++)
+        *(v16 *)(y + s * step) += p[s] * x;
+}
+
+/* q (B, a, n, e) reads kv (B, b, n, 2 e); out (B, a, n, e); w (B, m, n, heads, 4), m the one of a and b that is not the
+ * four tokens. Tiles of rows, so that what lies n e apart is walked through in runs. */
+enum { ROWS = 32 };
+typedef struct {
+    size_t m, n, heads, many, four; /* widths of the rows on the two sides */
+    int gather;                     /* the tokens read the cells */
+} row_shape;
+
+static row_shape shape_of(size_t a, size_t b, size_t n, size_t heads)
+{
+    size_t e = heads * 16;
+    return a == 4 ? (row_shape){ b, n, heads, 2 * e, e, 1 }
+                  : (row_shape){ a, n, heads, e, 2 * e, 0 };
+}
+
+#define EACH_CELL                          \
+    for (size_t c = 0; c < z.m; c++)       \
+        for (size_t i = from; i < to; i++) \
+            for (size_t h = 0; h < z.heads; h++)
+#define MANY(p) ((p) + ((t * z.m + c) * z.n + i) * z.many + h * 16)
+#define FOUR(p) ((p) + (t * 4 * z.n + i) * z.four + h * 16)
+#define STEP (z.n * z.four)
+#define W_AT ((((t * z.m + c) * z.n + i) * z.heads + h) * 4)
+
+/* p: m runs of `run` scores, `stride` apart. The tokens' weights are over the runs, the cells' over groups of four. */
+static void soften_rows(row_shape z, size_t run, size_t stride, float *p)
+{
+    float top[run], sum[run];
+    if (z.gather) {
+        memcpy(top, p, sizeof top);
+        for (size_t c = 1; c < z.m; c++)
+            for (size_t j = 0; j < run; j++)
+                top[j] = p[c * stride + j] > top[j] ? p[c * stride + j] : top[j];
+        memset(sum, 0, sizeof sum);
+        for (size_t c = 0; c < z.m; c++)
+            for (size_t j = 0; j < run; j++)
+                sum[j] += p[c * stride + j] = expf(p[c * stride + j] - top[j]);
+        for (size_t j = 0; j < run; j++)
+            sum[j] = 1.0f / sum[j];
+        for (size_t c = 0; c < z.m; c++)
+            for (size_t j = 0; j < run; j++)
+                p[c * stride + j] *= sum[j];
+        return;
+    }
+    for (size_t c = 0; c < z.m; c++, p += stride) {
+        for (size_t j = 0; j < run; j += 4) {
+            float a = p[j] > p[j + 1] ? p[j] : p[j + 1],
+                  b = p[j + 2] > p[j + 3] ? p[j + 2] : p[j + 3];
+            for (size_t s = 0; s < 4; s++)
+                p[j + s] -= a > b ? a : b;
+        }
+        for (size_t j = 0; j < run; j++)
+            p[j] = expf(p[j]);
+        for (size_t j = 0; j < run; j += 4)
+            *(v4 *)(p + j) *= 1.0f / (p[j] + p[j + 1] + p[j + 2] + p[j + 3]);
+    }
+}
+
+/* d (m, run): gradients by weights become those by scores before their scale */
+static void soften_rows_back(row_shape z, size_t run, size_t stride, const float *p, float *d)
+{
+    float mean[run];
+    memset(mean, 0, sizeof mean);
+    for (size_t c = 0; c < z.m; c++)
+        for (size_t j = 0; j < run; j++) {
+            d[c * run + j] *= p[c * stride + j];
+            mean[j] += d[c * run + j];
+        }
+    for (size_t c = 0; c < z.m; c++, d += run, p += stride) {
+        for (size_t j = 0; !z.gather && j < run; j += 4)
+            mean[j] = mean[j + 1] = mean[j + 2] = mean[j + 3] =
+                d[j] + d[j + 1] + d[j + 2] + d[j + 3];
+        for (size_t j = 0; j < run; j++)
+            d[j] = (d[j] - p[j] * mean[j]) * 0.25f;
+    }
+}
+
+void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q,
+                  const float *kv, float *out, float *w)
+{
+    row_shape z = shape_of(a, b, n, heads);
+    size_t e = heads * 16;
     memset(out, 0, B * a * n * e * sizeof *out);
     for (size_t t = 0; t < B; t++)
         for (size_t from = 0, to; from < n; from = to) {
             to = from + ROWS < n ? from + ROWS : n;
-            EACH_PAIR
+            EACH_CELL
+            *(v4 *)(w + W_AT) =
+                dots(at16(MANY(z.gather ? kv : q)), FOUR(z.gather ? q : kv), STEP) * 0.25f;
+            soften_rows(z, (to - from) * heads * 4, n * heads * 4,
+                        w + (t * z.m * n + from) * heads * 4);
+            EACH_CELL
             {
-                const float *x = q + Q_AT, *k = kv + KV_AT;
-                float d = 0.0f;
-                for (size_t j = 0; j < D; j++)
-                    d += x[j] * k[j];
-                w[W_AT + c] = d * scale;
-            }
-            soften((to - from) * a * heads, b, w + (t * n + from) * a * heads * b);
-            EACH_PAIR
-            {
-                const float *v = kv + KV_AT + e;
-                float *o = out + Q_AT, p = w[W_AT + c];
-                for (size_t j = 0; j < D; j++)
-                    o[j] += p * v[j];
+                if (z.gather)
+                    spread(w + W_AT, at16(MANY(kv + e)), FOUR(out), STEP);
+                else
+                    *(v16 *)MANY(out) = mix(w + W_AT, FOUR(kv + e), STEP);
             }
         }
 }
 
-/* dkv is written, dq too */
-static inline void rows_backward_of(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D,
-                                    const float *restrict q, const float *restrict kv,
-                                    const float *restrict w, const float *restrict dout,
-                                    float *restrict dq, float *restrict dkv)
+/* dq and dkv are written */
+void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q,
+                   const float *kv, const float *w, const float *dout, float *dq, float *dkv)
 {
-    size_t e = heads * D;
-    float scale = 1.0f / sqrtf((float)D), *dw = malloc(ROWS * a * heads * b * sizeof *dw);
+    row_shape z = shape_of(a, b, n, heads);
+    size_t e = heads * 16;
+    float *d = malloc(z.m * ROWS * heads * 4 * sizeof *d);
     memset(dq, 0, B * a * n * e * sizeof *dq);
     memset(dkv, 0, B * b * n * 2 * e * sizeof *dkv);
     for (size_t t = 0; t < B; t++)
         for (size_t from = 0, to; from < n; from = to) {
             to = from + ROWS < n ? from + ROWS : n;
-            const float *wt = w + (t * n + from) * a * heads * b;
-            EACH_PAIR
+            size_t run = (to - from) * heads * 4;
+#define D_AT (c * run + ((i - from) * heads + h) * 4)
+            EACH_CELL
             {
-                const float *o = dout + Q_AT, *v = kv + KV_AT + e;
-                float *dv = dkv + KV_AT + e, d = 0.0f, p = w[W_AT + c];
-                for (size_t j = 0; j < D; j++) {
-                    d += o[j] * v[j];
-                    dv[j] += p * o[j];
+                if (z.gather) {
+                    *(v4 *)(d + D_AT) = dots(at16(MANY(kv + e)), FOUR(dout), STEP);
+                    *(v16 *)MANY(dkv + e) = mix(w + W_AT, FOUR(dout), STEP);
+                } else {
+                    *(v4 *)(d + D_AT) = dots(at16(MANY(dout)), FOUR(kv + e), STEP);
+                    spread(w + W_AT, at16(MANY(dout)), FOUR(dkv + e), STEP);
                 }
-                dw[(((i - from) * a + s) * heads + h) * b + c] = d;
             }
-            for (size_t i = 0; i < (to - from) * a * heads; i++) {
-                float mean = 0.0f;
-                for (size_t c = 0; c < b; c++)
-                    mean += wt[i * b + c] * dw[i * b + c];
-                for (size_t c = 0; c < b; c++)
-                    dw[i * b + c] = wt[i * b + c] * (dw[i * b + c] - mean) * scale;
-            }
-            EACH_PAIR
+            soften_rows_back(z, run, n * heads * 4, w + (t * z.m * n + from) * heads * 4, d);
+            EACH_CELL
             {
-                const float *k = kv + KV_AT, *x = q + Q_AT;
-                float *dk = dkv + KV_AT, *g = dq + Q_AT,
-                      d = dw[(((i - from) * a + s) * heads + h) * b + c];
-                for (size_t j = 0; j < D; j++) {
-                    g[j] += d * k[j];
-                    dk[j] += d * x[j];
+                if (z.gather) {
+                    *(v16 *)MANY(dkv) = mix(d + D_AT, FOUR(q), STEP);
+                    spread(d + D_AT, at16(MANY(kv)), FOUR(dq), STEP);
+                } else {
+                    *(v16 *)MANY(dq) = mix(d + D_AT, FOUR(kv), STEP);
+                    spread(d + D_AT, at16(MANY(q)), FOUR(dkv), STEP);
                 }
             }
         }
-    free(dw);
-}
-
-void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q,
-                  const float *kv, float *out, float *w)
-{
-    if (D == 16) /* the sizes of net.py: loops of one vector */
-        rows_forward_of(B, a, b, n, heads, 16, q, kv, out, w);
-    else
-        rows_forward_of(B, a, b, n, heads, D, q, kv, out, w);
-}
-
-void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, size_t D, const float *q,
-                   const float *kv, const float *w, const float *dout, float *dq, float *dkv)
-{
-    if (D == 16)
-        rows_backward_of(B, a, b, n, heads, 16, q, kv, w, dout, dq, dkv);
-    else
-        rows_backward_of(B, a, b, n, heads, D, q, kv, w, dout, dq, dkv);
+    free(d);
 }

@@ -104,16 +104,36 @@ class Attend(torch.autograd.Function):
         return dq.mul_(ctx.size[4] ** -0.5), dkv, None
 
 
+class Add(torch.autograd.Function):
+    """x + o @ W"""
+
+    @staticmethod
+    def forward(ctx, x, o, W):
+        x, o, W = x.contiguous(), o.contiguous(), W.contiguous()
+        y = torch.empty_like(x)
+        _call(lib.add_forward, o.numel() // W.shape[0], *W.shape, x, o, W, y)
+        ctx.save_for_backward(o, W)
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        o, W = ctx.saved_tensors
+        dy, d_o, dW = dy.contiguous(), torch.empty_like(o), torch.zeros_like(W)
+        _call(lib.add_backward, o.numel() // W.shape[0], *W.shape, o, W, dy, d_o, dW)
+        return dy, d_o, dW
+
+
 class Rows(torch.autograd.Function):
-    """q (B, a, n, e), kv (B, b, n, 2 e) -> (B, a, n, e)"""
+    """q (B, a, n, e), kv (B, b, n, 2 e) -> (B, a, n, e); a or b is 4, heads are of 16 numbers"""
 
     @staticmethod
     def forward(ctx, q, kv, heads):
         q, kv = q.contiguous(), kv.contiguous()
         B, a, n, e = q.shape
         b = kv.shape[1]
-        size = (B, a, b, n, heads, e // heads)
-        out, w = torch.empty_like(q), torch.empty(B, n, a, heads, b)
+        assert 4 in (a, b) and e == 16 * heads
+        size = (B, a, b, n, heads)
+        out, w = torch.empty_like(q), torch.empty(B, b if a == 4 else a, n, heads, 4)
         _call(lib.rows_forward, *size, q, kv, out, w)
         ctx.save_for_backward(q, kv, w)
         ctx.size = size
