@@ -55,6 +55,10 @@ typedef struct tab_learner {
         whole; /* rows outside the folds are answered by one model of all rows; the folds' are let go */
     /* Work of one fit in multiply-adds or the like, to be held against the budget; 0: not apt here. */
     double (*work)(const tab_problem *p, size_t n);
+    double share; /* most of the budget that it may take; 0: all of it */
+    /* Where the budget is short: form 1, 2, ... of it, a fit's `config`, is cheaper than the one before. Says in `a` what
+     * that form is and its work; NULL: there are no more. NULL function: it cannot be cut. */
+    const char *(*cheaper)(const tab_problem *p, size_t n, size_t form, tab_arena *a, double *work);
     /* NULL: the arena is full, or the context does not carry this learner. `curve`, for a learner that can
      * be stopped early, receives the held rows' summed loss after 0, 1, ... steps (the caller lends
      * `steps` + 1 values); otherwise NULL. */

@@ -28,9 +28,22 @@ enum {
     LEVELS = 64,
     FEWEST = 20,
     MOST_CLASSES = 100,
-    CONTEXT = 512 /* what the weights have been trained on; docs/decisions/0160 */
+    CONTEXT = 512, /* what the weights have been trained on; docs/decisions/0160 */
+    CODED = 4      /* fewest members where classes are told apart by codes */
 };
 static const double FLOOR = 1e-5; /* of a class that the context does not hold */
+
+/* What it is cut down to where the budget is short: fewer members first, then smaller contexts; docs/decisions/0200. */
+static const struct {
+    size_t members, context;
+} forms[] = { { MEMBERS, CONTEXT }, { 4, CONTEXT },     { 2, CONTEXT },
+              { 1, CONTEXT },       { 1, CONTEXT / 2 }, { 1, CONTEXT / 4 } };
+
+static size_t members_of(size_t form, const tab_problem *p)
+{
+    size_t n = forms[form].members;
+    return p->classification && p->outputs > TAB_PFN_SLOTS && n < CODED ? CODED : n;
+}
 
 typedef struct {
     tab_pfn_context *context;
@@ -44,12 +57,12 @@ typedef struct {
 } member;
 
 typedef struct {
-    size_t classes;
+    size_t classes, members;
     bool scale; /* it answers sqrt of the target's scale */
     member member[MEMBERS];
 } model;
 
-static double work(const tab_problem *p, size_t n)
+static double work_as(const tab_problem *p, size_t n, size_t form)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
     if (w == NULL || n < FEWEST || p->enc->n > 500)
@@ -57,9 +70,24 @@ static double work(const tab_problem *p, size_t n)
     if (p->classification ? p->outputs < 2 || p->outputs > MOST_CLASSES : !w->numeric)
         return 0;
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
-    n = n < CONTEXT ? n : CONTEXT;
+    n = n < forms[form].context ? n : forms[form].context;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
-    return MEMBERS * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+    return (double)members_of(form, p) *
+           (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+}
+
+static double work(const tab_problem *p, size_t n)
+{
+    return work_as(p, n, 0);
+}
+
+static const char *cheaper(const tab_problem *p, size_t n, size_t form, tab_arena *a, double *work)
+{
+    if (form >= sizeof forms / sizeof *forms)
+        return NULL;
+    *work = work_as(p, n, form);
+    return tab_arena_printf(a, "%zu of %d members, %zu rows each", members_of(form, p), MEMBERS,
+                            n < forms[form].context ? n : forms[form].context);
 }
 
 /* A permutation of 0..n-1 by sorting hashes: the same for any order of drawing. */
@@ -81,15 +109,15 @@ static void permute(keyed *k, size_t n, uint64_t seed)
     qsort(k, n, sizeof *k, by_key);
 }
 
-/* slot (MEMBERS, classes): random codes over the 10 symbols; of some draws the one whose closest pair of
+/* slot (members, classes): random codes over the 10 symbols; of some draws the one whose closest pair of
  * classes stands apart in most members. */
-static void draw_slots(uint8_t *slot, size_t classes, uint64_t seed)
+static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t seed)
 {
     keyed order[MOST_CLASSES];
     size_t best = 0;
     uint8_t trial[MEMBERS * MOST_CLASSES];
     for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
-        for (size_t r = 0; r < MEMBERS; r++) {
+        for (size_t r = 0; r < members; r++) {
             permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS,
                     tab_mix2(seed + round, r));
             for (size_t c = 0; c < classes; c++)
@@ -98,17 +126,17 @@ static void draw_slots(uint8_t *slot, size_t classes, uint64_t seed)
                 else
                     trial[r * classes + c] = (uint8_t)order[c].i;
         }
-        size_t closest = MEMBERS;
+        size_t closest = members;
         for (size_t a = 0; a < classes; a++)
             for (size_t b = 0; b < a; b++) {
                 size_t apart = 0;
-                for (size_t r = 0; r < MEMBERS; r++)
+                for (size_t r = 0; r < members; r++)
                     apart += trial[r * classes + a] != trial[r * classes + b];
                 closest = apart < closest ? apart : closest;
             }
         if (round == 0 || closest > best) {
             best = closest;
-            memcpy(slot, trial, MEMBERS * classes);
+            memcpy(slot, trial, members * classes);
         }
     }
 }
@@ -191,7 +219,7 @@ static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fi
         shift[c] = some[c] > 0 ? (float)log(all[c] / (double)t->n / (some[c] / (double)own->n)) : 0;
 }
 
-/* t->context is the member's own, of at most CONTEXT rows. */
+/* t->context is the member's own. */
 static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
                          uint64_t seed, member *m)
 {
@@ -259,7 +287,8 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
                        uint64_t seed, member *m)
 {
     tab_fit_task own = *t;
-    if (t->n <= CONTEXT)
+    size_t most = forms[t->config].context;
+    if (t->n <= most)
         return read_context(p, t, slot, seed, m);
     uint32_t *row = malloc(t->n * sizeof *row);
     if (row == NULL)
@@ -267,7 +296,7 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     memcpy(row, t->context, t->n * sizeof *row);
     own.context = row;
     own.n = tab_pfn_sample(p->data, slot != NULL ? p->label : NULL, slot != NULL ? p->outputs : 1,
-                           CONTEXT, tab_mix2(seed, 33), row, t->n);
+                           most, tab_mix2(seed, 33), row, t->n);
     bool ok = own.n > 0 && read_context(p, &own, slot, seed, m);
     if (ok && slot != NULL)
         find_shift(p, t, &own, slot, m->shift);
@@ -284,20 +313,22 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (m == NULL)
         return NULL;
     m->classes = p->outputs;
+    m->members = members_of(t->config, p);
     m->scale = p->of != NULL;
     uint8_t slot[MEMBERS * MOST_CLASSES];
     if (p->classification)
-        draw_slots(slot, m->classes, p->seed + 80);
-    for (size_t r = 0; r < MEMBERS; r++)
+        draw_slots(slot, m->members, m->classes, p->seed + 80);
+    for (size_t r = 0; r < m->members; r++)
         if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL,
                         tab_mix2(p->seed + 81, r), &m->member[r]))
             return NULL;
     return m;
 }
 
-/* Adds a member's answers logp (n, slots) to o (n, classes): probabilities, or for more classes than slots sums of
- * log p. logp is scratch afterwards. */
-static void add_classes(const member *b, size_t classes, size_t n, float *logp, float *o)
+/* Adds a member's answers logp (n, slots) to o (n, classes): its part of `members` of the probabilities, or for more
+ * classes than slots log p. logp is scratch afterwards. */
+static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp,
+                        float *o)
 {
     bool shifted = false;
     for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
@@ -309,7 +340,7 @@ static void add_classes(const member *b, size_t classes, size_t n, float *logp, 
             tab_log_softmax(logp, TAB_PFN_SLOTS, 1);
         for (size_t c = 0; c < classes; c++, o++) {
             double own = b->holds[b->slot[c]] ? exp((double)logp[b->slot[c]]) + FLOOR : FLOOR;
-            *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / MEMBERS);
+            *o += classes > TAB_PFN_SLOTS ? (float)log(own) : (float)(own / (double)members);
         }
     }
 }
@@ -329,7 +360,7 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     const model *m = fitted;
     size_t k = m->classes, most = 1;
     bool classes = m->member[0].slot != NULL;
-    for (size_t r = 0; r < MEMBERS; r++)
+    for (size_t r = 0; r < m->members; r++)
         most = m->member[r].columns > most ? m->member[r].columns : most;
     float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own),
           *quantile = m->scale ? malloc(BLOCK * TAB_PFN_LEVELS * sizeof *quantile) : NULL;
@@ -338,17 +369,17 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
          at += BLOCK) {
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
-        for (size_t r = 0; r < MEMBERS; r++) {
+        for (size_t r = 0; r < m->members; r++) {
             const member *b = &m->member[r];
             read_rows(b, q, row + at, use, x);
             tab_pfn_table asked = { use, b->columns, x, b->cat };
             if (classes && tab_pfn_query(b->context, &asked, own))
-                add_classes(b, k, use, own, o);
+                add_classes(b, m->members, k, use, own, o);
             else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, quantile))
                 for (size_t i = 0; i < use; i++)
                     o[i] +=
                         (quantile != NULL ? root_of_scale(quantile + i * TAB_PFN_LEVELS) : own[i]) /
-                        MEMBERS;
+                        (float)m->members;
         }
         for (size_t i = 0; i < use * k && classes && k <= TAB_PFN_SLOTS; i++)
             o[i] = o[i] > 0 ? logf(o[i]) : 0;
@@ -363,5 +394,7 @@ const tab_learner tab_learn_pfn = { .name = "pfn",
                                     .configs = 1,
                                     .whole = true,
                                     .work = work,
+                                    .share = 0.4,
+                                    .cheaper = cheaper,
                                     .fit = fit,
                                     .predict = predict };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
+#include "services/inference/engine/learn/admit.h"
 #include "services/inference/engine/learn/pool.h"
 #include "services/inference/engine/learn/stack_answer.h"
 #include "services/inference/engine/learn/whole.h"
@@ -301,18 +302,16 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     tab_stack *s = c->s;
     size_t folds = s->folds, count = 0, tasks = 0;
     const tab_learner *use[TAB_LEARNERS];
+    size_t form[TAB_LEARNERS];
     double work = 0;
     for (size_t l = 0; l < r->n; l++) {
-        const tab_learner *g = r->learner[l];
-        size_t n = g->cap > 0 && c->n > g->cap ? g->cap : c->n;
-        double own = g->work(c->p, n) * (double)(folds + g->configs - 1);
-        if (own > 0 && work + own <= r->work) {
-            work += own;
-            use[count++] = g;
-        } else {
-            s->skipped[s->skips++] =
-                tab_arena_printf(a, "%s: %s", g->name, own > 0 ? "budget" : "not apt");
-        }
+        double own = 0;
+        int f = tab_admit(c->p, c->n, s, a, r, r->learner[l], work, &own);
+        if (f < 0)
+            continue;
+        work += own;
+        form[count] = (size_t)f;
+        use[count++] = r->learner[l];
     }
     size_t trials = 0;
     for (size_t l = 0; l < count; l++)
@@ -324,8 +323,9 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
         return false;
     for (size_t l = 0; l < count; l++)
         for (size_t f = 0; f < folds; f++) {
-            t[l * folds + f] =
-                (fit_task){ .pass = c, .learner = use[l], .fold = f, .lead_steps = -1 };
+            t[l * folds + f] = (fit_task){
+                .pass = c, .learner = use[l], .fold = f, .config = form[l], .lead_steps = -1
+            };
             if (use[l]->steps > 0)
                 t[l * folds + f].curve = tab_arena_new_of(a, double, use[l]->steps + 1);
         }
@@ -357,7 +357,7 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
                     continue;
                 fit_task *q = &first[n];
                 *q = t[l * folds];
-                q->config = k;
+                q->config = form[l] + k;
                 q->measure = true;
                 if (use[l]->steps > 0)
                     q->curve = tab_arena_new_of(a, double, use[l]->steps + 1);

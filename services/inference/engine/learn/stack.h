@@ -19,7 +19,8 @@ typedef struct {
     const tab_learner *learner[TAB_LEARNERS];
     size_t n;
     size_t folds; /* 0: by the number of rows */
-    double work;  /* most work of all fits together; learners that do not fit are skipped */
+    double
+        work; /* most work of all fits together; learners that do not fit are cut down or skipped */
 } tab_recipe;
 
 typedef struct {
@@ -46,8 +47,9 @@ typedef struct {
         *oof; /* (rows, outputs) out of fold: log-probabilities, or location; averaged models where
                           * fold is 255 */
     double loss, prior_loss;
-    const char
-        *skipped[TAB_LEARNERS]; /* learner names left out, each with its reason after a colon */
+    const char *skipped
+        [2 *
+         TAB_LEARNERS]; /* learner names left out or cut down, each with its reason after a colon */
     size_t skips;
     size_t bytes; /* of the models' own arenas */
 } tab_stack;

@@ -203,16 +203,84 @@ Test(learners, what_the_budget_leaves_out_is_named)
 {
     fixture f = made(200, true);
     tab_engine e = { .arena = f.a };
-    double linear = tab_learn_linear.work(&f.p, 200), pfn = tab_learn_pfn.work(&f.p, 200);
-    cr_assert(linear > 0 && pfn > linear);
-    tab_recipe r = { .learner = { &tab_learn_linear, &tab_learn_pfn },
-                     .n = 2,
+    tab_recipe r = { .learner = { &tab_learn_forest },
+                     .n = 1,
                      .folds = 3,
-                     .work = 4 * linear + 2 * pfn };
+                     .work = 2 * tab_learn_forest.work(&f.p, 200) };
     tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
     cr_assert_not_null(s);
-    cr_assert(s->members == 1 && s->skips == 1);
-    cr_expect_str_eq(s->skipped[0], "pfn: budget");
+    cr_assert(s->members == 0 && s->skips == 1);
+    cr_expect_str_eq(s->skipped[0], "forest: budget");
+    tab_arena_free(f.a);
+}
+
+/* The network gets at most 40 % of the budget: it is cut down as far as that asks, and says so, before it is left out. */
+Test(learners, what_the_budget_cuts_down_is_named)
+{
+    enum { FOLDS = 3, FITS = FOLDS + 1 }; /* and one of all rows */
+    static const size_t rows[] = { 300, 1200 };
+    for (size_t k = 0; k < 2; k++) {
+        fixture f = made(rows[k], true);
+        tab_engine e = { .arena = f.a };
+        double full = tab_learn_pfn.work(&f.p, rows[k]), before = full, own = 0, loss = 0;
+        const char *said = "";
+        for (size_t form = 0; said != NULL; form++) {
+            said = form == 0 ? "" : tab_learn_pfn.cheaper(&f.p, rows[k], form, f.a, &own);
+            own = form == 0 ? full : own;
+            if (said != NULL && form > 0)
+                cr_assert(own <= before && (rows[k] < 512 || own < before), "form %zu", form);
+            tab_recipe r = { .learner = { &tab_learn_pfn },
+                             .n = 1,
+                             .folds = FOLDS,
+                             .work = (said == NULL ? 0.99 : 1.000001) * own * FITS / 0.4 };
+            if (said != NULL && form > 0 && own == before)
+                continue;
+            before = own;
+            tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
+            cr_assert_not_null(s);
+            cr_assert_eq(s->members, said != NULL, "form %zu: %s", form, s->skipped[0]);
+            cr_assert_eq(s->skips, form > 0);
+            if (said == NULL) {
+                cr_expect_str_eq(s->skipped[0], "pfn: budget");
+                cr_expect_geq(form, 4);
+                continue;
+            }
+            cr_expect_eq(s->member[0].config, form);
+            if (form > 0)
+                cr_expect_str_eq(s->skipped[0], tab_arena_printf(f.a, "pfn: budget, %s", said));
+            if (form == 0)
+                loss = s->member[0].loss;
+            cr_expect_lt(s->member[0].loss, s->prior_loss, "form %zu", form);
+            cr_expect((s->member[0].loss == loss) == (form == 0), "form %zu answers like another",
+                      form);
+        }
+        tab_arena_free(f.a);
+    }
+}
+
+/* Classes beyond ten are told apart by codes: no form has too few members for that. */
+Test(learners, a_cut_network_tells_many_classes_apart)
+{
+    fixture f = made(300, true);
+    uint32_t *label = tab_arena_new_of(f.a, uint32_t, 300), row[300];
+    float *out = tab_arena_new_of(f.a, float, 300 * 30);
+    for (uint32_t i = 0; i < 300; i++)
+        row[i] = i, label[i] = i % 30;
+    f.p.label = label;
+    f.p.outputs = 30;
+    double own = 0;
+    for (size_t form = 1; tab_learn_pfn.cheaper(&f.p, 300, form, f.a, &own) != NULL; form++) {
+        cr_expect(
+            strncmp(tab_learn_pfn.cheaper(&f.p, 300, form, f.a, &own), "4 of 8 members", 14) == 0);
+        tab_fit_task t = { .context = row, .n = 300, .config = form, .arena = f.a };
+        void *m = tab_learn_pfn.fit(&f.p, &t, NULL);
+        cr_assert_not_null(m);
+        tab_learn_pfn.predict(m, f.enc, f.data, row, 1, out);
+        for (size_t a = 0; a < 30; a++)
+            for (size_t b = 0; b < a; b++)
+                cr_expect(fabsf(out[a] - out[b]) > 0, "form %zu: classes %zu and %zu are one", form,
+                          a, b);
+    }
     tab_arena_free(f.a);
 }
 

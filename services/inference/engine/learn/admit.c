@@ -1,0 +1,27 @@
+#include "services/inference/engine/learn/admit.h"
+
+#include <math.h>
+
+int tab_admit(const tab_problem *p, size_t n, tab_stack *s, tab_arena *a, const tab_recipe *r,
+              const tab_learner *g, double spent, double *work)
+{
+    n = g->cap > 0 && n > g->cap ? g->cap : n;
+    double fits = (double)(s->folds + g->configs - 1 + g->whole), own = g->work(p, n),
+           most = fmin(r->work - spent, g->share > 0 ? g->share * r->work : r->work);
+    const char **said = &s->skipped[s->skips], *cut = "";
+    if (own <= 0) {
+        *said = tab_arena_printf(a, "%s: not apt", g->name);
+        s->skips++;
+        return -1;
+    }
+    int form = 0;
+    while (own * fits > most && cut != NULL)
+        cut = g->cheaper != NULL ? g->cheaper(p, n, (size_t)++form, a, &own) : NULL;
+    *work = own * fits;
+    if (form == 0 && cut != NULL)
+        return 0;
+    *said = cut != NULL ? tab_arena_printf(a, "%s: budget, %s", g->name, cut)
+                        : tab_arena_printf(a, "%s: budget", g->name);
+    s->skips++;
+    return cut != NULL ? form : -1;
+}
