@@ -306,8 +306,11 @@ typedef struct {
     size_t n;
 } block;
 
-/* p of the targets. pool and stack hold n + m. */
-static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *pool, block *stack)
+/* p of the targets. unseen: decoys to be reckoned with above all that were seen; with one, what stands above every decoy
+ * is as sure as its number allows (the + 1 of target-decoy competition, Levitsky et al., J. Proteome Res. 2017).
+ * pool and stack hold n + m. */
+static void discover(chosen *t, size_t n, const chosen *d, size_t m, double unseen, pooled *pool,
+                     block *stack)
 {
     double decoys = 1e-9, below_t = 0, below_d = 0, none = 1;
     for (size_t k = 0; k < n; k++)
@@ -317,15 +320,17 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *poo
         decoys += (double)d[k].w;
     }
     qsort(pool, n + m, sizeof *pool, lowest_first);
-    /* the share of false targets, where decoys lie: among low scores most targets are false (Storey 2002) */
-    static const double quantile[] = { 0.3, 0.5, 0.7 };
-    for (size_t k = 0, q = 0; k < n + m && q < 3; k++) {
+    /* the share of false targets, where decoys lie: among low scores most targets are false (Storey 2002); where nearly
+     * every row has a partner, among the lowest alone */
+    static const double quantile[] = { 0.1, 0.3, 0.5, 0.7 };
+    enum { QUANTILES = sizeof quantile / sizeof *quantile };
+    for (size_t k = 0, q = 0; k < n + m && q < QUANTILES; k++) {
         if (pool[k].target != TAB_NULL) {
             below_t++;
             continue;
         }
         below_d += (double)pool[k].w;
-        for (; q < 3 && below_d >= quantile[q] * decoys; q++)
+        for (; q < QUANTILES && below_d >= quantile[q] * decoys; q++)
             none = fmin(none, (below_t + 1) / ((double)n * quantile[q] + 1));
     }
     /* the share of targets grows with the score: pool adjacent violators (Ayer et al. 1955) */
@@ -340,13 +345,18 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, pooled *poo
             stack[top - 1].n += stack[top].n;
         }
     }
-    double most = 1 - 0.5 / ((double)n + 1);
-    for (size_t b = 0, k = 0; b < top; b++) {
-        double g = fmax(stack[b].hit / fmax(stack[b].weight, 1e-12), 1e-9);
-        double p = fmin(fmax(1 - none * (1 - g) / g * (double)n / decoys, 0), most);
-        for (size_t end = k + stack[b].n; k < end; k++)
-            if (pool[k].target != TAB_NULL)
-                t[pool[k].target].p = (float)p;
+    double most = 1 - 0.5 / ((double)n + 1), scale = none * (double)n / decoys;
+    double above_t = 0, above_d = unseen;
+    for (size_t b = top, k = n + m; b-- > 0;) {
+        double hit = stack[b].hit, g = fmax(hit / fmax(stack[b].weight, 1e-12), 1e-9);
+        above_t += hit;
+        above_d += stack[b].weight - hit;
+        double p = 1 - scale * (1 - g) / g;
+        if (unseen > 0)
+            p = fmin(p, 1 - scale * above_d / fmax(above_t, 1));
+        for (size_t end = k - stack[b].n; k > end; k--)
+            if (pool[k - 1].target != TAB_NULL)
+                t[pool[k - 1].target].p = (float)fmin(fmax(p, 0), most);
     }
 }
 
@@ -365,14 +375,15 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Decoys that were moved are careful, and right where few rows match; decoys weighed by how true their rows' targets are (w
- * holds what they say) know the null from rows that match, and are right where many do. The more match, the more these
- * are heard; they only raise. */
+ * holds what they say) know the null from rows that match, and are right where many do. The more match, surely and beyond
+ * what chance adds to so few, the more these are heard, in full where a quarter do; they only raise. */
 static void second_opinion(chosen *t, size_t n)
 {
-    double likely = 0;
+    static const double IN_FULL = 0.25;
+    double sure = 0;
     for (size_t k = 0; k < n; k++)
-        likely += t[k].p >= 0.5f;
-    double share = likely / (double)n;
+        sure += fmax(2 * (double)t[k].p - 1, 0);
+    double share = fmin(fmax(sure - 2 * sqrt(sure), 0) / (IN_FULL * (double)n), 1);
     for (size_t k = 0; k < n; k++) {
         double z = log_odds((double)t[k].p), other = log_odds((double)t[k].w);
         t[k].p = (float)(1 / (1 + exp(-(z + share * fmax(other - z, 0)))));
@@ -461,7 +472,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
         for (size_t k = 0; k < m; k++)
             d[k].score = (float)margin(w, d[k].x);
         if (last) { /* as the rounds before saw it: each decoy as far as it is first of what is not a match */
-            discover(t, n, d, m, pool, stack);
+            discover(t, n, d, m, 0, pool, stack);
             for (size_t k = 0; k < n; k++)
                 t[k].w = t[k].p;
         }
@@ -480,7 +491,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
             if (last)
                 d[k].w = 1;
         }
-        discover(t, n, d, m, pool, stack);
+        discover(t, n, d, m, last ? 1 : 0, pool, stack);
         if (last)
             break;
         for (size_t k = 0; k < n; k++)

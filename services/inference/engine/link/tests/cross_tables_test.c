@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,6 +184,40 @@ Test(cross_tables, disjoint_rows_of_one_kind_have_hardly_a_match)
     cr_expect_leq(sure, 3, "%zu sure", sure);
     cr_expect_leq(w.map->entity_matches->n_a_row, 45, "%zu of 300", w.map->entity_matches->n_a_row);
     tab_arena_free(w.arena);
+}
+
+/* Pairs of tables of 300 people, every fourth or tenth of them in both, in two formats; and as many that share nobody. */
+Test(cross_tables, a_confidence_is_the_share_that_is_right)
+{
+    enum { TABLES = 4, ROWS = 300 };
+    static const uint32_t shared[] = { ROWS / 4, ROWS / 10, 0 };
+    double said = 0, right = 0, off = 0, sure = 0, sure_right = 0, stranger = 0;
+    for (uint32_t k = 0; k < TABLES * 3; k++) {
+        world w = { .arena = arena() };
+        uint32_t from = 5000 * (k + 1), both = shared[k % 3], shift = ROWS - both;
+        w.table[0] = people(w.arena, "a", from, ROWS, 0, NULL);
+        w.table[1] = people(w.arena, "b", from + shift, ROWS, k % 2, NULL);
+        cr_assert_eq(cross(&w, &(tab_engine){ .arena = w.arena }), TAB_OK);
+        const Tabella__EntityMatches *m = w.map->entity_matches;
+        for (size_t i = 0; i < m->n_a_row; i++) {
+            bool ok = m->a_row[i] == m->b_row[i] + shift;
+            stranger += both == 0 && m->confidence[i] >= 0.9;
+            if (both == 0)
+                continue;
+            said++;
+            right += ok;
+            off += m->confidence[i] - (ok ? 1 : 0);
+            sure += m->confidence[i] >= 0.9;
+            sure_right += ok && m->confidence[i] >= 0.9;
+        }
+        tab_arena_free(w.arena);
+    }
+    double there = TABLES * (shared[0] + shared[1]);
+    cr_expect_geq(right, 0.95 * there, "%.0f of %.0f found", right, there);
+    cr_expect_leq(fabs(off), 0.05 * said, "%.1f too sure of %.0f", off, said);
+    cr_expect_geq(sure_right, 0.95 * sure, "%.0f of %.0f sure ones are right", sure_right, sure);
+    cr_expect_geq(sure, 0.9 * right);
+    cr_expect_leq(stranger, 3, "%.0f sure ones in tables that share nobody", stranger);
 }
 
 Test(cross_tables, values_that_stand_alone_and_repeat_are_no_entities)
