@@ -16,6 +16,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import net  # noqa: E402
+import prior  # noqa: E402
 import tabw  # noqa: E402
 
 
@@ -30,7 +31,7 @@ def weights(a):
     else:
         P = torch.load(os.path.join(a.dir, "stable.w"), map_location="cpu")
         note = json.load(open(os.path.join(a.dir, "state.json")))
-    note.update(task="classification, regression" if "num.c1" in P else "classification", prior_version=1, slots=net.SLOTS)
+    note.update(task="classification, regression" if "num.c1" in P else "classification", prior_version=prior.version(), slots=net.SLOTS)
     tabw.write(a.out, P, net.SIZES[note["size"]], note)
 
 

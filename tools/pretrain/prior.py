@@ -4,13 +4,14 @@ import concurrent.futures
 import ctypes
 import glob
 import os
+import re
 import subprocess
 import tempfile
 
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FAMILIES = ("graph", "net", "trees", "rules", "levels")
+FAMILIES = ("graph", "net", "trees", "rules", "levels", "additive")
 
 
 class Shape(ctypes.Structure):
@@ -32,6 +33,12 @@ def load(root=ROOT, flags=("-O3", "-march=native")):
     lib.tab_prior_shape_of.argtypes = [u64, u64, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Shape)]
     lib.tab_prior_batch.argtypes = [u64, u64, ctypes.c_int, ctypes.POINTER(Shape), ptr, ptr, ptr, ptr]
     return lib
+
+
+def version(root=ROOT):
+    """TAB_PRIOR_VERSION: which mixture of tables is drawn."""
+    with open(os.path.join(root, "services/inference/engine/prior/prior.h")) as f:
+        return int(re.search(r"TAB_PRIOR_VERSION (\d+)", f.read()).group(1))
 
 
 def draw(lib, seed, first, count, shape):

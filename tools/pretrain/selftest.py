@@ -2,6 +2,7 @@
 """Does training work, from the prior to the engine? Two minutes on one core. Run by tests/suite/pretrain:
 selftest.py PARITY_PROGRAM   (the engine's parity test, which is held against the file trained here)"""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -104,13 +105,24 @@ def folding(lib, where):
 
 
 def training(where, program):
+    """In two pieces, as on a machine that is lent for minutes: each from one folder into another."""
     global skipped
-    run = [sys.executable, os.path.join(HERE, "train.py"), "train", "--dir", where, "--size", "T", "--batch", "16", "--threads", "1",
-           "--ahead", "4", "--warm", "30", "--easy", "100000", "--low", "64", "--high", "128", "--cells", "400", "--rate", "3e-3",
-           "--log", "20", "--reserve", "2", "--held", "0", "--numeric", "4"]
-    subprocess.run(run + ["--seconds", "70", "--steps", "160"], check=True, stdout=subprocess.DEVNULL)
-    first = json.load(open(os.path.join(where, "state.json")))
-    subprocess.run(run + ["--seconds", "20", "--steps", str(first["step"] + 40), "--decay", "0.9"], check=True, stdout=subprocess.DEVNULL)
+    half, end = os.path.join(where, "half"), os.path.join(where, "end")
+    options = ["--size", "T", "--workers", "1", "--batch", "16", "--threads", "1", "--ahead", "4", "--warm", "30", "--easy", "100000",
+               "--low", "64", "--high", "128", "--cells", "400", "--rate", "3e-3", "--log", "20", "--reserve", "2", "--held", "0",
+               "--numeric", "4"]
+    piece = [os.path.join(HERE, "piece")]
+    env = dict(os.environ, TAB_PYTHON=sys.executable)
+    subprocess.run(piece + ["70", "nowhere", half, *options, "--steps", "160"], check=True, stdout=subprocess.DEVNULL, env=env)
+    first = open(os.path.join(half, "state.json")).read()
+    subprocess.run(piece + ["20", half, end, *options, "--steps", str(json.loads(first)["step"] + 40), "--decay", "0.9"], check=True,
+                   stdout=subprocess.DEVNULL, env=env)
+    report(open(os.path.join(half, "state.json")).read() == first, "a piece leaves what it began from")
+    files = sorted(os.listdir(end))
+    M = sum(math.prod(v[0]) for v in net.shapes(net.SIZES["M"]).values())
+    report(files == ["log.csv", "opt.w", "ship.w", "stable.w", "state.json"] and 4 * M + 2**16 < 16 * 2**20,
+           "a piece is five files, M's largest of %.1f MiB" % (4 * M / 2**20))
+    where = end
     lines = [[float(v) for v in l.split(",")] for l in open(os.path.join(where, "log.csv")) if l[0] != "#"]
     report(all(b[0] > a[0] for a, b in zip(lines, lines[1:])), "a second call goes on where the first ended")
     if len(lines) < 5:

@@ -1,4 +1,4 @@
-/* The five families of prior.h: each draws raw columns and a numeric (or class) target.
+/* The families of prior.h but one (additive.c): each draws raw columns and a numeric (or class) target.
  * Blocks are column-major, so that every inner loop runs along the rows. */
 #include "services/inference/engine/prior/internal.h"
 
@@ -36,7 +36,7 @@ bool tab_prior_standardise(float *v, int n)
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
-static void root_block(tab_rand *r, float *out, int width, int n)
+void tab_prior_roots(tab_rand *r, float *out, int width, int n)
 {
     static const float kinds[] = { 40, 25, 25, 5, 5 };
     int kind = rnd_pick(r, kinds, 5);
@@ -352,7 +352,7 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
             np = 5;
         root[j] = np == 0;
         if (np == 0) {
-            root_block(r, out, width[j], n);
+            tab_prior_roots(r, out, width[j], n);
         } else {
             float how = rnd_unit(r), *in = p->table; /* scratch until the columns are chosen */
             float *part = p->work + (size_t)(4 * NODE_WIDTH) * (size_t)n;
@@ -421,7 +421,7 @@ static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     int width = latent, wide = rnd_log_int(r, 4, NODE_WIDTH);
     float noise = rnd_log(r, 1e-3f, s->easy ? 0.1f : 0.3f);
     int kind = rnd_chance(r, 0.5f) ? 1 : 0;
-    root_block(r, p->pool, latent, n);
+    tab_prior_roots(r, p->pool, latent, n);
     for (int l = 0; l < layers; l++) {
         float *out = p->pool + (size_t)made * (size_t)n;
         mix(r, p->pool + (size_t)from * (size_t)n, width, out, wide, n);
@@ -450,7 +450,7 @@ static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 }
 
 /* Independent or linearly mixed columns: the inputs of trees, rules and level effects. */
-static void draw_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
+void tab_prior_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     int n = s->rows;
     for (int c = 0; c < s->cols;) {
@@ -458,7 +458,7 @@ static void draw_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         if (w > s->cols - c)
             w = s->cols - c;
         float *out = p->table + (size_t)c * (size_t)n;
-        root_block(r, out, w, n);
+        tab_prior_roots(r, out, w, n);
         if (w > 1 && rnd_chance(r, 0.5f)) {
             mix(r, out, w, p->work, w, n);
             for (int d = 0; d < w; d++) {
@@ -475,7 +475,7 @@ static void draw_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 static drawn draw_trees(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     int n = s->rows, use = s->cols < 64 ? s->cols : 64, dims = rnd_chance(r, 0.5f) ? 1 : 3;
-    draw_inputs(p, r, s);
+    tab_prior_inputs(p, r, s);
     f_trees(r, p->table, use, p->target, dims, n, rnd_log_int(r, 1, 64), p->order);
     if (rnd_chance(r, 0.3f)) { /* trees over a smooth trend */
         mix(r, p->table, use, p->work, dims, n);
@@ -499,7 +499,7 @@ static drawn draw_rules(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
                                         : 2;
     int d[4], col[TAB_PRIOR_COLS] = { 0 }, classes = 2;
     float flip = rnd_range(r, 0.0f, s->easy ? 0.05f : 0.15f), cut[4];
-    draw_inputs(p, r, s);
+    tab_prior_inputs(p, r, s);
     for (int c = 0; c < s->cols; c++)
         col[c] = c;
     rnd_shuffle(r, col, s->cols);
@@ -573,7 +573,7 @@ static drawn draw_levels(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     int n = s->rows, wide = 1 + rnd_int(r, s->cols < 4 ? s->cols : 4);
     float effect[300];
-    draw_inputs(p, r, s);
+    tab_prior_inputs(p, r, s);
     mix(r, p->table, s->cols < 24 ? s->cols : 24, p->target, 1, n);
     tab_prior_standardise(p->target, n);
     for (int i = 0; i < n; i++)
@@ -620,7 +620,9 @@ drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const
         return draw_trees(p, r, s);
     case TAB_PRIOR_RULES:
         return draw_rules(p, r, s);
-    default:
+    case TAB_PRIOR_LEVELS:
         return draw_levels(p, r, s);
+    default:
+        return tab_prior_additive(p, r, s);
     }
 }

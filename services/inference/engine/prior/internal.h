@@ -30,6 +30,13 @@ typedef struct {
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f,
                             const tab_prior_shape *s);
 
+drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
+/* out (width, n): independent columns, or those of common clusters or of a walk along the rows. */
+void tab_prior_roots(tab_rand *r, float *out, int width, int n);
+/* p->table: such columns in groups, some mixed. */
+void tab_prior_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
 /* Mean 0, SD 1 over n values, clipped at 30; all equal: zeros. Returns false then. */
 bool tab_prior_standardise(float *v, int n);
 void tab_prior_sort(float *v, int n); /* ascending */

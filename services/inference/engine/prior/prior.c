@@ -428,7 +428,7 @@ static void give(const tab_prior *p, const tab_prior_shape *s, bool regression, 
 
 static int pick_family(tab_rand *r)
 {
-    static const float families[] = { 50, 15, 15, 10, 10 };
+    static const float families[] = { 35, 10, 10, 7.5f, 7.5f, 30 };
     return rnd_pick(r, families, TAB_PRIOR_FAMILIES);
 }
 

@@ -5,8 +5,8 @@
  * processor type and libm). No server, no BLAS: the trainer loads this folder as a shared library.
  *
  * The mixture (structural causal models after Hollmann et al., Nature 2025, and Qu et al., TabICL, 2025;
- * rules and level effects are our additions) is docs/pretraining.md; families.c draws columns and a numeric
- * target, prior.c turns them into a table: classes, quantised and warped columns, missing cells; filter.c
+ * rules and level effects are our additions) is docs/pretraining.md; families.c and additive.c draw columns and a
+ * numeric target, prior.c turns them into a table: classes, quantised and warped columns, missing cells; filter.c
  * drops tasks that nobody could learn. */
 #ifndef TAB_PRIOR_H
 #define TAB_PRIOR_H
@@ -15,17 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAB_PRIOR_VERSION 1
+#define TAB_PRIOR_VERSION 2
 #define TAB_PRIOR_ROWS 4096 /* the largest shape */
 #define TAB_PRIOR_COLS 100
 #define TAB_PRIOR_CLASSES 10
 
 typedef enum {
-    TAB_PRIOR_GRAPH,  /* random causal graph, 50 % */
-    TAB_PRIOR_NET,    /* one random network over latent causes, 15 % */
-    TAB_PRIOR_TREES,  /* sum of oblivious trees, 15 % */
-    TAB_PRIOR_RULES,  /* XOR, parity, lookup, AND, OR, shallow tree, product, 10 % */
-    TAB_PRIOR_LEVELS, /* columns of many levels, each with its own effect, 10 % */
+    TAB_PRIOR_GRAPH,    /* random causal graph, 35 % */
+    TAB_PRIOR_NET,      /* one random network over latent causes, 10 % */
+    TAB_PRIOR_TREES,    /* sum of oblivious trees, 10 % */
+    TAB_PRIOR_RULES,    /* XOR, parity, lookup, AND, OR, shallow tree, product, 7.5 % */
+    TAB_PRIOR_LEVELS,   /* columns of many levels, each with its own effect, 7.5 % */
+    TAB_PRIOR_ADDITIVE, /* a noisy sum of effects of single columns, 30 % */
     TAB_PRIOR_FAMILIES
 } tab_prior_family;
 

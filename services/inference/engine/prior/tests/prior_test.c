@@ -59,7 +59,7 @@ Test(prior, a_task_is_a_function_of_its_index)
 
 Test(prior, families_come_in_their_shares)
 {
-    static const double wanted[] = { .5, .15, .15, .1, .1 };
+    static const double wanted[] = { .35, .1, .1, .075, .075, .3 };
     int count[TAB_PRIOR_FAMILIES] = { 0 }, n = 100000;
     for (int i = 0; i < n; i++)
         count[tab_prior_family_of(3, (uint64_t)i)]++;
