@@ -1,6 +1,7 @@
 #include "common/bundle_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- small parts ----------------------------------------------------------------------------- */
@@ -411,6 +412,68 @@ static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
     tab_out_close(o, '}');
 }
 
+/* ---- what bundles share ---------------------------------------------------------------------- */
+
+enum { TABLES, TARGET, MEMBERS };
+struct tab_bundle_memory {
+    const void *of[MEMBERS]; /* the message that the text is of */
+    tab_out json[MEMBERS];
+};
+
+tab_bundle_memory *tab_bundle_memory_new(void)
+{
+    return calloc(1, sizeof(tab_bundle_memory));
+}
+
+void tab_bundle_memory_free(tab_bundle_memory *m)
+{
+    for (int i = 0; m != NULL && i < MEMBERS; i++)
+        tab_out_free(&m->json[i]);
+    free(m);
+}
+
+static bool recalled(tab_out *o, const tab_bundle_view *view, int member, const void *of)
+{
+    const tab_bundle_memory *m = view == NULL ? NULL : view->memory;
+    if (m == NULL || of == NULL || m->of[member] != of)
+        return false;
+    tab_out_raw(o, tab_out_text(&m->json[member]));
+    return true;
+}
+
+/* o holds the value from position `from` on. */
+static void remember(const tab_out *o, const tab_bundle_view *view, int member, const void *of,
+                     size_t from)
+{
+    tab_bundle_memory *m = view == NULL ? NULL : view->memory;
+    if (m == NULL || o->failed)
+        return;
+    m->json[member].n = 0;
+    tab_out_bytes(&m->json[member], o->p + from, o->n - from);
+    m->of[member] = m->json[member].failed ? NULL : of;
+}
+
+static void tables(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view)
+{
+    if (recalled(o, view, TABLES, b->tables))
+        return;
+    size_t from = o->n;
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < b->n_tables; i++)
+        table(o, b->tables[i]);
+    tab_out_close(o, ']');
+    remember(o, view, TABLES, b->tables, from);
+}
+
+static void target(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view)
+{
+    if (recalled(o, view, TARGET, b->target_selection))
+        return;
+    size_t from = o->n;
+    target_selection(o, b->target_selection);
+    remember(o, view, TARGET, b->target_selection, from);
+}
+
 void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
@@ -421,15 +484,11 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
         return;
     }
     MEMBER(o, "summary", summary(o, b, view));
-    tab_out_key(o, "tables");
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < b->n_tables; i++)
-        table(o, b->tables[i]);
-    tab_out_close(o, ']');
+    MEMBER(o, "tables", tables(o, b, view));
     MEMBER(o, "cross_table_map", cross_table_map(o, b));
     MEMBER(o, "unified_rows", unified_rows(o, &w, view));
     MEMBER(o, "imputation", imputation(o, &w, view));
-    MEMBER(o, "target_selection", target_selection(o, b->target_selection));
+    MEMBER(o, "target_selection", target(o, b, view));
     MEMBER(o, "task_selection", task_selection(o, b->task_selection));
     MEMBER(o, "prediction", prediction(o, &w, view));
     bundle_writer_free(&w);

@@ -23,13 +23,21 @@ typedef enum {
         TAB_PAGE_COUNT
 } tab_paged;
 
+/* Bundles that share messages, written one after the other: what one has written of a shared message the next one copies.
+ * It ends before the messages do. */
+typedef struct tab_bundle_memory tab_bundle_memory;
+tab_bundle_memory *tab_bundle_memory_new(void);
+void tab_bundle_memory_free(tab_bundle_memory *m);
+TAB_DEFINE_AUTO(tab_bundle_memory)
+
 typedef struct {
     size_t first[TAB_PAGE_COUNT]; /* elements on the first page; SIZE_MAX: all */
     /* Writes the cursor to element `next` of the array as one JSON string; NULL: no cursors, all
      * pages whole. */
     void (*cursor)(void *arg, tab_out *o, tab_paged array, size_t next);
     void *arg;
-    tab_str held_out; /* JSON for summary.prediction.held_out; empty: null */
+    tab_bundle_memory *memory; /* or NULL */
+    tab_str held_out;          /* JSON for summary.prediction.held_out; empty: null */
 } tab_bundle_view;
 
 const char *tab_paged_name(tab_paged array);

@@ -321,7 +321,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_ACTOR, ask->actor);
     if (ask->slot != NULL && ask->slots > 0) {
         char slot[128];
-        snprintf(slot, sizeof slot, "%u %s", ask->slots, ask->slot);
+        snprintf(slot, sizeof slot, "%u %u %s", ask->slots,
+                 ask->slot_calls > 0 ? ask->slot_calls : 1, ask->slot);
         set_header(m, H_SLOT, slot);
     }
     if (body->packed >= 0) {

@@ -91,6 +91,8 @@ typedef struct {
      * RATE_LIMIT. A slot is free before the answer leaves, and soon after its caller is gone. */
     const char *slot;
     uint32_t slots;
+    uint32_t
+        slot_calls; /* so many calls of the word are in this one: all of them hold a slot or none; 0: one */
 } tab_ask;
 
 typedef struct {

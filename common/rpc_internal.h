@@ -32,7 +32,7 @@ enum {
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
 #define H_BYTES "Tab-Bytes"   /* of the streamed body */
 #define H_BEAT "Tab-Beat"
-#define H_SLOT "Tab-Slot" /* "MOST WORD": calls of the word at once */
+#define H_SLOT "Tab-Slot" /* "MOST CALLS WORD": calls of the word at once, and in this one */
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {

@@ -22,7 +22,8 @@ struct rpc_job {
     uint64_t id;
     tab_deadline deadline;
     int64_t beat;
-    const char *slot; /* the word of its slot, in msg; NULL: it holds none */
+    const char *slot; /* the word of its slots, in msg; NULL: it holds none */
+    unsigned long slot_calls;
     atomic_bool cancel;
     bool gone; /* the caller: nobody is answered */
     rpc_pull pull;
@@ -303,20 +304,22 @@ static void *worker(void *arg)
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-/* Whether there is room for one more call of its word: it then holds a slot. The lock is held. */
+/* Whether there is room for its calls of its word: it then holds their slots. The lock is held. */
 static bool take_slot(tab_rpc *rpc, rpc_job *j)
 {
     char *word;
-    unsigned long most = strtoul(rpc_header(j->msg, H_SLOT), &word, 10), n = 0;
+    unsigned long most = strtoul(rpc_header(j->msg, H_SLOT), &word, 10);
+    unsigned long n = strtoul(word, &word, 10);
     if (most == 0 || *word != ' ')
         return true;
     word++;
+    j->slot_calls = n;
     for (int i = 0; i < 2; i++)
         for (const rpc_job *o = i == 0 ? rpc->queue : rpc->running; o != NULL; o = o->next)
-            n += o->slot != NULL && strcmp(o->slot, word) == 0;
-    if (n < most)
+            n += o->slot != NULL && strcmp(o->slot, word) == 0 ? o->slot_calls : 0;
+    if (n <= most)
         j->slot = word;
-    return n < most;
+    return n <= most;
 }
 
 static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)

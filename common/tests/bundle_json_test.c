@@ -179,6 +179,30 @@ Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
     }
 }
 
+Test(bundle_json, a_shared_message_is_written_as_the_first_time)
+{
+    TAB_AUTO(tab_bundle_memory) *memory = tab_bundle_memory_new();
+    Tabella__Bundle first = *example(), other = first;
+    Tabella__TableUnderstanding *one[] = { first.tables[1], first.tables[0] };
+    Tabella__TargetSelection t = TABELLA__TARGET_SELECTION__INIT;
+    t.mode = (char *)(uintptr_t) "auto";
+    first.target_selection = other.target_selection = &t;
+    other.tables = one;
+    const Tabella__Bundle *turn[] = { &first, &first, &other, &first, &other };
+    tab_bundle_view with = { .memory = memory };
+    for (size_t i = 0; i < sizeof turn / sizeof *turn; i++) {
+        tab_out o[2] = { { 0 }, { 0 } };
+        for (int k = 0; k < 2; k++) {
+            tab_out_open(&o[k], '{');
+            tab_bundle_json(&o[k], turn[i], k == 0 ? NULL : &with);
+            tab_out_close(&o[k], '}');
+        }
+        cr_expect(tab_str_eq(tab_out_text(&o[0]), tab_out_text(&o[1])), "%zu", i);
+        tab_out_free(&o[0]);
+        tab_out_free(&o[1]);
+    }
+}
+
 Test(bundle_json, what_is_out_of_bounds_is_not_sound)
 {
     Tabella__Bundle *b = example();

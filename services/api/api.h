@@ -80,12 +80,26 @@ typedef struct request {
     unsigned retry_after;
     const char *allow;
     char grant[TAB_GRANT_TEXT];
+    /* its way through the api */
+    int64_t began; /* tab_mono_ms */
+    bool internal;
+    tab_status (*again)(
+        void *arg, tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
+    void *again_arg;
 } request;
 
 typedef tab_status handler(request *r, tab_error *err);
 
-/* dispatch.c: fills out and status, whatever comes. */
-void api_dispatch(request *r, tab_str identity_header);
+/* What a handler returns that has given its request away: whoever has it calls request_end once. */
+#define PARKED ((tab_status)TAB_STATUS_COUNT)
+
+/* dispatch.c: fills out and status, whatever comes. False: the request is parked, and not the caller's any more. */
+bool api_dispatch(request *r, tab_str identity_header) TAB_CHECKED;
+/* http.c, for parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that ends it. */
+void request_end(request *r, tab_status s, tab_error *err);
+void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+/* dispatch.c: the answer or the envelope, and what is counted. */
+void request_finish(request *r, tab_status s, tab_error *err);
 void request_body_drop(request *r);
 bool api_serves(tab_route_id id); /* false: the route answers not_found, so OpenAPI leaves it out */
 
@@ -144,7 +158,8 @@ request_id_hex(request *r,
 /* A call begins that ends in bill_put or bill_none: the bills of others wait a moment for it. */
 void bill_coming(void);
 void bill_none(void);
-tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err) TAB_CHECKED;
+tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n,
+                    tab_error *err) TAB_CHECKED; /* n calls' */
 /* The events of n calls: those that the ledger would not tell apart are summed under the first one's id. ret has room
  * for n; 0: no memory. */
 size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
@@ -160,7 +175,10 @@ void diff_json(tab_out *o, const Tabella__Diff *d);
 /* The bundle's members into r->out, first pages, with cursors of `list`. held_out: JSON or empty.
  */
 tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
-                          bool whole, tab_error *err) TAB_CHECKED;
+                          tab_error *err) TAB_CHECKED;
+/* All of it and without cursors. memory, or NULL: what bundles of one answer have in common is written once. */
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out,
+                        tab_bundle_memory *memory, tab_error *err) TAB_CHECKED;
 /* One page of a bundle's array, by the position that its cursor held. */
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;

@@ -18,7 +18,8 @@ enum {
 
 typedef struct bill {
     struct bill *next;
-    const Tabella__WorkDone *work;
+    const Tabella__WorkDone *const *work; /* (n) */
+    size_t n;
     bool done, lead;
     tab_status s;
     tab_error err;
@@ -100,11 +101,21 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
 {
     TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)16 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
-    const Tabella__WorkDone *work[GROUP];
-    Tabella__WorkDone *event[GROUP];
+    size_t calls = 0, m = 0;
     for (size_t i = 0; i < n; i++)
-        work[i] = b[i]->work;
-    size_t m = arena == NULL ? 0 : bills_sum(arena, work, n, event);
+        calls += b[i]->n;
+    const Tabella__WorkDone **work = NULL;
+    Tabella__WorkDone **event = NULL;
+    if (arena != NULL) {
+        work = tab_arena_new_of(arena, const Tabella__WorkDone *, calls);
+        event = tab_arena_new_of(arena, Tabella__WorkDone *, calls);
+    }
+    if (work != NULL && event != NULL) {
+        for (size_t i = 0, at = 0; i < n; i++)
+            for (size_t k = 0; k < b[i]->n; k++)
+                work[at++] = b[i]->work[k];
+        m = bills_sum(arena, work, calls, event);
+    }
     if (m == 0)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
@@ -155,9 +166,9 @@ static void lead(api *a, tab_deadline deadline)
     }
 }
 
-tab_status bill_put(request *r, const Tabella__WorkDone *work, tab_error *err)
+tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n, tab_error *err)
 {
-    bill b = { .work = work };
+    bill b = { .work = work, .n = n };
     pthread_cond_init(&b.wake, NULL);
     pthread_mutex_lock(&bills.lock);
     has_come();

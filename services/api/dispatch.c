@@ -204,50 +204,68 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
-void api_dispatch(request *r, tab_str identity_header)
+static void count(const request *r)
+{
+    double seconds = (double)(tab_mono_ms() - r->began) / 1000;
+    char labels[96];
+    const char *route = r->internal ? "AUTHENTICATE" : method_of(r);
+    snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
+    tab_metric_add(tab_counter("tabella_api_requests_total", "Requests answered.", labels), 1);
+    snprintf(labels, sizeof labels, "route=\"%s\"", route);
+    tab_metric_observe(tab_histogram("tabella_api_seconds", "Time from request to answer.", labels),
+                       seconds);
+}
+
+bool api_dispatch(request *r, tab_str identity_header)
 {
     tab_error err = { 0 };
-    bool internal = false;
-    int64_t began = tab_mono_ms();
+    r->began = tab_mono_ms();
     r->route = TAB_ROUTE_COUNT;
-    tab_status s = identify(r, identity_header, tab_str_of(r->method), &err, &internal);
+    tab_status s = identify(r, identity_header, tab_str_of(r->method), &err, &r->internal);
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
-    tab_log_context(r->request_id, internal ? "" : r->who.org);
+    tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     tab_id_new(r->seed, "");
     r->status = 200;
     /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks again. */
     r->deadline =
         tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
-    if (s == TAB_OK && internal) {
+    if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
     } else if (s == TAB_OK) {
         handler *h = HANDLERS[r->route];
-        tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
+        if (r->idempotency_key != NULL)
+            tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = h != NULL ? h(r, &err) : tab_fail(&err, TAB_NOT_FOUND, "", "no such path");
+        if (s == PARKED) {
+            tab_log_context(NULL, NULL);
+            return false;
+        }
+    }
+    request_finish(r, s, &err);
+    return true;
+}
+
+void request_finish(request *r, tab_status s, tab_error *err)
+{
+    tab_log_context(r->request_id, r->internal ? "" : r->who.org);
+    if (r->route < TAB_ROUTE_COUNT) {
         if (s == TAB_OK && (r->out.failed || tab_arena_full(r->arena)))
-            s = tab_fail(&err, TAB_INTERNAL, "", "out of memory");
+            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
         if (s == TAB_OK && r->completed)
             idempotency_done(r);
         else if (s == TAB_OK)
-            s = idempotency_finish(r, &err);
+            s = idempotency_finish(r, err);
         if (s != TAB_OK)
             idempotency_release(r, s);
     }
     if (s != TAB_OK) {
-        if (err.status != s) /* a callee that forgot to say why */
-            tab_fail(&err, s, "", "the request could not be served");
+        if (err->status != s) /* a callee that forgot to say why */
+            tab_fail(err, s, "", "the request could not be served");
         if (s == TAB_INTERNAL)
-            tab_log(TAB_ERROR, "%s: %s", method_of(r), err.message);
-        envelope(r, &err);
+            tab_log(TAB_ERROR, "%s: %s", method_of(r), err->message);
+        envelope(r, err);
     }
-    double seconds = (double)(tab_mono_ms() - began) / 1000;
-    char labels[96];
-    snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"",
-             internal ? "AUTHENTICATE" : method_of(r), r->status);
-    tab_metric_add(tab_counter("tabella_api_requests_total", "Requests answered.", labels), 1);
-    snprintf(labels, sizeof labels, "route=\"%s\"", internal ? "AUTHENTICATE" : method_of(r));
-    tab_metric_observe(tab_histogram("tabella_api_seconds", "Time from request to answer.", labels),
-                       seconds);
+    count(r);
     tab_log_context(NULL, NULL);
 }

@@ -177,7 +177,7 @@ tab_status get_endpoint(request *r, tab_error *err)
     endpoint_members(r, e, true);
     if (y != NULL && y->bundle != NULL) {
         tab_out held = { 0 };
-        s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), false, err);
+        s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), err);
         tab_out_free(&held);
     }
     tab_out_close(&r->out, '}');

@@ -7,6 +7,7 @@
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/thread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -276,6 +277,65 @@ static bool take_body(exchange *x)
     return true;
 }
 
+/* Wakes the loop where it has not been woken already. The lock is held. */
+static void give_back(http *h, exchange *x)
+{
+    uint64_t one = 1;
+    bool woken = h->done != NULL;
+    x->next = h->done;
+    h->done = x;
+    if (!woken && write(h->wake_fd, &one, sizeof one) < 0)
+        tab_log(TAB_ERROR, "the loop cannot be woken");
+}
+
+static exchange *exchange_of(request *r)
+{
+    return (exchange *)(void *)((char *)r - offsetof(exchange, r));
+}
+
+void request_end(request *r, tab_status s, tab_error *err)
+{
+    exchange *x = exchange_of(r);
+    http *h = x->h;
+    request_finish(r, s, err);
+    pthread_mutex_lock(&h->lock);
+    give_back(h, x);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* In front of what waits: it has waited already, and is in no bound's way. */
+void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+{
+    exchange *x = exchange_of(r);
+    http *h = x->h;
+    r->again = fn;
+    r->again_arg = arg;
+    pthread_mutex_lock(&h->lock);
+    x->next = h->first;
+    h->first = x;
+    if (x->next == NULL)
+        h->last = &x->next;
+    h->queued++;
+    pthread_cond_signal(&h->work);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* False: parked. */
+static bool worked_on(exchange *x)
+{
+    tab_error err = { 0 };
+    if (x->r.again != NULL) {
+        request_finish(&x->r, x->r.again(x->r.again_arg, &err), &err);
+        return true;
+    }
+    if (!take_body(x))
+        x->identity = TAB_S("");
+    if (!api_dispatch(&x->r, x->identity))
+        return false;
+    request_body_drop(&x->r);
+    return true;
+}
+
 static void *work(void *arg)
 {
     http *h = arg;
@@ -291,16 +351,10 @@ static void *work(void *arg)
             h->last = &h->first;
         h->queued--;
         pthread_mutex_unlock(&h->lock);
-        if (!take_body(x))
-            x->identity = TAB_S("");
-        api_dispatch(&x->r, x->identity);
-        request_body_drop(&x->r);
+        bool ended = worked_on(x);
         pthread_mutex_lock(&h->lock);
-        x->next = h->done;
-        h->done = x;
-        uint64_t one = 1;
-        if (write(h->wake_fd, &one, sizeof one) < 0)
-            tab_log(TAB_ERROR, "the loop cannot be woken");
+        if (ended)
+            give_back(h, x);
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;

@@ -291,7 +291,7 @@ tab_status get_job(request *r, tab_error *err)
             text_member(o, "base", out.base);
             text_member(o, "feed", out.feed);
             text_member(o, "status", "complete");
-            s = bundle_members(r, out.bundle, list, TAB_S(""), false, err);
+            s = bundle_members(r, out.bundle, list, TAB_S(""), err);
             tab_out_close(o, '}');
         }
     }

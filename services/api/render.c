@@ -159,19 +159,30 @@ static void array_cursor(void *arg, tab_out *o, tab_paged array, size_t next)
     cursor_write(c->r, o, c->list, (tab_str){ position, (size_t)n });
 }
 
-tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
-                          bool whole, tab_error *err)
+static tab_status write_bundle(request *r, const Tabella__Bundle *b, const tab_bundle_view *view,
+                               tab_error *err)
 {
-    cursor_of c = { r, list };
-    tab_bundle_view view = { .cursor = whole ? NULL : array_cursor,
-                             .arg = &c,
-                             .held_out = held_out };
-    for (int i = 0; i < TAB_PAGE_COUNT; i++)
-        view.first[i] = tab_paged_first((tab_paged)i);
     if (b == NULL || !tab_bundle_sound(b))
         return tab_fail(err, TAB_INTERNAL, "", "a bundle that is not sound");
-    tab_bundle_json(&r->out, b, &view);
+    tab_bundle_json(&r->out, b, view);
     return TAB_OK;
+}
+
+tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
+                          tab_error *err)
+{
+    cursor_of c = { r, list };
+    tab_bundle_view view = { .cursor = array_cursor, .arg = &c, .held_out = held_out };
+    for (int i = 0; i < TAB_PAGE_COUNT; i++)
+        view.first[i] = tab_paged_first((tab_paged)i);
+    return write_bundle(r, b, &view, err);
+}
+
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out,
+                        tab_bundle_memory *memory, tab_error *err)
+{
+    tab_bundle_view view = { .held_out = held_out, .memory = memory };
+    return write_bundle(r, b, &view, err);
 }
 
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,

@@ -299,7 +299,7 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
     char list[96];
     snprintf(list, sizeof list, "output:%s", x->job_id);
     head(r, x, base, "complete");
-    s = bundle_members(r, y->bundle, list, TAB_S(""), false, err);
+    s = bundle_members(r, y->bundle, list, TAB_S(""), err);
     if (s != TAB_OK)
         return s;
     tab_out_close(&r->out, '}');

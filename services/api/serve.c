@@ -2,27 +2,32 @@
  *
  * The endpoint's row is kept under the state version that the gateway read in the same round trip
  * that let the request in: a deleted or changed endpoint has another version, so a stale row is
- * never used. Without a version (Redis away, entry not there yet) the row is read. The bill is one
- * event in the outbox, before the first byte. */
+ * never used. Without a version (Redis away, entry not there yet) the row is read. What is asked,
+ * answered and billed together stands in serve_together.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/log.h"
 #include "proto/metering.pb-c.h"
-#include "services/api/api.h"
+#include "services/api/serve.h"
 
 enum { SLOTS = 1024 };
 
+/* An endpoint as serving needs it, read by any number of calls at once. */
+typedef struct {
+    atomic_size_t refs;
+    tab_arena *arena;
+    serve_row row;
+    tab_out held;
+    char org[48], id[129], state[64];
+    char worker[40]; /* under the lock of `rows` */
+} kept_row;
+
 static struct {
     pthread_mutex_t lock;
-    struct slot {
-        char org[48], id[129], state[64];
-        char worker[40]; /* of inference, which answered last: it holds the fitted state; "" */
-        tab_str packed;  /* malloc'ed Endpoint */
-    } slot[SLOTS];
+    kept_row *slot[SLOTS];
 } rows = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct slot *slot_of(const request *r)
+static kept_row **slot_of(const request *r)
 {
     uint64_t h = 1469598103934665603u;
     for (const char *p = r->who.org; *p != 0; p++)
@@ -32,57 +37,88 @@ static struct slot *slot_of(const request *r)
     return &rows.slot[(h ^ h >> 32) % SLOTS];
 }
 
-static bool same(const struct slot *s, const request *r)
+static bool same(const kept_row *s, const request *r)
 {
     return strcmp(s->org, r->who.org) == 0 && strlen(s->id) == r->param[0].n &&
            memcmp(s->id, r->param[0].p, r->param[0].n) == 0 && strcmp(s->state, r->state) == 0;
 }
 
-static const Tabella__Endpoint *kept(request *r, char worker[40])
+static void unref(void *arg)
 {
-    const Tabella__Endpoint *e = NULL;
-    if (r->state[0] == 0)
-        return NULL;
-    struct slot *s = slot_of(r);
-    pthread_mutex_lock(&rows.lock);
-    if (s->packed.p != NULL && same(s, r)) {
-        e = tab_proto_read(r->arena, &tabella__endpoint__descriptor, s->packed);
-        memcpy(worker, s->worker, sizeof s->worker);
-    }
-    pthread_mutex_unlock(&rows.lock);
-    return e;
+    kept_row *k = arg;
+    if (k == NULL || atomic_fetch_sub(&k->refs, 1) > 1)
+        return;
+    tab_out_free(&k->held);
+    tab_arena_free(k->arena);
+    free(k);
 }
 
-static void keep(request *r, const Tabella__Endpoint *e)
+/* The caller's reference ends with the request's arena. NULL: none is kept. */
+static const serve_row *kept(request *r, char worker[40])
+{
+    kept_row *k = NULL;
+    if (r->state[0] == 0)
+        return NULL;
+    kept_row **s = slot_of(r);
+    pthread_mutex_lock(&rows.lock);
+    if (*s != NULL && same(*s, r)) {
+        k = *s;
+        atomic_fetch_add(&k->refs, 1);
+        memcpy(worker, k->worker, sizeof k->worker);
+    }
+    pthread_mutex_unlock(&rows.lock);
+    if (k != NULL && !tab_arena_defer(r->arena, unref, k)) {
+        unref(k);
+        k = NULL;
+    }
+    return k == NULL ? NULL : &k->row;
+}
+
+/* For this request, and for later ones where the state that the gateway saw is the row's own. */
+static const serve_row *keep(request *r, const Tabella__Endpoint *e)
 {
     char state[64];
     snprintf(state, sizeof state, "%.40s:%llu", e->id, (unsigned long long)e->state_version);
-    if (strcmp(state, r->state) != 0)
-        return;
     Tabella__Endpoint small = *e; /* what serving needs */
     small.n_system_prompts = 0;
-    size_t n = tabella__endpoint__get_packed_size(&small);
-    char *p = malloc(n + 1);
-    if (p == NULL)
-        return;
-    tabella__endpoint__pack(&small, (uint8_t *)p);
-    struct slot *s = slot_of(r);
-    pthread_mutex_lock(&rows.lock);
-    free((void *)(uintptr_t)s->packed.p);
-    s->packed = (tab_str){ p, n };
-    snprintf(s->org, sizeof s->org, "%s", r->who.org);
-    snprintf(s->id, sizeof s->id, "%.*s", TAB_STR(r->param[0]));
-    snprintf(s->state, sizeof s->state, "%s", r->state);
-    s->worker[0] = 0;
-    pthread_mutex_unlock(&rows.lock);
+    kept_row *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return NULL;
+    atomic_init(&k->refs, 1);
+    k->arena = tab_arena_new((size_t)64 << 20);
+    tab_str bytes = tab_proto_write(r->arena, &small.base);
+    if (k->arena != NULL && bytes.p != NULL)
+        k->row.e = tab_proto_read(k->arena, &tabella__endpoint__descriptor, bytes);
+    if (k->row.e == NULL) {
+        unref(k);
+        return NULL;
+    }
+    k->row.held_out = endpoint_held_out(k->row.e, &k->held);
+    snprintf(k->org, sizeof k->org, "%s", r->who.org);
+    snprintf(k->id, sizeof k->id, "%.*s", TAB_STR(r->param[0]));
+    snprintf(k->state, sizeof k->state, "%s", state);
+    if (!tab_arena_defer(r->arena, unref, k)) {
+        unref(k);
+        return NULL;
+    }
+    if (strcmp(state, r->state) == 0) {
+        kept_row **s = slot_of(r);
+        atomic_fetch_add(&k->refs, 1);
+        pthread_mutex_lock(&rows.lock);
+        kept_row *old = *s;
+        *s = k;
+        pthread_mutex_unlock(&rows.lock);
+        unref(old);
+    }
+    return &k->row;
 }
 
-static void keep_worker(const request *r, const char *worker)
+void serve_keep_worker(const request *r, const char *worker)
 {
-    struct slot *s = slot_of(r);
+    kept_row **s = slot_of(r);
     pthread_mutex_lock(&rows.lock);
-    if (same(s, r))
-        snprintf(s->worker, sizeof s->worker, "%s", worker);
+    if (*s != NULL && same(*s, r))
+        snprintf((*s)->worker, sizeof(*s)->worker, "%s", worker);
     pthread_mutex_unlock(&rows.lock);
 }
 
@@ -153,65 +189,6 @@ static tab_status reserve(request *r, const Tabella__Endpoint *e, uint64_t cells
     return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 
-static tab_status bill(request *r, const Tabella__Endpoint *e, const Tabella__ServeReply *y,
-                       size_t tables, tab_error *err)
-{
-    Tabella__WorkDone w = TABELLA__WORK_DONE__INIT;
-    Tabella__UsageLine line[2] = { TABELLA__USAGE_LINE__INIT, TABELLA__USAGE_LINE__INIT };
-    Tabella__UsageLine *usage[2] = { &line[0], &line[1] };
-    char id[64];
-    snprintf(id, sizeof id, "serve_%s", r->seed);
-    line[0].op = STR("serve");
-    line[0].cells = y->request_cells;
-    line[1].op = STR("cached");
-    line[1].cells = y->pinned_cells;
-    w.n_usage = y->pinned_cells > 0 && r->api->cfg.bill_pinned ? 2 : 1;
-    w.usage = usage;
-    w.event_id = id;
-    w.org_id = r->who.org;
-    w.at_us = tab_now_us();
-    w.kind = STR("serve");
-    w.surface = STR("api");
-    w.key_id = r->who.key;
-    w.endpoint_id = e->id;
-    w.endpoint = e->name;
-    w.base_model = e->base_model;
-    w.tables = (uint32_t)tables;
-    w.request_id = r->request_id;
-    return bill_put(r, &w, err);
-}
-
-static tab_status state_of(request *r, const Tabella__Endpoint *e, Tabella__ServeState *ret,
-                           tab_error *err)
-{
-    tabella__serve_state__init(ret);
-    ret->endpoint_id = e->id;
-    ret->base_model = e->base_model;
-    ret->config_revision = e->config_revision;
-    ret->data_revision = e->data_revision;
-    /* The endpoint's options stay as they were given; its base is the one it was last moved to. */
-    ret->options = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
-    if (ret->options == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    tabella__run_options__init(ret->options);
-    if (e->options != NULL)
-        *ret->options = *e->options;
-    ret->options->base_model = e->base_model;
-    ret->n_sources = e->n_datasets;
-    ret->sources = tab_arena_new_of(r->arena, Tabella__TableSource *, e->n_datasets + 1);
-    Tabella__TableSource *t = tab_arena_new_of(r->arena, Tabella__TableSource, e->n_datasets + 1);
-    if (ret->sources == NULL || t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    for (size_t i = 0; i < e->n_datasets; i++) {
-        tabella__table_source__init(&t[i]);
-        t[i].id = e->datasets[i]->table_id;
-        t[i].snapshot = e->datasets[i]->snapshot;
-        t[i].dataset = e->datasets[i]->dataset;
-        ret->sources[i] = &t[i];
-    }
-    return TAB_OK;
-}
-
 /* ---- calls at once --------------------------------------------------------------------------- */
 
 /* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. Those of all processes
@@ -255,15 +232,7 @@ static bool enter(const char *id, uint32_t most)
     return ok;
 }
 
-static tab_status too_many(request *r, tab_error *err)
-{
-    r->retry_after = 1;
-    return tab_fail(err, TAB_RATE_LIMIT, "",
-                    "%u calls of this endpoint are under way, as many as the plan has at once",
-                    r->who.endpoint_concurrency);
-}
-
-static void leave(const char *id)
+void serve_leave(const char *id)
 {
     pthread_mutex_lock(&busy.lock);
     ptrdiff_t at = busy_at(id);
@@ -272,21 +241,21 @@ static void leave(const char *id)
     pthread_mutex_unlock(&busy.lock);
 }
 
-static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
-                        const char *worker, const Tabella__ServeReply **ret, tab_error *err);
-
 tab_status post_serve(request *r, tab_error *err)
 {
-    tab_body b;
-    tab_status s = body_read(r, &b, err);
+    serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
+    if (c == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_status s = body_read(r, &c->body, err);
     if (s != TAB_OK)
         return s;
-    if (b.n_tables == 0)
+    if (c->body.n_tables == 0)
         return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
     request_body_drop(r);
-    char worker[40] = "";
-    const Tabella__Endpoint *e = kept(r, worker);
-    if (e == NULL) {
+    c->r = r;
+    c->row = kept(r, c->worker);
+    if (c->row == NULL) {
+        const Tabella__Endpoint *e;
         if ((s = endpoint_of(r, &e, err)) != TAB_OK)
             return s;
         if (strcmp(e->status, "live") != 0) {
@@ -297,89 +266,17 @@ tab_status post_serve(request *r, tab_error *err)
             return tab_fail(err, TAB_CONFLICT, at_work ? running : "",
                             "the endpoint is not live yet");
         }
-        keep(r, e);
+        if ((c->row = keep(r, e)) == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
-    if (!enter(e->id, r->who.endpoint_concurrency))
-        return too_many(r, err);
-    const Tabella__ServeReply *y = NULL;
-    bill_coming();
-    s = serve(r, e, &b, worker, &y, err);
+    const char *id = c->row->e->id;
+    if (!enter(id, r->who.endpoint_concurrency))
+        return serve_too_many(r, err);
+    s = reserve(r, c->row->e, c->body.cells, err);
     if (s == TAB_OK)
-        s = bill(r, e, y, b.n_tables, err);
-    else
-        bill_none();
-    leave(e->id);
-    return s;
-}
-
-/* The worker that answered last is asked, so that one call goes to one process; any of them answers where it does not,
- * or is no longer the owner, and says who did. */
-static tab_status ask_inference(request *r, const Tabella__ServeRequest *q, const tab_body *b,
-                                const char *worker, const Tabella__ServeReply **ret, tab_error *err)
-{
-    tab_answer answer;
-    tab_ask ask = { .service = "inference",
-                    .method = "Serve",
-                    .worker = worker[0] != 0 ? worker : NULL,
-                    .in = &q->base,
-                    .tables = b->tables,
-                    .n_tables = b->n_tables,
-                    .gone = &r->gone,
-                    .slot = q->state->endpoint_id,
-                    .slots = q->at_once,
-                    .reply = &tabella__serve_reply__descriptor };
-    tab_status s = call_with(r, &ask, &answer, err);
-    if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
-        keep_worker(r, "");
-        ask.worker = NULL;
-        s = call_with(r, &ask, &answer, err);
-    }
-    if (s == TAB_RATE_LIMIT)
-        return too_many(r, err);
-    if (s != TAB_OK)
-        return s;
-    *ret = answer.msg;
-    if (strcmp((*ret)->worker, worker) != 0)
-        keep_worker(r, (*ret)->worker);
-    return TAB_OK;
-}
-
-static tab_status serve(request *r, const Tabella__Endpoint *e, const tab_body *b,
-                        const char *worker, const Tabella__ServeReply **ret, tab_error *err)
-{
-    tab_status s = reserve(r, e, b->cells, err);
+        s = cells_debit(r, c->body.cells, true, err);
     if (s == TAB_OK)
-        s = cells_debit(r, b->cells, true, err);
-    if (s != TAB_OK)
-        return s;
-    Tabella__ServeState state;
-    Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
-    if ((s = state_of(r, e, &state, err)) != TAB_OK)
-        return s;
-    q.state = &state;
-    q.at_once = r->who.endpoint_concurrency;
-    if ((s = ask_inference(r, &q, b, worker, ret, err)) != TAB_OK)
-        return s;
-    const Tabella__ServeReply *y = *ret;
-    tab_out *o = &r->out;
-    tab_out held = { 0 };
-    tab_out_open(o, '{');
-    tab_out_key(o, "mode");
-    tab_out_cstr(o, "serve");
-    tab_out_key(o, "endpoint");
-    tab_out_cstr(o, e->name);
-    tab_out_key(o, "id");
-    tab_out_cstr(o, e->id);
-    tab_out_key(o, "base");
-    tab_out_cstr(o, e->base_model);
-    tab_out_key(o, "feed");
-    tab_out_cstr(o, e->feed);
-    tab_out_key(o, "status");
-    tab_out_cstr(o, "complete");
-    s = bundle_members(r, y->bundle, "", endpoint_held_out(e, &held), true, err);
-    tab_out_free(&held);
-    tab_out_close(o, '}');
-    if (s == TAB_OK && o->failed)
-        s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return serve_together(c, err); /* which leaves */
+    serve_leave(id);
     return s;
 }

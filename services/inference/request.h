@@ -12,7 +12,10 @@ typedef struct {
     size_t **from;  /* (n)(cols) where the column stands in the request */
 } serve_request;
 
-enum { SERVE_ROWS = 10000 };
+enum {
+    SERVE_ROWS = 10000,
+    SERVE_ALONE_ROWS = 48 /* a call of so many rows fills the models' tiles by itself */
+};
 
 /* VALIDATION names the divergence: an unknown or repeated table id, columns that are missing or unexpected, a
  * value that cannot be the column's type (tables[i].rows[j][k], in the request's own order). */
@@ -27,9 +30,10 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st,
                         const serve_request *r, const Tabella__Prediction *prediction,
                         Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 
-/* tab_score of the state's fitted model, together with other calls that come at once; the same bytes. */
-tab_status serve_score(inference *self, const tab_engine *e, serve_state *st, const tab_table *rows,
-                       Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+/* tab_score_together of the calls' rows by the state's fitted model, and of others that come at once; the same bytes.
+ * False: memory is out. */
+bool serve_score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
+                 size_t n) TAB_CHECKED;
 
 /* An endpoint of several tables: the cross-table map and unified rows of what the request's rows take part in, and the
  * tables that were not sent appended to b->tables (room for all of the state's). */

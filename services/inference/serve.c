@@ -4,6 +4,7 @@
  *           from the snapshots, kept in the cache of states.c, read by any number of calls at once
  *   call    columns matched to the pinned ones -> profile merged -> missing cells filled -> target predicted
  *
+ * A request brings the calls that came at once (decision 0184); each is answered, or refused, as if it were alone.
  * A call goes to the worker that its state belongs to (rendezvous hashing); where that one does not answer, the
  * worker that was asked answers itself. The answer is the same bytes from any of them. */
 #include <math.h>
@@ -58,48 +59,153 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     return m;
 }
 
-static tab_status answer(inference *self, tab_call *call, serve_state *st, Tabella__ServeReply *y,
-                         tab_error *err)
-{
-    tab_arena *a = call->arena;
+/* One of the calls that came at once. */
+typedef struct {
+    const tab_table *const *tables;
+    size_t n;
     serve_request r;
-    pass p;
-    tab_status s = serve_request_read(a, st, call->tables, call->n_tables, &r, err);
-    if (s == TAB_OK)
-        s = pass_begin(&p, self, call, NULL, false, err);
+    Tabella__Bundle *b;
+    tab_scoring score; /* what goes to the models together with others */
+    bool scores;
+    tab_status s;
+    tab_error err;
+} part;
+
+/* The request's tables held against the pinned ones and read for the models. */
+static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__ServePart *y,
+                        tab_error *err)
+{
+    tab_arena *a = e->arena;
+    serve_request *r = &p->r;
+    tab_status s = serve_request_read(a, st, p->tables, p->n, r, err);
+    Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     if (s != TAB_OK)
         return s;
-    tab_engine e = pass_engine(&p, a, 0);
-    e.progress = NULL;
-    Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     if (b == NULL ||
-        (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL) {
-        pass_end(&p);
+        (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL)
         return out_of_memory(err);
-    }
+    p->b = b;
     b->base_model = (char *)st->base;
     b->target_selection = st->sel.target;
     b->task_selection = st->sel.how;
-    for (size_t i = 0; s == TAB_OK && i < r.n; i++) {
-        b->tables[b->n_tables++] = merged(a, st, r.pinned[i], r.table[i]);
-        b->records_total += r.table[i]->rows;
-        y->request_cells += (uint64_t)r.table[i]->rows * r.table[i]->cols;
+    for (size_t i = 0; s == TAB_OK && i < r->n; i++) {
+        b->tables[b->n_tables++] = merged(a, st, r->pinned[i], r->table[i]);
+        b->records_total += r->table[i]->rows;
+        y->request_cells += (uint64_t)r->table[i]->rows * r->table[i]->cols;
         if (b->tables[i] == NULL)
-            s = out_of_memory(err);
-        if (s == TAB_OK && st->fitted != NULL && r.pinned[i] == st->sel.table) {
-            s = serve_score(self, &e, st, r.table[i], &b->prediction, err);
-            if (s == TAB_OK)
-                b->prediction->table = (uint32_t)i;
-            else
-                serve_request_param(&r, i, err);
+            return out_of_memory(err);
+        if (st->fitted == NULL || r->pinned[i] != st->sel.table)
+            continue;
+        p->scores = r->table[i]->rows < SERVE_ALONE_ROWS;
+        s = p->scores ? tab_score_read(e, st->fitted, r->table[i], &p->score, err)
+                      : tab_score(e, st->fitted, r->table[i], st->explain, &b->prediction, err);
+        if (s != TAB_OK)
+            serve_request_param(r, i, err);
+        else if (p->scores)
+            p->score.m->table = (uint32_t)i;
+        else
+            b->prediction->table = (uint32_t)i;
+    }
+    return s;
+}
+
+static tab_status end(inference *self, const tab_engine *e, serve_state *st, part *p,
+                      tab_error *err)
+{
+    tab_status s = TAB_OK;
+    if (p->scores)
+        s = tab_score_end(e, st->fitted, &p->score, st->explain, &p->b->prediction, err);
+    if (s == TAB_OK && st->n > 1)
+        s = serve_cross(e, st, &p->r, p->b, err);
+    if (s == TAB_OK)
+        s = serve_impute(self, e, st, &p->r, p->b->prediction, &p->b->imputation, err);
+    return s;
+}
+
+/* Both stand for the same pinned tables with as many rows and gaps merged in. */
+static bool same_tables(const Tabella__Bundle *a, const Tabella__Bundle *b)
+{
+    bool same = a->n_tables == b->n_tables;
+    for (size_t t = 0; same && t < a->n_tables; t++) {
+        const Tabella__TableUnderstanding *x = a->tables[t], *y = b->tables[t];
+        same = x->id.data == y->id.data && x->rows == y->rows && x->pinned_rows == y->pinned_rows &&
+               x->n_column_profile == y->n_column_profile;
+        for (size_t c = 0; same && c < x->n_column_profile; c++)
+            same = x->column_profile[c]->missing_pct == y->column_profile[c]->missing_pct;
+    }
+    return same;
+}
+
+/* What the answers have in common travels once. */
+static void share(const part *p, Tabella__ServePart *const *y, size_t n)
+{
+    size_t first = n;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i].s != TAB_OK)
+            continue;
+        y[i]->tables_of = (uint32_t)i;
+        if (first == n) {
+            first = i;
+            continue;
+        }
+        p[i].b->target_selection = NULL;
+        p[i].b->task_selection = NULL;
+        if (same_tables(p[i].b, p[first].b)) {
+            y[i]->tables_of = (uint32_t)first;
+            p[i].b->n_tables = 0;
         }
     }
-    if (s == TAB_OK && st->n > 1)
-        s = serve_cross(&e, st, &r, b, err);
-    if (s == TAB_OK)
-        s = serve_impute(self, &e, st, &r, b->prediction, &b->imputation, err);
-    pass_end(&p);
-    y->bundle = b;
+}
+
+static tab_status answer(inference *self, tab_call *call, const Tabella__ServeRequest *q,
+                         serve_state *st, Tabella__ServeReply *y, tab_error *err)
+{
+    tab_arena *a = call->arena;
+    size_t n = q->n_calls > 0 ? q->n_calls : 1, at = 0, scored = 0;
+    part *p = tab_arena_new_of(a, part, n);
+    tab_scoring **score = tab_arena_new_of(a, tab_scoring *, n);
+    Tabella__ServePart *m = tab_arena_new_of(a, Tabella__ServePart, n);
+    y->parts = tab_arena_new_of(a, Tabella__ServePart *, n);
+    if (p == NULL || score == NULL || m == NULL || y->parts == NULL)
+        return out_of_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        size_t tables = q->n_calls > 0 ? q->calls[i] : call->n_tables;
+        if (tables > call->n_tables - at)
+            return tab_fail(err, TAB_VALIDATION, "calls", "more tables than came");
+        p[i].tables = call->tables + at;
+        p[i].n = tables;
+        at += tables;
+        tabella__serve_part__init(&m[i]);
+        y->parts[i] = &m[i];
+    }
+    y->n_parts = n;
+    pass own;
+    tab_status s = pass_begin(&own, self, call, NULL, false, err);
+    if (s != TAB_OK)
+        return s;
+    tab_engine e = pass_engine(&own, a, 0);
+    e.progress = NULL;
+    for (size_t i = 0; i < n; i++) {
+        p[i].s = begin(&e, st, &p[i], &m[i], &p[i].err);
+        if (p[i].s == TAB_OK && p[i].scores)
+            score[scored++] = &p[i].score;
+    }
+    if (scored > 0 && !serve_score(self, &e, st, score, scored))
+        s = out_of_memory(err);
+    for (size_t i = 0; s == TAB_OK && i < n; i++)
+        if (p[i].s == TAB_OK)
+            p[i].s = end(self, &e, st, &p[i], &p[i].err);
+    pass_end(&own);
+    for (size_t i = 0; i < n; i++) {
+        m[i].status = (uint32_t)p[i].s;
+        if (p[i].s == TAB_OK) {
+            m[i].bundle = p[i].b;
+            continue;
+        }
+        m[i].param = tab_proto_text(a, p[i].err.param);
+        m[i].message = tab_proto_text(a, p[i].err.message);
+    }
+    share(p, y->parts, n);
     y->pinned_cells = st->cells;
     return s;
 }
@@ -136,7 +242,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
                         &warm, err);
     if (s != TAB_OK)
         return s;
-    s = answer(self, call, tab_loan_state(loan), y, err);
+    s = answer(self, call, q, tab_loan_state(loan), y, err);
     /* What the answer points to in the state is copied by packing it after this returns: hold it until then. */
     if (s == TAB_OK && !serve_hold(self, call, loan))
         s = out_of_memory(err);

@@ -5,15 +5,15 @@
 #include "services/inference/request.h"
 
 enum {
-    ALONE_ROWS = 48,  /* a call of so many rows fills the models' tiles by itself */
-    GROUP_CALLS = 64, /* calls of one group */
-    CROWD_CALLS = 4   /* so many waiting calls are worth another core */
+    GROUP_CALLS = 64, /* calls of one group: no more are taken in once there are so many */
+    CROWD = 4         /* so many waiting requests are worth another core */
 };
 
 /* Each waits until it is done, or is told to lead. Where calls wait and nobody scores, one has been told. */
 typedef struct serve_waiting {
     struct serve_waiting *next;
-    tab_scoring part;
+    tab_scoring *const *part; /* (n) calls */
+    size_t n;
     bool done, ok, lead;
     pthread_cond_t wake;
 } waiting;
@@ -22,11 +22,12 @@ typedef struct serve_waiting {
 static void lead(const tab_engine *e, serve_state *st)
 {
     waiting *of[GROUP_CALLS];
-    const tab_scoring *part[GROUP_CALLS];
-    size_t n = 0;
-    for (; st->batch.first != NULL && n < GROUP_CALLS; st->batch.first = st->batch.first->next) {
+    const tab_scoring *part[2 * GROUP_CALLS];
+    size_t n = 0, parts = 0;
+    for (; st->batch.first != NULL && parts < GROUP_CALLS; st->batch.first = of[n++]->next) {
         of[n] = st->batch.first;
-        part[n++] = &st->batch.first->part;
+        for (size_t i = 0; i < of[n]->n; i++)
+            part[parts++] = of[n]->part[i];
     }
     if (n == 0)
         return; /* another has taken them */
@@ -34,13 +35,13 @@ static void lead(const tab_engine *e, serve_state *st)
     st->batch.leaders++;
     pthread_mutex_unlock(&st->batch.lock);
     tab_engine own = *e; /* nobody's arena but ours while the others wait */
-    TAB_AUTO(tab_arena) *scratch = n > 1 ? tab_arena_new((size_t)256 << 20) : NULL;
+    TAB_AUTO(tab_arena) *scratch = parts > 1 ? tab_arena_new((size_t)256 << 20) : NULL;
     own.arena = scratch;
-    bool ok = (n == 1 || scratch != NULL) && tab_score_together(&own, st->fitted, part, n);
-    if (n > 1)
+    bool ok = (parts == 1 || scratch != NULL) && tab_score_together(&own, st->fitted, part, parts);
+    if (parts > 1)
         tab_metric_add(tab_counter("tabella_serve_together_total",
                                    "Serve calls scored in a group with others", NULL),
-                       (double)n);
+                       (double)parts);
     pthread_mutex_lock(&st->batch.lock);
     st->batch.leaders--;
     for (size_t i = 0; i < n; i++) {
@@ -54,23 +55,19 @@ static void lead(const tab_engine *e, serve_state *st)
     }
 }
 
-tab_status serve_score(inference *self, const tab_engine *e, serve_state *st, const tab_table *rows,
-                       Tabella__Prediction **ret, tab_error *err)
+/* As many as a group holds. */
+static bool score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
+                  size_t n)
 {
-    if (rows->rows >= ALONE_ROWS)
-        return tab_score(e, st->fitted, rows, st->explain, ret, err);
-    waiting w = { .wake = PTHREAD_COND_INITIALIZER };
-    tab_status s = tab_score_read(e, st->fitted, rows, &w.part, err);
-    if (s != TAB_OK)
-        return s;
+    waiting w = { .part = part, .n = n, .wake = PTHREAD_COND_INITIALIZER };
     pthread_mutex_lock(&st->batch.lock);
     waiting **last = &st->batch.first;
     while (*last != NULL)
         last = &(*last)->next;
     *last = &w;
     st->batch.waiting++;
-    w.lead = st->batch.leaders == 0 ||
-             (st->batch.waiting >= CROWD_CALLS && st->batch.leaders < self->cores);
+    w.lead =
+        st->batch.leaders == 0 || (st->batch.waiting >= CROWD && st->batch.leaders < self->cores);
     while (!w.done)
         if (w.lead) {
             w.lead = false;
@@ -80,7 +77,14 @@ tab_status serve_score(inference *self, const tab_engine *e, serve_state *st, co
         }
     pthread_mutex_unlock(&st->batch.lock);
     pthread_cond_destroy(&w.wake);
-    if (!w.ok)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return tab_score_end(e, st->fitted, &w.part, st->explain, ret, err);
+    return w.ok;
+}
+
+bool serve_score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
+                 size_t n)
+{
+    bool ok = true;
+    for (size_t at = 0; ok && at < n; at += GROUP_CALLS)
+        ok = score(self, e, st, part + at, n - at < GROUP_CALLS ? n - at : GROUP_CALLS);
+    return ok;
 }

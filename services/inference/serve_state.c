@@ -39,6 +39,7 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
     if (slot != NULL) {
         ask.slot = slot->state->endpoint_id;
         ask.slots = slot->at_once;
+        ask.slot_calls = (uint32_t)slot->n_calls;
     }
     tab_answer answer = { 0 };
     tab_error away = { 0 };

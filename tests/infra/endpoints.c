@@ -104,31 +104,62 @@ static const Tabella__Endpoint *get(const char *endpoint, tab_error *err)
     return ASK("jobs", "GetEndpoint", q, Tabella__Endpoint, tabella__endpoint__descriptor, err);
 }
 
-static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t,
-                                        tab_error *err)
+/* n calls of a table each in one message, to the endpoint's state or, `beyond` it, to one that nobody has yet. */
+static const Tabella__ServeReply *serve_at(tab_arena *own, const Tabella__Endpoint *e,
+                                           uint64_t beyond, const tab_table *const *t, size_t n,
+                                           tab_error *err)
 {
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     Tabella__ServeState s = TABELLA__SERVE_STATE__INIT;
     Tabella__TableSource src = TABELLA__TABLE_SOURCE__INIT, *list[] = { &src };
     Tabella__RunOptions o = *e->options;
+    uint32_t calls[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     o.base_model = e->base_model;
     src.id = e->datasets[0]->table_id;
     src.snapshot = e->datasets[0]->snapshot;
     s.endpoint_id = e->id;
-    s.config_revision = e->config_revision;
+    s.config_revision = e->config_revision + beyond;
     s.data_revision = e->data_revision;
     s.sources = list;
     s.n_sources = 1;
     s.options = &o;
     q.state = &s;
-    return (const Tabella__ServeReply *)ask_for(org, "inference", "Serve", &q.base,
-                                                &tabella__serve_reply__descriptor, t, err);
+    q.calls = calls;
+    q.n_calls = n;
+    tab_ask ask = { .service = "inference",
+                    .method = "Serve",
+                    .org = org,
+                    .deadline = tab_in_ms(60000),
+                    .in = &q.base,
+                    .reply = &tabella__serve_reply__descriptor,
+                    .arena = own,
+                    .tables = t,
+                    .n_tables = n };
+    tab_answer y = { 0 };
+    return tab_rpc_call(rpc, &ask, &y, err) == TAB_OK ? y.msg : NULL;
+}
+
+/* One call; NULL: refused. */
+static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t,
+                                        tab_error *err)
+{
+    const Tabella__ServeReply *y = serve_at(a, e, 0, &t, 1, err);
+    if (y == NULL || y->n_parts != 1 || y->parts[0]->status == TAB_OK)
+        return y != NULL && y->n_parts == 1 ? y : NULL;
+    tab_fail(err, (tab_status)y->parts[0]->status, y->parts[0]->param, "%s", y->parts[0]->message);
+    return NULL;
+}
+
+static const Tabella__Bundle *bundle_of(const Tabella__ServeReply *y)
+{
+    return y->parts[0]->bundle;
 }
 
 static bool same_bundle(const Tabella__ServeReply *x, const Tabella__ServeReply *y)
 {
     return x != NULL && y != NULL &&
-           tab_str_eq(tab_proto_write(a, &x->bundle->base), tab_proto_write(a, &y->bundle->base));
+           tab_str_eq(tab_proto_write(a, &bundle_of(x)->base),
+                      tab_proto_write(a, &bundle_of(y)->base));
 }
 
 typedef struct {
@@ -143,33 +174,9 @@ static void *call_once(void *arg)
 {
     one_call *c = arg;
     tab_arena *own = tab_arena_new(256u << 20);
-    Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
-    Tabella__ServeState s = TABELLA__SERVE_STATE__INIT;
-    Tabella__TableSource src = TABELLA__TABLE_SOURCE__INIT, *list[] = { &src };
-    Tabella__RunOptions o = *c->e->options;
-    o.base_model = c->e->base_model;
-    src.id = c->e->datasets[0]->table_id;
-    src.snapshot = c->e->datasets[0]->snapshot;
-    s.endpoint_id = c->e->id;
-    s.config_revision = c->e->config_revision + 1000; /* a state that nobody has yet */
-    s.data_revision = c->e->data_revision;
-    s.sources = list;
-    s.n_sources = 1;
-    s.options = &o;
-    q.state = &s;
-    tab_ask ask = { .service = "inference",
-                    .method = "Serve",
-                    .org = org,
-                    .deadline = tab_in_ms(60000),
-                    .in = &q.base,
-                    .reply = &tabella__serve_reply__descriptor,
-                    .arena = own,
-                    .tables = &c->t,
-                    .n_tables = 1 };
-    tab_answer y = { 0 };
-    tab_error e;
-    if (tab_rpc_call(rpc, &ask, &y, &e) == TAB_OK) {
-        tab_str b = tab_proto_write(own, &((const Tabella__ServeReply *)y.msg)->bundle->base);
+    const Tabella__ServeReply *y = serve_at(own, c->e, 1000, &c->t, 1, NULL);
+    if (y != NULL && y->n_parts == 1 && y->parts[0]->bundle != NULL) {
+        tab_str b = tab_proto_write(own, &bundle_of(y)->base);
         c->got = (tab_str){ memcpy(malloc(b.n + 1), b.p, b.n), b.n };
         c->ok = true;
     }
@@ -184,21 +191,21 @@ static void serving(const Tabella__Endpoint *e)
     const tab_table *one = flowers(1, 99, in_order, false), *gaps = flowers(4, 7, in_order, true);
     const Tabella__ServeReply *cold = serve(e, rows, NULL), *warm = serve(e, rows, NULL);
     /* The first call is warm: the creation handed its fit over. */
-    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm && warm->request_cells == 9 &&
-          warm->pinned_cells == 900);
+    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm &&
+          warm->parts[0]->request_cells == 9 && warm->pinned_cells == 900);
     CHECK(same_bundle(cold, warm));
-    CHECK(warm != NULL && warm->bundle->n_tables == 1 && warm->bundle->tables[0]->rows == 3 &&
-          warm->bundle->prediction != NULL && warm->bundle->prediction->results->n_row == 3);
+    CHECK(warm != NULL && bundle_of(warm)->n_tables == 1 && bundle_of(warm)->tables[0]->rows == 3 &&
+          bundle_of(warm)->prediction != NULL && bundle_of(warm)->prediction->results->n_row == 3);
     CHECK(same_bundle(warm, serve(e, turned, NULL))); /* names decide, not order */
     const Tabella__ServeReply *single = serve(e, one, NULL);
     if (single != NULL && warm != NULL) { /* a row's answer does not hang on the rows beside it */
-        const Tabella__Results *x = single->bundle->prediction->results,
-                               *y = warm->bundle->prediction->results;
+        const Tabella__Results *x = bundle_of(single)->prediction->results,
+                               *y = bundle_of(warm)->prediction->results;
         CHECK(x->label[0] == y->label[0] && x->probabilities[0] == y->probabilities[0]);
     }
     const Tabella__ServeReply *filled = serve(e, gaps, NULL);
-    CHECK(filled != NULL && filled->bundle->imputation->n_row == 6 &&
-          filled->bundle->imputation->n_row_confidence == 4);
+    CHECK(filled != NULL && bundle_of(filled)->imputation->n_row == 6 &&
+          bundle_of(filled)->imputation->n_row_confidence == 4);
 
     tab_error err = { 0 };
     CHECK(serve(e, flowers(2, 1, other, false), &err) == NULL && err.status == TAB_VALIDATION &&
@@ -220,6 +227,27 @@ static void serving(const Tabella__Endpoint *e)
     CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION &&
           strcmp(err.param, "tables[0].rows[1][1]") == 0);
 
+    /* Several calls in one message: each is answered or refused as if it were alone, and what they share comes once. */
+    const tab_table *three[] = { rows, &stranger, turned, one };
+    const Tabella__ServeReply *many = serve_at(a, e, 0, three, 4, &err);
+    CHECK(many != NULL && many->n_parts == 4 && many->parts[1]->status == TAB_VALIDATION &&
+          many->parts[1]->bundle == NULL && strcmp(many->parts[1]->param, "tables[0].id") == 0);
+    for (size_t i = 0; many != NULL && many->n_parts == 4 && warm != NULL && i < 4; i += 2) {
+        Tabella__Bundle *part = many->parts[i]->bundle;
+        CHECK(part != NULL && many->parts[i]->tables_of == 0 && part->n_tables == (i == 0) &&
+              (part->target_selection == NULL) == (i > 0) && many->parts[i]->request_cells == 9);
+        if (part != NULL && i > 0) {
+            part->tables = bundle_of(many)->tables;
+            part->n_tables = bundle_of(many)->n_tables;
+            part->target_selection = bundle_of(many)->target_selection;
+            part->task_selection = bundle_of(many)->task_selection;
+        }
+        CHECK(part != NULL && tab_str_eq(tab_proto_write(a, &part->base),
+                                         tab_proto_write(a, &bundle_of(warm)->base)));
+    }
+    CHECK(many != NULL && many->parts[3]->tables_of == 3 && /* other rows are merged in */
+          many->parts[3]->bundle->n_tables == 1);
+
     one_call calls[12];
     pthread_t threads[12];
     for (size_t i = 0; i < 12; i++) {
@@ -232,7 +260,7 @@ static void serving(const Tabella__Endpoint *e)
     }
     /* A state fitted from the snapshot answers as the one handed over does. */
     CHECK(warm != NULL && calls[0].ok &&
-          tab_str_eq(calls[0].got, tab_proto_write(a, &warm->bundle->base)));
+          tab_str_eq(calls[0].got, tab_proto_write(a, &bundle_of(warm)->base)));
     for (size_t i = 0; i < 12; i++)
         free((void *)(uintptr_t)calls[i].got.p);
 }
@@ -324,7 +352,7 @@ int main(void)
     CHECK(mutate("Upgrade", ep, id("job_"), "base-1", &err) == NULL && err.status == TAB_CONFLICT);
     CHECK(mutate("Upgrade", ep, upgrade, "base-2", NULL) != NULL);
     const Tabella__ServeReply *meanwhile = serve(e2, flowers(2, 5, in_order, false), NULL);
-    CHECK(meanwhile != NULL && strcmp(meanwhile->bundle->base_model, "base-1") == 0);
+    CHECK(meanwhile != NULL && strcmp(bundle_of(meanwhile)->base_model, "base-1") == 0);
     j = job_end(upgrade);
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta &&
           strcmp(j->result->previous_base, "base-1") == 0);
@@ -334,7 +362,7 @@ int main(void)
     const Tabella__ServeReply *upgraded =
         e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
     CHECK(upgraded != NULL && upgraded->warm &&
-          strcmp(upgraded->bundle->base_model, "base-2") == 0);
+          strcmp(bundle_of(upgraded)->base_model, "base-2") == 0);
     r = e3 == NULL ? NULL : report(e3->report_id);
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);
@@ -370,7 +398,7 @@ int main(void)
           get("flower-width", NULL) != NULL);
     const Tabella__ServeReply *wide =
         e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
-    CHECK(wide != NULL && strcmp(wide->bundle->prediction->task_type, "regression") == 0);
+    CHECK(wide != NULL && strcmp(bundle_of(wide)->prediction->task_type, "regression") == 0);
     Tabella__EditEndpointRequest words = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     if (e4 != NULL) {
         Tabella__SystemPrompt p0 = *e4->system_prompts[0], p1 = TABELLA__SYSTEM_PROMPT__INIT,

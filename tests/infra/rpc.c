@@ -375,8 +375,23 @@ static void calls_of_a_word_are_counted_over_all_callers(tab_rpc *one, tab_rpc *
         ok += r[i].s == TAB_OK && atomic_load(&r[i].done) == 1;
     }
     CHECK(ok == SLOTS + FREE);
+    atomic_store(&let_go, false); /* several calls in one hold as many slots, all or none */
+    async_result two = { 0 };
+    tab_ask q = hold_of(a, &in, "word", SLOTS);
+    q.slot_calls = 2;
+    CHECK(tab_rpc_start(one, &q, async_done, &two, &err) != 0 && reaches(&holding, 1));
+    CHECK(tab_rpc_call(other, &q, &ans, &err) == TAB_RATE_LIMIT);
+    q.slot_calls = 1;
+    async_result third = { 0 };
+    CHECK(tab_rpc_start(one, &q, async_done, &third, &err) != 0 && reaches(&holding, 2));
+    q.slot_calls = 0; /* one */
+    CHECK(tab_rpc_call(other, &q, &ans, &err) == TAB_RATE_LIMIT);
+    atomic_store(&let_go, true);
+    turn_loop(one, &two.done, 1, 20000);
+    turn_loop(one, &third.done, 1, 20000);
+    CHECK(two.s == TAB_OK && third.s == TAB_OK);
     for (int i = 0; i < 20; i++) { /* whoever has an answer may call again at once */
-        tab_ask q = hold_of(a, &in, "word", 1);
+        q = hold_of(a, &in, "word", 1);
         CHECK(tab_rpc_call(i % 2 == 0 ? one : other, &q, &ans, &err) == TAB_OK);
     }
 }

@@ -1,0 +1,378 @@
+/* Serve calls of one endpoint that come at the same moment go together (decision 0184): one message to inference, one
+ * bill, one transaction, and one thread for all of them.
+ *
+ *   call --alone--> flight: ask -> write answers -> bill -> end
+ *   call --a flight is out--> the first waits for it, GATHER_MS at most, and then takes off with all that came; the others
+ *                             are parked: they hold no thread, and the flight they are on ends them
+ *
+ * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "services/api/serve.h"
+
+enum {
+    SLOTS = 1024,
+    GATHER_MS =
+        3, /* so long a call waits for a flight before it: longer ones (a fit) hold nobody up */
+    FLIGHT = 64, /* calls of one message */
+    ALONE_ROWS =
+        48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
+    PARKED_MOST = 4096
+};
+
+/* ---- the flight ------------------------------------------------------------------------------ */
+
+static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__ServeState *ret,
+                           tab_error *err)
+{
+    tabella__serve_state__init(ret);
+    ret->endpoint_id = e->id;
+    ret->base_model = e->base_model;
+    ret->config_revision = e->config_revision;
+    ret->data_revision = e->data_revision;
+    /* The endpoint's options stay as they were given; its base is the one it was last moved to. */
+    ret->options = tab_arena_new_of(a, Tabella__RunOptions, 1);
+    if (ret->options == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__run_options__init(ret->options);
+    if (e->options != NULL)
+        *ret->options = *e->options;
+    ret->options->base_model = e->base_model;
+    ret->n_sources = e->n_datasets;
+    ret->sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
+    Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
+    if (ret->sources == NULL || t == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        tabella__table_source__init(&t[i]);
+        t[i].id = e->datasets[i]->table_id;
+        t[i].snapshot = e->datasets[i]->snapshot;
+        t[i].dataset = e->datasets[i]->dataset;
+        ret->sources[i] = &t[i];
+    }
+    return TAB_OK;
+}
+
+tab_status serve_too_many(request *r, tab_error *err)
+{
+    r->retry_after = 1;
+    return tab_fail(err, TAB_RATE_LIMIT, "",
+                    "%u calls of this endpoint are under way, as many as the plan has at once",
+                    r->who.endpoint_concurrency);
+}
+
+/* The worker that answered last is asked, so that one call goes to one process; any of them answers where it does not,
+ * or is no longer the owner, and says who did. The answer lives in the arena. */
+static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabella__ServeReply **ret,
+                      tab_error *err)
+{
+    request *r = c[0]->r;
+    Tabella__ServeState state;
+    Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
+    tab_answer answer;
+    tab_status s = state_of(a, c[0]->row->e, &state, err);
+    size_t tables = 0;
+    for (size_t i = 0; i < n; i++)
+        tables += c[i]->body.n_tables;
+    const tab_table **table = tab_arena_new_of(a, const tab_table *, tables);
+    q.calls = tab_arena_new_of(a, uint32_t, n);
+    if (s != TAB_OK || table == NULL || q.calls == NULL)
+        return s != TAB_OK ? s : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0, at = 0; i < n; i++) {
+        q.calls[i] = (uint32_t)c[i]->body.n_tables;
+        for (size_t t = 0; t < c[i]->body.n_tables; t++)
+            table[at++] = c[i]->body.tables[t];
+    }
+    q.n_calls = n;
+    q.state = &state;
+    q.at_once = r->who.endpoint_concurrency;
+    tab_ask ask = { .service = "inference",
+                    .method = "Serve",
+                    .worker = c[0]->worker[0] != 0 ? c[0]->worker : NULL,
+                    .org = r->who.org,
+                    .request_id = r->request_id,
+                    .actor = r->who.key,
+                    .deadline = r->deadline,
+                    .in = &q.base,
+                    .tables = table,
+                    .n_tables = tables,
+                    .arena = a,
+                    .gone = n == 1 ? &r->gone : NULL,
+                    .slot = state.endpoint_id,
+                    .slots = q.at_once,
+                    .slot_calls = (uint32_t)n,
+                    .reply = &tabella__serve_reply__descriptor };
+    s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
+    if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
+        serve_keep_worker(r, "");
+        ask.worker = NULL;
+        s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
+    }
+    if (s != TAB_OK)
+        return s;
+    *ret = answer.msg;
+    if ((*ret)->n_parts != n)
+        return tab_fail(err, TAB_INTERNAL, "", "an answer of another number of calls");
+    if (strcmp((*ret)->worker, c[0]->worker) != 0)
+        serve_keep_worker(r, (*ret)->worker);
+    return TAB_OK;
+}
+
+/* A part's bundle with what it has in common with others. NULL: not an answer of ours. */
+static Tabella__Bundle *whole(const Tabella__ServeReply *y, size_t i)
+{
+    size_t first = 0, of = y->parts[i]->tables_of;
+    while (first < i && y->parts[first]->bundle == NULL)
+        first++;
+    Tabella__Bundle *b = y->parts[i]->bundle;
+    const Tabella__Bundle *common = y->parts[first]->bundle;
+    if (b == NULL || first == i)
+        return b;
+    b->target_selection = common->target_selection;
+    b->task_selection = common->task_selection;
+    if (of == i)
+        return b;
+    if (of > i || y->parts[of]->bundle == NULL || b->n_tables != 0)
+        return NULL;
+    b->tables = y->parts[of]->bundle->tables;
+    b->n_tables = y->parts[of]->bundle->n_tables;
+    return b;
+}
+
+static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bundle_memory *memory,
+                               tab_error *err)
+{
+    const Tabella__Endpoint *e = c->row->e;
+    tab_out *o = &c->r->out;
+    tab_out_open(o, '{');
+    tab_out_key(o, "mode");
+    tab_out_cstr(o, "serve");
+    tab_out_key(o, "endpoint");
+    tab_out_cstr(o, e->name);
+    tab_out_key(o, "id");
+    tab_out_cstr(o, e->id);
+    tab_out_key(o, "base");
+    tab_out_cstr(o, e->base_model);
+    tab_out_key(o, "feed");
+    tab_out_cstr(o, e->feed);
+    tab_out_key(o, "status");
+    tab_out_cstr(o, "complete");
+    tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
+    tab_out_close(o, '}');
+    if (s == TAB_OK && o->failed)
+        s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return s;
+}
+
+static void work_of(serve_call *c, const Tabella__ServeReply *y, const Tabella__ServePart *part)
+{
+    request *r = c->r;
+    const Tabella__Endpoint *e = c->row->e;
+    Tabella__WorkDone *w = &c->work;
+    tabella__work_done__init(w);
+    for (int i = 0; i < 2; i++) {
+        tabella__usage_line__init(&c->line[i]);
+        c->usage[i] = &c->line[i];
+    }
+    c->line[0].op = STR("serve");
+    c->line[0].cells = part->request_cells;
+    c->line[1].op = STR("cached");
+    c->line[1].cells = y->pinned_cells;
+    w->n_usage = y->pinned_cells > 0 && r->api->cfg.bill_pinned ? 2 : 1;
+    w->usage = c->usage;
+    w->event_id = STR(tab_arena_printf(r->arena, "serve_%s", r->seed));
+    w->org_id = r->who.org;
+    w->at_us = tab_now_us();
+    w->kind = STR("serve");
+    w->surface = STR("api");
+    w->key_id = r->who.key;
+    w->endpoint_id = e->id;
+    w->endpoint = e->name;
+    w->base_model = e->base_model;
+    w->tables = (uint32_t)c->body.n_tables;
+    w->request_id = r->request_id;
+}
+
+/* Their answers written, and what is to be billed noted. */
+static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
+{
+    TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
+    for (size_t i = 0; i < n; i++) {
+        const Tabella__ServePart *part = y->parts[i];
+        const Tabella__Bundle *b = whole(y, i);
+        if (part->status != TAB_OK && part->status < TAB_STATUS_COUNT)
+            c[i]->s =
+                tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
+        else if (b == NULL || part->status != TAB_OK)
+            c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
+        else
+            c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
+        if (c[i]->s == TAB_OK)
+            work_of(c[i], y, part);
+        if (c[i]->s == TAB_OK && c[i]->work.event_id == NULL)
+            c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "out of memory");
+    }
+}
+
+static tab_status alone(void *call, tab_error *err);
+
+/* One message. There may not be as many slots as calls: refused together, each asks for one by itself, our own (which
+ * then stands first) here and the others from threads of theirs. What is left in c has its status. */
+static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own)
+{
+    const Tabella__ServeReply *y = NULL;
+    tab_error err = { 0 };
+    tab_status s = ask(a, c, *n, &y, &err);
+    if (s == TAB_RATE_LIMIT && *n > 1) {
+        size_t left = c[0] == own;
+        for (size_t i = left; i < *n; i++)
+            request_again(c[i]->r, alone, c[i]);
+        *n = left;
+        if (left == 0)
+            return;
+        s = ask(a, c, 1, &y, &err);
+    }
+    if (s == TAB_OK)
+        take_answers(c, *n, y);
+    for (size_t i = 0; s != TAB_OK && i < *n; i++) {
+        c[i]->s = s;
+        c[i]->err = err;
+    }
+    if (s == TAB_RATE_LIMIT)
+        c[0]->s = serve_too_many(c[0]->r, &c[0]->err);
+}
+
+static void bill(serve_call *const *c, size_t n)
+{
+    const Tabella__WorkDone *work[FLIGHT];
+    tab_error err = { 0 };
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (c[i]->s == TAB_OK)
+            work[m++] = &c[i]->work;
+    if (m == 0) {
+        bill_none();
+        return;
+    }
+    tab_status s = bill_put(c[0]->r, work, m, &err);
+    for (size_t i = 0; s != TAB_OK && i < n; i++)
+        if (c[i]->s == TAB_OK) {
+            c[i]->s = s;
+            c[i]->err = err;
+        }
+}
+
+/* ---- gathering ------------------------------------------------------------------------------- */
+
+/* An endpoint in one state whose calls are under way; free without any. */
+static struct gather {
+    pthread_cond_t landed;
+    char endpoint[48];
+    uint64_t state;
+    serve_call *first, **last;
+    size_t waiting, flights;
+    bool led; /* the first that waits holds a thread and will take off */
+} gathers[SLOTS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t parked; /* over all endpoints */
+
+/* NULL: another endpoint has the place. The lock is held. */
+static struct gather *gather_of(const Tabella__Endpoint *e)
+{
+    static bool made;
+    for (size_t i = 0; !made && i < SLOTS; i++)
+        pthread_cond_init(&gathers[i].landed, NULL);
+    made = true;
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (const char *p = e->id; *p != 0; p++)
+        h = (h ^ (uint8_t)*p) * 1099511628211u;
+    struct gather *g = &gathers[(h ^ h >> 32) % SLOTS];
+    if (g->flights == 0 && !g->led) {
+        snprintf(g->endpoint, sizeof g->endpoint, "%s", e->id);
+        g->state = e->state_version;
+        g->first = NULL;
+        g->last = &g->first;
+    }
+    return strcmp(g->endpoint, e->id) == 0 && g->state == e->state_version ? g : NULL;
+}
+
+static void landed(struct gather *g)
+{
+    pthread_mutex_lock(&lock);
+    g->flights--;
+    pthread_cond_signal(&g->landed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void fly(serve_call **c, size_t n, const serve_call *own, struct gather *g)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    bill_coming();
+    if (a != NULL)
+        ask_all(a, c, &n, own);
+    for (size_t i = 0; a == NULL && i < n; i++)
+        c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "out of memory");
+    if (g != NULL)
+        landed(g);
+    bill(c, n);
+    for (size_t i = 0; i < n; i++) {
+        serve_leave(c[i]->row->e->id);
+        if (c[i] != own)
+            request_end(c[i]->r, c[i]->s, &c[i]->err);
+    }
+}
+
+static tab_status alone(void *call, tab_error *err)
+{
+    serve_call *c = call;
+    fly(&c, 1, c, NULL);
+    if (c->s != TAB_OK)
+        *err = c->err;
+    return c->s;
+}
+
+tab_status serve_together(serve_call *c, tab_error *err)
+{
+    size_t rows = 0;
+    for (size_t t = 0; t < c->body.n_tables; t++)
+        rows += c->body.tables[t]->rows;
+    pthread_mutex_lock(&lock);
+    struct gather *g = rows < ALONE_ROWS ? gather_of(c->row->e) : NULL;
+    if (g == NULL || parked >= PARKED_MOST) {
+        pthread_mutex_unlock(&lock);
+        return alone(c, err);
+    }
+    *g->last = c;
+    g->last = &c->next;
+    g->waiting++;
+    if (g->led) {
+        parked++;
+        pthread_mutex_unlock(&lock);
+        return PARKED;
+    }
+    g->led = true;
+    tab_deadline until = tab_in_ms(GATHER_MS);
+    struct timespec at = { until / 1000, until % 1000 * 1000000 };
+    while (g->flights > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
+        continue;
+    size_t n = g->waiting;
+    serve_call *list = g->first;
+    parked -= n - 1;
+    g->waiting = 0;
+    g->first = NULL;
+    g->last = &g->first;
+    g->led = false;
+    g->flights += (n + FLIGHT - 1) / FLIGHT;
+    pthread_mutex_unlock(&lock);
+    serve_call *of[FLIGHT]; /* c is the first of the first */
+    for (size_t m = 0; list != NULL; m = 0) {
+        for (; list != NULL && m < FLIGHT; list = list->next)
+            of[m++] = list;
+        fly(of, m, c, g);
+    }
+    if (c->s != TAB_OK)
+        *err = c->err;
+    return c->s;
+}
