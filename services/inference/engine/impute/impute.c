@@ -1,7 +1,8 @@
 /* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken
  * out of a shallow view before it is learned, and what a joint normal model (joint.h) expects of
- * the gaps is put in. So every column is learned from a completed table at once: no column waits
- * for another, and nothing is filled twice (docs/decisions/0095). The model is a stack
+ * the gaps is put in (docs/decisions/0095). So every column is learned from a completed table, and nothing is
+ * filled twice. Columns are filled in order of missingness; a row that misses several has what was filled first
+ * for what comes later (docs/decisions/0177). The model is a stack
  * (learn/stack.h) of fast learners, so that what it says of its own answers is calibrated on rows
  * it did not see:
  *
@@ -19,13 +20,19 @@
 #include "services/inference/engine/impute/joint.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/roles.h"
 
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200, FIT_ROWS = 20000 };
+enum { LONG_SCALE = 12 };            /* a scale of more levels is a number in whole steps */
 static const double TOLERANCE = 0.5; /* of the column's standard deviation */
 static const double COARSE =
     0.25; /* steps of more standard deviations are too coarse for an expectation */
 
-static const tab_recipe RECIPE = {
+/* A number takes one tree a round, so that slower steps and more folds are affordable: docs/decisions/0177. */
+static const tab_recipe NUMBER = {
+    .learner = { &tab_learn_boost_brisk, &tab_learn_kernel_small }, .n = 2, .folds = 5, .work = 2e11
+};
+static const tab_recipe CLASSES = {
     .learner = { &tab_learn_boost_fast, &tab_learn_kernel_small }, .n = 2, .folds = 3, .work = 2e11
 };
 static const tab_recipe LIGHT = {
@@ -70,10 +77,14 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Identifying values are never invented. A number that repeats and is an id by plurality only is more likely
+ * something else, a counter of months for one, than an id: docs/decisions/0178. */
 static bool fillable(const tab_column_profile *c)
 {
     bool type = c->type == TAB_NUMERIC || c->type == TAB_BOOLEAN || c->type == TAB_CATEGORICAL;
-    return type && !c->identifying && c->present > 0;
+    bool doubtful = c->role == TAB_ROLE_ID && c->role_confidence < 0.5 && !c->pii &&
+                    c->column->layout == TAB_NUMBERS && c->distinct * 4 <= c->present;
+    return type && (!c->identifying || doubtful) && c->present > 0;
 }
 
 static bool is_missing(const tab_column *c, size_t row)
@@ -106,6 +117,25 @@ static bool is_scale(const tab_column *c, const uint32_t *first, size_t classes)
     return hi - lo == (double)(classes - 1); /* levels are distinct */
 }
 
+/* The column as numbers: its own, or the levels of a long scale; NULL: it is filled by classes. */
+static const double *numbers_of(const tab_column_profile *c, size_t rows)
+{
+    if (c->type == TAB_NUMERIC)
+        return c->number;
+    if (c->type != TAB_CATEGORICAL || c->column->layout != TAB_NUMBERS || c->levels <= LONG_SCALE)
+        return NULL;
+    const double *v = c->column->num;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t r = 0; r < rows; r++) {
+        if (isnan(v[r]))
+            continue;
+        if (v[r] != floor(v[r]))
+            return NULL;
+        lo = fmin(lo, v[r]), hi = fmax(hi, v[r]);
+    }
+    return hi - lo == (double)(c->levels - 1) ? v : NULL;
+}
+
 /* right (rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
  * where the cell is missing. ret (rows): how likely it is. */
 static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, bool by_cell,
@@ -135,7 +165,9 @@ typedef struct {
     const tab_profile *p;
     const tab_encoder *enc;
     const tab_data *data;
-    const tab_joint *joint; /* NULL: the table does not carry one */
+    const tab_joint *joint;   /* NULL: the table does not carry one */
+    tab_joint_filled *filled; /* (knowns) numbers of the columns that came before */
+    size_t knowns;
 } table_pass;
 
 /* Fills column f->column. Errors leave through false: memory or cancelled. */
@@ -144,7 +176,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
     const tab_column_profile *c = &t->p->col[f->column];
     size_t rows = t->p->table->rows;
     tab_arena *keep = t->e->arena;
-    f->numeric = c->type == TAB_NUMERIC && c->number != NULL;
+    const double *number = numbers_of(c, rows);
+    f->numeric = number != NULL;
     f->row = tab_arena_new_of(keep, uint32_t, f->n + 1);
     f->confidence = tab_arena_new_of(keep, float, f->n + 1);
     f->value = f->numeric ? tab_arena_new_of(keep, double, f->n + 1) : NULL;
@@ -156,7 +189,8 @@ static bool fill_column(const table_pass *t, column_fill *f)
         !tab_encode_without(a, t->enc, t->data, f->column, rows, &bare_enc, &bare))
         return false;
     enc = bare_enc, data = bare;
-    if (t->joint != NULL && !tab_joint_complete(t->e, a, t->joint, f->column, &enc, &data))
+    if (t->joint != NULL &&
+        !tab_joint_complete(t->e, a, t->joint, f->column, t->filled, t->knowns, &enc, &data))
         return false;
     float *y = tab_arena_new_of(a, float, rows + 1);
     uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1), *first = NULL, *of = NULL;
@@ -169,13 +203,13 @@ static bool fill_column(const table_pass *t, column_fill *f)
     size_t present = 0, used = 0;
     if (f->numeric) {
         for (size_t r = 0; r < rows; r++)
-            if (!isnan(c->number[r]))
-                unit = fmax(unit, fabs(c->number[r])), present++;
+            if (!isnan(number[r]))
+                unit = fmax(unit, fabs(number[r])), present++;
         unit = unit > 0 ? unit : 1;
         for (size_t r = 0; r < rows; r++)
-            mean += isnan(c->number[r]) ? 0 : c->number[r] / unit / (double)present;
+            mean += isnan(number[r]) ? 0 : number[r] / unit / (double)present;
         for (size_t r = 0; r < rows; r++) {
-            double d = isnan(c->number[r]) ? 0 : c->number[r] / unit - mean;
+            double d = isnan(number[r]) ? 0 : number[r] / unit - mean;
             square += d * d / (double)present;
         }
     }
@@ -186,8 +220,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
         label[i] = TAB_NULL;
         if (used == FIT_ROWS) /* rows stand by hash: the first are a fair sample */
             continue;
-        y[i] = f->numeric && !isnan(c->number[row]) ? (float)((c->number[row] / unit - mean) / sd)
-                                                    : NAN;
+        y[i] = f->numeric && !isnan(number[row]) ? (float)((number[row] / unit - mean) / sd) : NAN;
         used += !isnan(y[i]);
         if (!f->numeric && c->code != NULL && c->code[row] != TAB_NULL) {
             uint32_t level = c->code[row];
@@ -207,7 +240,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
                       .seed = t->e->seed,
                       .classification = !f->numeric,
                       .outputs = outputs };
-    tab_recipe recipe = f->effort == WHOLLY ? RECIPE : LIGHT;
+    tab_recipe recipe = f->effort != WHOLLY ? LIGHT : f->numeric ? NUMBER : CLASSES;
     if (f->effort == PLAIN || present < LEAST_ROWS || outputs > MOST_CLASSES)
         recipe.n = 0; /* the mean or the commonest class */
     tab_engine e = *t->e;
@@ -220,15 +253,17 @@ static bool fill_column(const table_pass *t, column_fill *f)
     /* A rounded column answers in its own steps, within what was seen. */
     double lo = INFINITY, hi = -INFINITY;
     for (size_t r = 0; f->numeric && r < rows; r++)
-        if (!isnan(c->number[r]))
-            lo = fmin(lo, c->number[r]), hi = fmax(hi, c->number[r]);
+        if (!isnan(number[r]))
+            lo = fmin(lo, number[r]), hi = fmax(hi, number[r]);
     double *answer = f->numeric ? tab_arena_new_of(a, double, rows + 1) : NULL;
     float *sure = f->numeric ? tab_arena_new_of(a, float, rows + 1) : NULL;
     uint32_t *right = f->numeric ? tab_arena_new_of(a, uint32_t, rows + 1) : NULL;
     if (tab_arena_full(a))
         return false;
+    double spread =
+        c->type == TAB_NUMERIC ? sd * unit : (double)INFINITY; /* a scale keeps to its levels */
     for (size_t i = 0; f->numeric && i < rows; i++) {
-        double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals, sd * unit);
+        double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals, spread);
         answer[i] = v < lo ? lo : v > hi ? hi : v;
         right[i] = isnan(y[i]) ? TAB_NULL
                                : fabs((answer[i] / unit - mean) / sd - (double)y[i]) <= TOLERANCE;
@@ -383,6 +418,9 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
     if (t.enc == NULL || !tab_joint_fit(e, a, t.enc, data, &joint))
         return failed(e, err);
     t.joint = joint;
+    t.filled = tab_arena_new_of(a, tab_joint_filled, n);
+    if (t.filled == NULL)
+        return failed(e, err);
     size_t features = t.enc->n < MOST_FEATURES ? t.enc->n : MOST_FEATURES;
     double cost = (double)((rows < FIT_ROWS ? rows : FIT_ROWS) + ROW_COST) * (double)features;
     bool whole = cost * (double)n <= BUDGET;
@@ -393,6 +431,8 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
             target->prediction != NULL && target->table == table && target->column == f[i].column;
         if (!(own ? fill_target(e, target->prediction, p, &f[i]) : fill_column(&t, &f[i])))
             return failed(e, err);
+        if (f[i].numeric)
+            t.filled[t.knowns++] = (tab_joint_filled){ f[i].column, f[i].n, f[i].row, f[i].value };
         tab_engine_progress(e, "impute", (double)(i + 1) / (double)n);
     }
     return TAB_OK;

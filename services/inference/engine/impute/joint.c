@@ -49,6 +49,7 @@ struct tab_joint {
     float score[TAB_KNOTS];
     const float *x;       /* (rows, m) coordinates, NaN where missing */
     const uint64_t *hash; /* (rows) */
+    uint32_t *place;      /* (rows) of a row of the table, among the encoded ones */
     size_t rows, cols;
     size_t *from, *to; /* (cols) coordinates of a column; from = to: it has none */
     model fold[FOLDS];
@@ -308,6 +309,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
     qsort(order, enc->n, sizeof *order, by_source);
     j->from = tab_arena_new_of(a, size_t, enc->cols + 1);
     j->to = tab_arena_new_of(a, size_t, enc->cols + 1);
+    j->place = tab_arena_new_of(a, uint32_t, d->rows + 1);
     float *x = tab_arena_new_of(a, float, d->rows * j->m);
     double *prior = tab_arena_new_of(a, double, j->m);
     model all = { tab_arena_new_of(a, double, j->m), tab_arena_new_of(a, double, j->m * j->m) };
@@ -316,6 +318,8 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
             (model){ tab_arena_new_of(a, double, j->m), tab_arena_new_of(a, double, j->m * j->m) };
     if (tab_arena_full(a))
         return false;
+    for (size_t i = 0; i < d->rows; i++)
+        j->place[d->row[i]] = (uint32_t)i;
     size_t at = 0;
     for (size_t i = 0; i < enc->n; i++) {
         j->part[i] = p[order[i][1]];
@@ -450,8 +454,19 @@ static bool append(tab_arena *a, tab_encoder *enc, tab_data *d, tab_feature *f, 
     return true;
 }
 
+/* Where `source` is missing, what other columns' gaps were filled with comes before their expectations. */
+static void take_filled(const tab_joint *j, size_t source, const tab_joint_filled *k,
+                        const tab_feature *g, float *x)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        size_t at = j->place[k->row[i]];
+        if (isnan(j->x[at * j->m + j->from[source]]))
+            x[at] = tab_number_scaled(g, k->value[i]);
+    }
+}
+
 bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
-                        tab_encoder *enc, tab_data *data)
+                        const tab_joint_filled *filled, size_t n, tab_encoder *enc, tab_data *data)
 {
     size_t width = j->to[source] - j->from[source], rows = j->rows, most = enc->n + width + 1;
     tab_feature *f = tab_arena_new_of(a, tab_feature, most);
@@ -501,8 +516,13 @@ bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, s
             q.fill[k][i] = !isnan(old[i]) ? old[i]
                            : g->skewed    ? tab_number_of_score(g, j->score, v)
                                           : v * g->sd + g->mean;
-            bins[i] = tab_number_bin(g, q.fill[k][i]);
         }
+        for (size_t i = 0; width > 0 && i < n; i++)
+            if (filled[i].column == g->source &&
+                (g->derive == TAB_DERIVE_VALUE || g->derive == TAB_DERIVE_LEVEL))
+                take_filled(j, source, &filled[i], g, q.fill[k]);
+        for (size_t i = 0; i < rows; i++)
+            bins[i] = tab_number_bin(g, q.fill[k][i]);
         x[view[k]] = q.fill[k];
         bin[view[k]] = bins;
         g->has_missing = false;

@@ -7,6 +7,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/joint.h"
+#include "services/inference/engine/profile/roles.h"
 
 enum { ROWS = 600 };
 
@@ -80,7 +81,7 @@ Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
         tab_data view;
         cr_assert(tab_encode_without(a, enc, data, target, ROWS, &own, &view));
         size_t was = own.n;
-        cr_assert(tab_joint_complete(&e, a, j, target, &own, &view));
+        cr_assert(tab_joint_complete(&e, a, j, target, NULL, 0, &own, &view));
         cr_assert_eq(own.n, was + 1, "a number has one coordinate");
         double given[2][ROWS], guess[2][ROWS];
         size_t n[2] = { 0, 0 };
@@ -162,4 +163,86 @@ Test(impute, answers_well_and_knows_how_well)
                  sqrt(error / k) / SD);
     cr_expect_lt(fabs(sure - right) / k, 0.08, "confidence %.3f, right %.3f", sure / k, right / k);
     cr_expect_gt(sure / k, 0.85, "a row whose other cells are there is sure: %.3f", sure / k);
+}
+
+/* t counts 0 to 29 and u follows it; a fifth of t is missing. How many of its cells are filled when the profile
+ * takes t for an id this surely; whole numbers of its range all. */
+static size_t filled_ids(double role_confidence)
+{
+    enum { MANY = 900 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)2 << 30);
+    tab_engine e = { .arena = a };
+    tab_column *col = tab_arena_new_of(a, tab_column, 2);
+    tab_table t = { .id = TAB_S("t"), .rows = MANY, .cols = 2, .col = col };
+    for (size_t j = 0; j < 2; j++) {
+        tab_builder *b = tab_builder_new(a, j == 0 ? TAB_S("t") : TAB_S("u"));
+        for (size_t i = 0; i < MANY; i++) {
+            double when = (double)(i % 30);
+            if (j == 1)
+                tab_builder_number(b, 3.7 * when + bell(i, 1));
+            else if (gap(i, 0))
+                tab_builder_null(b);
+            else
+                tab_builder_number(b, when);
+        }
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+    tab_column_profile *c = &p->col[0];
+    c->role = TAB_ROLE_ID;
+    c->role_confidence = role_confidence;
+    c->type = TAB_CATEGORICAL;
+    c->identifying = true;
+    c->levels = 30;
+    Tabella__Imputation *m = NULL;
+    tab_impute_target none = { 0 };
+    cr_assert_eq(tab_impute(&e, &p, 1, &none, &m, NULL), TAB_OK);
+    double error = 0;
+    for (size_t i = 0; i < m->n_row; i++) {
+        double v;
+        memcpy(&v, m->value->numbers.data + 8 * i, sizeof v);
+        cr_assert(v == floor(v) && v >= 0 && v <= 29, "%g is not on the scale", v);
+        error += fabs(v - (double)(m->row[i] % 30));
+    }
+    cr_assert_leq(error, 2 * (double)m->n_row, "the column that it follows fixes it");
+    return m->n_row;
+}
+
+Test(impute, fills_a_counter_that_is_hardly_taken_for_an_id_and_never_an_id)
+{
+    cr_expect_gt(filled_ids(0.4), 100);
+    cr_expect_eq(filled_ids(0.6), 0);
+}
+
+Test(joint, takes_earlier_fills_only_where_the_asked_cell_is_missing)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, table(a, ROWS), &p, NULL), TAB_OK);
+    tab_data *data = NULL;
+    tab_encoder *enc = tab_encode_fit(&e, a, p, NULL, &data);
+    tab_joint *j = NULL;
+    cr_assert(enc != NULL && tab_joint_fit(&e, a, enc, data, &j) && j != NULL);
+    uint32_t row[ROWS];
+    double fill[ROWS];
+    size_t n = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (gap(i, 0))
+            row[n] = (uint32_t)i, fill[n++] = 1e6; /* nothing else is so large */
+    tab_joint_filled filled = { .column = 0, .n = n, .row = row, .value = fill };
+    tab_encoder own;
+    tab_data view;
+    cr_assert(tab_encode_without(a, enc, data, 2, ROWS, &own, &view));
+    cr_assert(tab_joint_complete(&e, a, j, 2, &filled, 1, &own, &view));
+    size_t f = 0, taken = 0;
+    while (own.f[f].source != 0)
+        f++;
+    for (size_t i = 0; i < ROWS; i++) {
+        bool large = view.x[f][i] > tab_number_scaled(&own.f[f], 100);
+        cr_assert_eq(large, gap(view.row[i], 0) && gap(view.row[i], 2), "row %u", view.row[i]);
+        taken += large;
+    }
+    cr_expect_gt(taken, 10);
 }
