@@ -18,10 +18,14 @@ typedef struct {
 } tab_sparse;
 
 typedef struct {
+    uint32_t row;
+    float w;
+} tab_posting;
+
+typedef struct {
     size_t features;
-    uint64_t *at; /* (features + 1) into row and w */
-    uint32_t *row;
-    float *w;
+    uint64_t *at; /* (features + 1) into posting */
+    tab_posting *posting;
 } tab_index;
 
 enum { TAB_NEAR = 6 }; /* neighbours kept a query */
@@ -37,8 +41,8 @@ typedef struct {
 tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table, uint32_t grams,
                           tab_sparse *ret, tab_error *err) TAB_CHECKED;
 
-/* Rows through given features: fill calls add(ctx, id, weight) for each feature of a row; features need
- * not be sorted or distinct. */
+/* Rows through given features: fill calls tab_row_add for each feature of a row; features need not be
+ * sorted or distinct. */
 typedef struct tab_row_sink tab_row_sink;
 void tab_row_add(tab_row_sink *s, uint32_t id);
 typedef void tab_row_fill(void *ctx, size_t row, tab_row_sink *sink);

@@ -23,8 +23,9 @@ typedef enum {
 typedef struct {
     const tab_views *v;
     const tab_table_view *t;
-    voice *voice; /* (cols) */
-    double prior; /* log-odds of two rows that share nothing but the table */
+    voice *voice;    /* (cols) */
+    uint32_t *order; /* (cols) columns of most values first: they contradict soonest */
+    double prior;    /* log-odds of two rows that share nothing but the table */
 } telling;
 
 /* A row's number: every row has one, none twice, and it is a code (uuid, hash, id by its role) or whole numbers that leave
@@ -142,7 +143,7 @@ static float judge(const telling *s, uint32_t i, uint32_t j)
 {
     account k = { 0 };
     for (size_t c = 0; c < s->t->cols; c++)
-        if (!listen(s, c, i, j, false, &k))
+        if (!listen(s, s->order[c], i, j, false, &k))
             return 0;
     if (k.differ > k.agree || k.agree + k.differ < 2 || k.apart > k.agree + k.differ)
         return 0;
@@ -212,17 +213,9 @@ static void meet(const telling *s, size_t c, size_t d, uint32_t *slot, uint32_t 
 static size_t leading(const telling *s, size_t lead[LEADING])
 {
     size_t n = 0;
-    for (size_t c = 0; c < s->t->cols; c++) {
-        const tab_view *w = &s->t->col[c];
-        if (s->voice[c] < MEASURED || w->values < 2)
-            continue;
-        size_t k = n < LEADING ? n++ : LEADING;
-        for (; k > 0 && w->values > s->t->col[lead[k - 1]].values; k--)
-            if (k < LEADING)
-                lead[k] = lead[k - 1];
-        if (k < LEADING)
-            lead[k] = c;
-    }
+    for (size_t k = 0; k < s->t->cols && n < LEADING; k++)
+        if (s->voice[s->order[k]] >= MEASURED && s->t->col[s->order[k]].values >= 2)
+            lead[n++] = s->order[k];
     return n;
 }
 
@@ -296,13 +289,19 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table,
 {
     static const double SHARE = 0.05; /* of rows that have a twin, before anything is seen */
     const tab_table_view *t = &v->table[table];
-    telling s = { v, t, tab_arena_new_of(a, voice, t->cols), log(SHARE / (double)(t->rows + 1)) };
+    telling s = { v, t, tab_arena_new_of(a, voice, t->cols), tab_arena_new_of(a, uint32_t, t->cols),
+                  log(SHARE / (double)(t->rows + 1)) };
     *ret = NULL;
     *ret_n = 0;
-    if (s.voice == NULL)
+    if (s.voice == NULL || s.order == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    for (size_t c = 0; c < t->cols; c++)
+    for (uint32_t c = 0; c < t->cols; c++) {
         s.voice[c] = voice_of(&t->col[c], t->rows);
+        size_t k = c;
+        for (; k > 0 && t->col[s.order[k - 1]].values < t->col[c].values; k--)
+            s.order[k] = s.order[k - 1];
+        s.order[k] = c;
+    }
     found f = { 0 };
     tab_status st = search(e, &s, least, &f, err);
     if (st == TAB_OK && f.n > 0) {
