@@ -223,6 +223,12 @@ static void back_again(natsConnection *nc, void *arg)
     tab_log(TAB_INFO, "NATS is there");
 }
 
+void rpc_watch(tab_rpc *rpc, tab_deadline deadline)
+{
+    if (rpc->watches_at == 0 || deadline < rpc->watches_at)
+        pthread_cond_signal(&rpc->tick);
+}
+
 /* Watches deadlines, silences and streams while there is anything to watch; sleeps without waking else. */
 static void *watch(void *arg)
 {
@@ -248,9 +254,11 @@ static void *watch(void *arg)
         rpc_serve_tick(rpc, now, &next);
         if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 &&
             rpc->n_queue + rpc->n_running == 0) {
+            rpc->watches_at = 0;
             pthread_cond_wait(&rpc->tick, &rpc->lock);
         } else {
             struct timespec at = { next / 1000, (next % 1000) * 1000000 };
+            rpc->watches_at = next;
             pthread_cond_timedwait(&rpc->tick, &rpc->lock, &at);
         }
     }
@@ -378,7 +386,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
     rpc->n_pending++;
-    pthread_cond_signal(&rpc->tick);
+    rpc_watch(rpc, ask->deadline);
     pthread_mutex_unlock(&rpc->lock);
 
     natsMsg *m = compose(rpc, ask, p, &body);

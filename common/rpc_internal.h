@@ -88,7 +88,8 @@ struct tab_rpc {
     int n_sub;
     pthread_mutex_t lock;   /* of everything below */
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
-    pthread_cond_t tick;    /* the timer has something to watch */
+    pthread_cond_t tick;    /* the timer has something to watch earlier than `watches_at` */
+    int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
     pthread_t timer;
     bool timer_runs, closing, closed;
     atomic_bool draining;
@@ -137,6 +138,7 @@ void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 /* serving */
 void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
+void rpc_watch(tab_rpc *rpc, tab_deadline deadline); /* lock held: something new to watch */
 void rpc_serve_stop(tab_rpc *rpc);
 
 #endif

@@ -342,13 +342,14 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
             *rpc->queue_end = j;
             rpc->queue_end = &j->next;
             rpc->n_queue++;
-            pthread_cond_signal(&rpc->work);
-            pthread_cond_signal(&rpc->tick);
+            rpc_watch(rpc, j->deadline);
             m = NULL;
         }
         pthread_mutex_unlock(&rpc->lock);
-        if (m == NULL)
+        if (m == NULL) {
+            pthread_cond_signal(&rpc->work); /* outside the lock, which it would run into */
             return;
+        }
     }
     if (room)
         refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");

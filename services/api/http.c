@@ -233,9 +233,10 @@ static void on_request(struct evhttp_request *req, void *arg)
         *h->last = x;
         h->last = &x->next;
         h->queued++;
-        pthread_cond_signal(&h->work);
     }
     pthread_mutex_unlock(&h->lock);
+    if (!full && fits)
+        pthread_cond_signal(&h->work); /* outside the lock, which it would run into */
     if (full || !fits) {
         tab_id_new(x->r.request_id, "req_");
         x->r.status = 503;
