@@ -14,7 +14,7 @@
 #define H_ORG "Tab-Org"
 
 /* PACE_MS: batches of a busy relay begin this far apart, so that it and all consumers take events in groups. */
-enum { BATCH = 200, FETCH = 25, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000, PACE_MS = 200 };
+enum { BATCH = 200, FETCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000, PACE_MS = 200 };
 static const int64_t second = 1000000000; /* nanoseconds: JetStream's unit */
 
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
@@ -381,10 +381,20 @@ struct tab_consumer {
     tab_rpc *rpc;
     char schema[40], subject[128], durable[160];
     tab_event_fn *fn;
-    tab_events_end_fn *end;
+    tab_events_fn *all; /* one of the two */
     void *self;
     tab_metric *done, *again;
 };
+
+static tab_status act(tab_consumer *c, tab_tx *tx, const tab_event *e, size_t n, tab_error *err)
+{
+    if (c->all != NULL)
+        return n == 0 ? TAB_OK : c->all(c->self, tx, e, n, err);
+    tab_status s = TAB_OK;
+    for (size_t i = 0; s == TAB_OK && i < n; i++)
+        s = c->fn(c->self, tx, &e[i], err);
+    return s;
+}
 
 static tab_status consume(tab_consumer *c, tab_event *e, tab_error *err)
 {
@@ -397,9 +407,7 @@ static tab_status consume(tab_consumer *c, tab_event *e, tab_error *err)
                     TAB_P(tab_p_text(e->event_id), tab_p_text(e->org)));
     if (s != TAB_OK || tab_rows_affected(rows) == 0)
         return s;
-    s = c->fn(c->self, tx, e, err);
-    if (s == TAB_OK && c->end != NULL)
-        s = c->end(c->self, tx, e->org, err);
+    s = act(c, tx, e, 1, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
@@ -462,11 +470,12 @@ static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
     TAB_AUTO(tab_rows) *rows = NULL;
     const char *org = header(m[0], H_ORG);
     bool taken[FETCH] = { false };
+    tab_event event[FETCH];
+    size_t fresh = 0;
     if (a == NULL || tab_tx_begin(c->pg, org, tab_in_ms(30000), &tx, NULL) != TAB_OK ||
         note_group(c, tx, a, m, n, &rows) != TAB_OK)
         return false;
     for (size_t i = 0; i < n; i++) {
-        tab_error err = { 0 };
         tab_event e = { header(m[i], "Nats-Msg-Id"),
                         natsMsg_GetSubject(m[i]),
                         org,
@@ -482,11 +491,10 @@ static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
         if (k == tab_rows_count(rows))
             continue;
         taken[k] = true;
-        if (c->fn(c->self, tx, &e, &err) != TAB_OK)
-            return false;
+        event[fresh++] = e;
     }
-    if ((c->end != NULL && tab_rows_count(rows) > 0 && c->end(c->self, tx, org, NULL) != TAB_OK) ||
-        tab_tx_commit(&tx, NULL) != TAB_OK)
+    tab_error err = { 0 };
+    if (act(c, tx, event, fresh, &err) != TAB_OK || tab_tx_commit(&tx, NULL) != TAB_OK)
         return false;
     tab_metric_add(c->done, (double)n);
     for (size_t i = 0; i < n; i++)
@@ -570,7 +578,7 @@ static void *consumer(void *arg)
 }
 
 tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const char *subject,
-                                tab_event_fn *fn, tab_events_end_fn *end, void *self)
+                                tab_event_fn *fn, tab_events_fn *all, void *self)
 {
     tab_consumer *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -578,7 +586,7 @@ tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, co
     c->pg = pg;
     c->rpc = rpc;
     c->fn = fn;
-    c->end = end;
+    c->all = all;
     c->self = self;
     snprintf(c->schema, sizeof c->schema, "%s", schema);
     snprintf(c->subject, sizeof c->subject, "%s", subject);

@@ -38,11 +38,12 @@ typedef struct {
  * event's organization, with the event's id in schema.inbox. A failure rolls back and comes again later,
  * after 1 s at first, for ever: fn gives TAB_OK for what it can never use. */
 typedef tab_status tab_event_fn(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
-/* Runs once in each such transaction, after the last of its events: they are one organization's. */
-typedef tab_status tab_events_end_fn(void *self, tab_tx *tx, const char *org, tab_error *err);
+/* In its place, for who takes several at once: all events of a transaction, one organization's, no id twice; n > 0. */
+typedef tab_status tab_events_fn(void *self, tab_tx *tx, const tab_event *event, size_t n,
+                                 tab_error *err);
 typedef struct tab_consumer tab_consumer;
 tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const char *subject,
-                                tab_event_fn *fn, tab_events_end_fn *end, void *self);
+                                tab_event_fn *fn, tab_events_fn *all, void *self);
 void tab_consumer_free(tab_consumer *c);
 TAB_DEFINE_AUTO(tab_consumer)
 

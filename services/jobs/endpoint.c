@@ -432,11 +432,10 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
     return TAB_OK;
 }
 
-tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, tab_error *err)
+tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls, tab_error *err)
 {
     return tab_tx_query(
         tx, NULL, err,
         "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
-        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id),
-              tab_p_int(e->calls == 0 ? 1 : e->calls)));
+        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id), tab_p_int(calls)));
 }

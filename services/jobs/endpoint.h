@@ -55,7 +55,8 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
                             Tabella__SystemPrompt *const *prompts, size_t n,
                             tab_error *err) TAB_CHECKED;
 
-/* A serve call's event: the endpoint's count of calls rises by one. */
-tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+/* The count of calls of e's endpoint rises by so many. */
+tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls,
+                           tab_error *err) TAB_CHECKED;
 
 #endif

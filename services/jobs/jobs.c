@@ -439,18 +439,35 @@ const tab_rpc_method jobs_methods[] = {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
+/* Serve calls are added up: one statement for each endpoint that was called. */
+tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err)
 {
     (void)self;
-    const Tabella__WorkDone *e =
-        tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
-    if (e == NULL || strcmp(e->org_id, event->org) != 0) {
-        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id,
-                       NULL);
-        return TAB_OK;
+    tab_arena *a = event->arena;
+    tab_status s = TAB_OK;
+    size_t m = 0;
+    const Tabella__WorkDone **called = tab_arena_new_of(a, const Tabella__WorkDone *, n);
+    int64_t *calls = tab_arena_new_of(a, int64_t, n);
+    if (called == NULL || calls == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0; s == TAB_OK && i < n; i++) {
+        const Tabella__WorkDone *e =
+            tab_proto_read(a, &tabella__work_done__descriptor, event[i].payload);
+        if (e == NULL || strcmp(e->org_id, event[i].org) != 0) {
+            tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event[i].event_id,
+                           NULL);
+        } else if (strcmp(e->kind, "serve") == 0) {
+            size_t k = 0;
+            while (k < m && strcmp(called[k]->endpoint_id, e->endpoint_id) != 0)
+                k++;
+            if (k == m)
+                called[m++] = e;
+            calls[k] += e->calls == 0 ? 1 : (int64_t)e->calls;
+        } else if (e->run != NULL && e->run->job_id[0] != 0) {
+            s = jobs_record_run(tx, a, e, err);
+        }
     }
-    if (strcmp(e->kind, "serve") == 0)
-        return endpoint_called(tx, e, err);
-    return e->run == NULL || e->run->job_id[0] == 0 ? TAB_OK
-                                                    : jobs_record_run(tx, event->arena, e, err);
+    for (size_t k = 0; s == TAB_OK && k < m; k++)
+        s = endpoint_called(tx, called[k], calls[k], err);
+    return s;
 }

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs");
     self.relay = relay;
     TAB_AUTO(tab_consumer) *events =
-        tab_consumer_open(pg, rpc, "jobs", "tabella.event.work.>", jobs_on_work, NULL, &self);
+        tab_consumer_open(pg, rpc, "jobs", "tabella.event.work.>", NULL, jobs_on_work, &self);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (relay == NULL || events == NULL || !jobs_work_start(&self) ||
         !tab_rpc_serve(rpc, jobs_methods, &self))

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     TAB_AUTO(tab_consumer) *work = tab_consumer_open(pg, rpc, "metering", "tabella.event.work.>",
-                                                     metering_on_work, metering_after_work, &self);
+                                                     NULL, metering_on_work, &self);
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering"); /* alerts */
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (work == NULL || relay == NULL || !tab_rpc_serve(rpc, metering_methods, &self))

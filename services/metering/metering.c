@@ -183,32 +183,34 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-static tab_status count(metering *m, tab_tx *tx, const Tabella__WorkDone *e, bool *ret,
-                        tab_error *err)
-{
-    tab_status s = metering_count(tx, &m->rates, e, ret, err);
-    if (s != TAB_OK || !*ret)
-        return s;
-    for (size_t i = 0; i < e->n_usage; i++) {
-        char label[48];
-        snprintf(label, sizeof label, "op=\"%s\"", e->usage[i]->op);
-        tab_metric_add(
-            tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
-            (double)e->usage[i]->cells);
-    }
-    return TAB_OK;
-}
-
 /* By the settings as last known: a look at keys would hold the transaction. */
-tab_status metering_after_work(void *self, tab_tx *tx, const char *org, tab_error *err)
+static tab_status look_at_alerts(tab_tx *tx, tab_arena *a, const char *org, tab_error *err)
 {
-    (void)self;
-    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
     Tabella__Org *account = NULL;
-    if (a == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_status s = metering_account_get(tx, a, org, &account, err);
     return s != TAB_OK || account == NULL ? s : metering_alerts(tx, account, err);
+}
+
+/* n events of one organization. *ret: how many were not counted before. */
+static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e,
+                        size_t n, size_t *ret, tab_error *err)
+{
+    *ret = 0;
+    bool *fresh = tab_arena_new_of(a, bool, n + 1);
+    if (fresh == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_status s = n == 0 ? TAB_OK : metering_count(tx, a, &m->rates, e, n, fresh, err);
+    for (size_t i = 0; s == TAB_OK && i < n; i++) {
+        *ret += fresh[i];
+        for (size_t k = 0; fresh[i] && k < e[i]->n_usage; k++) {
+            char label[48];
+            snprintf(label, sizeof label, "op=\"%s\"", e[i]->usage[k]->op);
+            tab_metric_add(
+                tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
+                (double)e[i]->usage[k]->cells);
+        }
+    }
+    return s == TAB_OK && *ret > 0 ? look_at_alerts(tx, a, e[0]->org_id, err) : s;
 }
 
 static tab_status charge(void *self, tab_call *call, tab_error *err)
@@ -219,36 +221,45 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
     if (q->event == NULL || strcmp(q->event->org_id, call->org) != 0)
         return tab_fail(err, TAB_VALIDATION, "event", "no event, or another organization's");
     TAB_AUTO(tab_tx) *tx = NULL;
-    bool counted = false;
-    tab_status s =
-        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    const Tabella__WorkDone *e = q->event;
+    size_t counted = 0;
+    tab_status s = metering_countable(e, err);
     if (s == TAB_OK)
-        s = count(m, tx, q->event, &counted, err);
-    if (s == TAB_OK && counted)
-        s = metering_after_work(m, tx, call->org, err);
+        s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx,
+                         err);
+    if (s == TAB_OK)
+        s = count(m, tx, call->arena, &e, 1, &counted, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
-    y->counted = counted;
+    y->counted = counted > 0;
     return s;
 }
 
-tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
+/* NULL: it can never be counted: an alarm, not an obstacle. */
+static const Tabella__WorkDone *readable(const tab_event *event)
 {
     const Tabella__WorkDone *e =
         tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
-    bool counted = false;
-    tab_status s = e == NULL || strcmp(e->org_id, event->org) != 0
-                       ? tab_fail(err, TAB_VALIDATION, "", "an event that cannot be read")
-                       : count(self, tx, e, &counted, err);
-    if (s == TAB_VALIDATION) { /* it can never be counted: an alarm, not an obstacle */
-        tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id,
-                       NULL);
-        tab_metric_add(tab_counter("tabella_usage_refused_events_total",
-                                   "Events that cannot be counted", NULL),
-                       1);
-        s = TAB_OK;
-    }
-    return s;
+    if (e != NULL && strcmp(e->org_id, event->org) == 0 && metering_countable(e, NULL) == TAB_OK)
+        return e;
+    tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id, NULL);
+    tab_metric_add(
+        tab_counter("tabella_usage_refused_events_total", "Events that cannot be counted", NULL),
+        1);
+    return NULL;
+}
+
+tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n,
+                            tab_error *err)
+{
+    size_t m = 0, counted;
+    const Tabella__WorkDone **e = tab_arena_new_of(event->arena, const Tabella__WorkDone *, n);
+    if (e == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    for (size_t i = 0; i < n; i++)
+        if ((e[m] = readable(&event[i])) != NULL)
+            m++;
+    return count(self, tx, event->arena, e, m, &counted, err);
 }
 
 #define METHOD(name, in, out, fn)                                             \

@@ -34,9 +34,9 @@ typedef struct {
 
 extern const tab_rpc_method metering_methods[];
 
-/* tabella.event.work.>: counted, once; then, for all events of a transaction at once, alerts where a threshold was passed. */
-tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
-tab_status metering_after_work(void *self, tab_tx *tx, const char *org, tab_error *err);
+/* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a transaction at once. */
+tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n,
+                            tab_error *err);
 
 /* Whether `cost_milli` more may be used; when not, why and for how long. Decides, asks nobody. */
 bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,

@@ -30,44 +30,76 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e,
-                          bool *ret, tab_error *err)
+tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err)
 {
-    enum { MOST = METERING_OP_COUNT, ROOM = 400 };
+    metering_op op;
     if (e->event_id[0] == 0)
         return tab_fail(err, TAB_VALIDATION, "event_id", "an event without an id");
-    if (e->n_usage > MOST)
+    if (e->n_usage > METERING_OP_COUNT)
         return tab_fail(err, TAB_VALIDATION, "usage", "more lines than there are operations");
-    /* The lines as three arrays in PostgreSQL's text form; numbers and known names need no quoting. */
-    char ops[ROOM] = "{", cells[ROOM] = "{", milli[ROOM] = "{";
-    for (size_t i = 0; i < e->n_usage; i++) {
-        metering_op op;
-        uint64_t n = e->usage[i]->cells;
-        if (!metering_op_of(e->usage[i]->op, &op) || n > INT64_MAX / 1000)
+    for (size_t i = 0; i < e->n_usage; i++)
+        if (!metering_op_of(e->usage[i]->op, &op) || e->usage[i]->cells > INT64_MAX / 1000)
             return tab_fail(err, TAB_VALIDATION, "usage",
                             "no such operation, or more cells than can be");
-        const char *comma = i == 0 ? "" : ",";
-        size_t a = strlen(ops), b = strlen(cells), c = strlen(milli);
-        snprintf(ops + a, ROOM - a, "%s%s", comma, metering_op_names[op]);
-        snprintf(cells + b, ROOM - b, "%s%" PRIu64, comma, n);
-        snprintf(milli + c, ROOM - c, "%s%" PRId64, comma, metering_milli(r, op, n));
+    return TAB_OK;
+}
+
+static char *number(tab_arena *a, int64_t x)
+{
+    return tab_arena_printf(a, "%" PRId64, x);
+}
+
+tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
+                          const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err)
+{
+    enum { ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, OF_EVENT };
+    enum { EVENT, OP, CELLS, MILLI, OF_LINE };
+    char **of_event[OF_EVENT], **of_line[OF_LINE];
+    size_t lines = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += e[i]->n_usage;
+    for (size_t k = 0; k < OF_EVENT; k++)
+        of_event[k] = tab_arena_new_of(a, char *, n + 1);
+    for (size_t k = 0; k < OF_LINE; k++)
+        of_line[k] = tab_arena_new_of(a, char *, lines + 1);
+    for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
+        of_event[ID][i] = e[i]->event_id;
+        of_event[AT][i] = number(a, e[i]->at_us);
+        of_event[SURFACE][i] = e[i]->surface[0] != 0 ? e[i]->surface : (char *)(uintptr_t) "api";
+        of_event[KEY][i] = e[i]->key_id;
+        of_event[ENDPOINT_ID][i] = e[i]->endpoint_id;
+        of_event[ENDPOINT][i] = e[i]->endpoint;
+        of_event[MODEL][i] = e[i]->base_model;
+        of_event[TABLES][i] = number(a, e[i]->tables);
+        of_event[CALLS][i] = number(a, e[i]->calls == 0 ? 1 : (int64_t)e[i]->calls);
+        for (size_t k = 0; k < e[i]->n_usage; k++, at++) {
+            metering_op op;
+            if (!metering_op_of(e[i]->usage[k]->op, &op))
+                return tab_fail(err, TAB_VALIDATION, "usage", "no such operation");
+            of_line[EVENT][at] = number(a, (int64_t)i + 1);
+            of_line[OP][at] = e[i]->usage[k]->op;
+            of_line[CELLS][at] = number(a, (int64_t)e[i]->usage[k]->cells);
+            of_line[MILLI][at] = number(a, metering_milli(r, op, e[i]->usage[k]->cells));
+        }
     }
-    strcat(ops, "}");
-    strcat(cells, "}");
-    strcat(milli, "}");
+    tab_param p[1 + OF_EVENT + OF_LINE];
+    for (size_t k = 0; k < OF_EVENT + OF_LINE && !tab_arena_full(a); k++)
+        p[1 + k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
+                                           : tab_pg_array(a, of_line[k - OF_EVENT], lines));
+    if (tab_arena_full(a))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    p[0] = tab_p_text(e[0]->org_id);
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(
         tx, &rows, err,
-        "SELECT metering.count_event($1, $2, $3, $4::text[], $5::bigint[], $6::bigint[], $7, $8, "
-        "$9, $10, $11, "
-        "$12, $13)",
-        TAB_P(tab_p_text(e->org_id), tab_p_text(e->event_id), tab_p_time(e->at_us), tab_p_text(ops),
-              tab_p_text(cells), tab_p_text(milli),
-              tab_p_text(e->surface[0] != 0 ? e->surface : "api"), tab_p_text(e->key_id),
-              tab_p_text(e->endpoint_id), tab_p_text(e->endpoint), tab_p_text(e->base_model),
-              tab_p_int(e->tables), tab_p_int(e->calls == 0 ? 1 : e->calls)));
-    if (s == TAB_OK)
-        *ret = tab_rows_bool(rows, 0, 0);
+        "SELECT * FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], "
+        "$6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], "
+        "$12::text[], $13::bigint[], $14::bigint[])",
+        p, sizeof p / sizeof *p);
+    for (size_t i = 0; i < n; i++)
+        ret[i] = false;
+    for (size_t k = 0; s == TAB_OK && k < tab_rows_count(rows); k++)
+        ret[(size_t)tab_rows_int(rows, k, 0) - 1] = true;
     return s;
 }
 

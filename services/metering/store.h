@@ -34,10 +34,13 @@ typedef struct {
 /* Fresh-cell equivalents in thousandths; saturates. */
 int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
-/* Counts an event within a transaction of its organization. *ret is false when it was counted before.
- * VALIDATION for an event without id or with an unknown operation: it can never be counted. */
-tab_status metering_count(tab_tx *tx, const metering_rates *r, const Tabella__WorkDone *e,
-                          bool *ret, tab_error *err) TAB_CHECKED;
+/* VALIDATION for an event without id or with an unknown operation: it can never be counted. */
+tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
+/* Counts n countable events of one organization, no id twice, within a transaction of it. ret (n): false where it was
+ * counted before. */
+tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
+                          const Tabella__WorkDone *const *e, size_t n, bool *ret,
+                          tab_error *err) TAB_CHECKED;
 
 /* The window that now is in, and what it holds. A lifetime allotment's window starts with the first event. */
 typedef struct {
