@@ -22,7 +22,7 @@ $(NGINX_BUILD)/objs/Makefile: gateway/module/config | $(GEN)/common/limits_lua.h
 $(GATEWAY_SO): $(NGINX_BUILD)/objs/Makefile $(GATEWAY_DEPS) $(GEN)/common/limits_lua.h
 	@echo "  nginx module" && { $(MAKE) -s -C $(NGINX_BUILD) -f objs/Makefile modules > $(NGINX_BUILD)/make.log 2>&1 \
 	|| { grep -E 'error|warning' $(NGINX_BUILD)/make.log | head -30; exit 1; }; }
-	@mkdir -p $(@D) && cp $(NGINX_BUILD)/objs/ngx_http_tab_module.so $@
+	@mkdir -p $(@D) && cp $(NGINX_BUILD)/objs/ngx_http_tab_module.so $@.new && mv $@.new $@ # a running nginx keeps the file it mapped
 
 # the module's pure parts, tested outside nginx
 $(B)/test/gateway-module-tests: $(B)/gateway/module/tab_limits.o
