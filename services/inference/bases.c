@@ -77,8 +77,10 @@ tab_status base_resolve(inference *self, const char *name, const char **ret, tab
     for (size_t i = 0; i < n; i++)
         if (strcmp(b[i].name, name) == 0) {
             if (retired(self, &b[i]))
-                return tab_fail(err, TAB_CAPABILITY, "base",
-                                "%s is retired: omit base for the latest", b[i].name);
+                return tab_fail(
+                    err, TAB_CAPABILITY, "base",
+                    "%s is retired: omit `base` for the latest, or upgrade the endpoint",
+                    b[i].name);
             *ret = b[i].name;
             return TAB_OK;
         }

@@ -62,9 +62,11 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
 {
     const Tabella__Prediction *p = b->prediction;
     const tab_table *t = tables[p->table];
+    const Tabella__ColumnRef *of = b->target_selection->column; /* an anomaly's labels, too */
     tab_evaluate_options o = { .base = base,
                                .table = p->table,
-                               .target = p->target == NULL ? t->cols : p->target->column,
+                               .target = of == NULL ? t->cols : of->column,
+                               .labels = of != NULL,
                                .entity = entities(e->arena, b, p->table, t->rows) };
     o.task = strcmp(p->task_type, "classification") == 0 ? TAB_TASK_CLASSIFICATION
              : strcmp(p->task_type, "regression") == 0   ? TAB_TASK_REGRESSION
@@ -81,7 +83,7 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
         h->unit = (char *)"row";
         h->train_rows = t->rows;
         h->seed = e->seed;
-        h->target = p->target;
+        h->target = b->target_selection->column;
         h->low_confidence = true;
         h->low_confidence_reason = tab_proto_text(e->arena, why.message);
         h->note = (char *)"No rows could be held out; serving uses the full pinned snapshot.";

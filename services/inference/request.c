@@ -27,6 +27,8 @@ bool serve_hold(inference *self, tab_call *call, tab_loan *loan)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
+#define REMEDY "; send the pinned columns, or sync and refresh the endpoint onto the new ones"
+
 static size_t count_name(const tab_table *t, tab_str name, size_t *at)
 {
     size_t n = 0;
@@ -76,24 +78,30 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     if (col == NULL || from == NULL || own == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     bool names = by_name(pinned);
+    for (size_t c = 0, at; names && c < t->cols; c++)
+        if (count_name(t, t->col[c].name, &at) > 1 && count_name(pinned, t->col[c].name, &at) > 0)
+            return tab_fail(
+                err, TAB_VALIDATION, param,
+                "columns differ from the pinned snapshot: \"%.*s\" stands more than once",
+                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p);
     if (names) {
         list_names(missing, sizeof missing, pinned, t);
         list_names(extra, sizeof extra, t, pinned);
         if (missing[0] != 0 || extra[0] != 0)
             return tab_fail(err, TAB_VALIDATION, param,
-                            "columns differ from the pinned snapshot: %s%s%s%s%s",
+                            "columns differ from the pinned snapshot: %s%s%s%s%s" REMEDY,
                             missing[0] != 0 ? "missing " : "", missing,
                             missing[0] != 0 && extra[0] != 0 ? "; " : "",
                             extra[0] != 0 ? "unexpected " : "", extra);
     }
     if (t->cols != pinned->cols)
         return tab_fail(err, TAB_VALIDATION, param,
-                        "the pinned snapshot has %zu columns, the request %zu", pinned->cols,
+                        "the pinned snapshot has %zu columns, the request %zu" REMEDY, pinned->cols,
                         t->cols);
     for (size_t c = 0; c < pinned->cols; c++) {
         from[c] = c;
-        if (names && count_name(t, pinned->col[c].name, &from[c]) != 1)
-            return tab_fail(err, TAB_VALIDATION, param, "a column stands twice");
+        if (names)
+            (void)!count_name(t, pinned->col[c].name, &from[c]); /* once: as many as there are */
         col[c] = t->col[from[c]];
         col[c].name = pinned->col[c].name;
     }
@@ -127,8 +135,10 @@ static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_tabl
                 char param[64];
                 snprintf(param, sizeof param, "tables[%zu].rows[%zu][%zu]", i, k, from[c]);
                 return tab_fail(err, TAB_VALIDATION, param,
-                                "the pinned column is %s and the value cannot be",
-                                tab_type_name(type));
+                                "\"%.*s\" is %s in the pinned snapshot and this value cannot be; "
+                                "send null where it is unknown",
+                                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n),
+                                t->col[c].name.p, tab_type_name(type));
             }
         }
     }

@@ -79,6 +79,20 @@ static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, siz
     return s;
 }
 
+/* The standard deviation of a target's column, which has no imputer: read off its profile by the first call. */
+static double spread_of(serve_state *st, size_t t, size_t c)
+{
+    serve_imputer *m = &st->imputer[t][c];
+    pthread_mutex_lock(&st->lock);
+    if (!m->tried) {
+        usual(st->profile[t], c, m);
+        m->tried = true;
+    }
+    double sd = m->sd;
+    pthread_mutex_unlock(&st->lock);
+    return sd;
+}
+
 static bool missing(const tab_column *c, size_t row)
 {
     return c->layout == TAB_NUMBERS ? isnan(c->num[row]) : c->code[row] == TAB_NULL;
@@ -171,7 +185,7 @@ static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_
             p = own;
         }
     }
-    double sd = m == NULL ? st->imputer[t][c].sd : m->sd;
+    double sd = m == NULL ? spread_of(st, t, c) : m->sd;
     for (size_t k = 0; k < rows->rows; k++) {
         if (!missing(&rows->col[c], k))
             continue;

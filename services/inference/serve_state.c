@@ -137,6 +137,7 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
         tab_fit_options how = { .base = st->base,
                                 .task = st->sel.task,
                                 .target = st->sel.column,
+                                .labels = st->sel.column < st->table[st->sel.table]->cols,
                                 .table = (uint32_t)st->sel.table };
         s = tab_fit(e, st->profile[st->sel.table], &how, &st->fitted, err);
     }

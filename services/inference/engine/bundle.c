@@ -89,9 +89,11 @@ static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_
                           const tab_run_options *o, tab_pass_parts *parts,
                           Tabella__Prediction **ret, tab_error *err)
 {
-    tab_fit_options fit = {
-        .base = o->base, .task = s->task, .target = s->column, .table = (uint32_t)s->table
-    };
+    tab_fit_options fit = { .base = o->base,
+                            .task = s->task,
+                            .target = s->column,
+                            .labels = s->column < p[s->table]->table->cols,
+                            .table = (uint32_t)s->table };
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
     if (st == TAB_OK)

@@ -9,8 +9,9 @@
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/select.h"
 
-enum { LEAST_ROWS = 8, SMALL_TEST = 30 };
+enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
 static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
 
 typedef struct {
@@ -275,17 +276,53 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     return !tab_arena_full(a);
 }
 
+/* Scores against labels. error (rows): rows on the wrong side of the threshold. */
+static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anomaly,
+                   Tabella__HeldOut *h, double *error)
+{
+    const Tabella__Results *r = m->results;
+    double both = 0, flagged = 0, there = 0, n = (double)r->n_row;
+    for (size_t i = 0; i < r->n_row; i++) {
+        bool hit = r->anomaly_score[i] >= m->threshold;
+        flagged += hit;
+        there += anomaly[i];
+        both += hit && anomaly[i];
+        error[i] = hit != anomaly[i];
+    }
+    double share = flagged / n, base = there / n,
+           slack = 2.58 * sqrt(m->expected_share * (1 - m->expected_share) / n) + 0.01;
+    h->metric = tab_text("pr_auc");
+    h->score = tab_average_precision(r->anomaly_score, anomaly, r->n_row);
+    add_metric(a, h, "precision", flagged > 0 ? both / flagged : 0);
+    add_metric(a, h, "recall", both / there);
+    add_metric(a, h, "pr_auc", h->score);
+    add_metric(a, h, "auc", tab_auc(r->anomaly_score, anomaly, r->n_row));
+    add_metric(a, h, "flagged_share", share);
+    add_metric(a, h, "baseline_share", base);
+    add_metric(a, h, "lift_pp", 100 * (h->score - base));
+    h->calibrated = fabs(share - m->expected_share) < slack;
+    h->spread = tab_arena_printf(
+        a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% are labelled",
+        100 * share, 100 * base);
+    return !tab_arena_full(a);
+}
+
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
                                    : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* Strata of the split: a class's code, one stratum for numbers; TAB_NULL where the target is missing. */
+/* Strata of the split: a class's code, a label, one stratum for numbers; TAB_NULL where the target is missing. */
 static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task,
                      uint32_t *class)
 {
     size_t present = 0;
+    if (o->labels && task == TAB_TASK_ANOMALY && tab_anomaly_labels(p, o->target, class)) {
+        for (size_t i = 0; i < p->table->rows; i++)
+            present += class[i] != TAB_NULL;
+        return present;
+    }
     for (size_t i = 0; i < p->table->rows; i++) {
         class[i] = 0;
         if (task == TAB_TASK_REGRESSION)
@@ -343,7 +380,9 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
         return st;
     TAB_AUTO(tab_fitted) *f = NULL;
     Tabella__Prediction *m = NULL;
-    tab_fit_options fit = { .base = o->base, .task = task, .target = o->target, .table = o->table };
+    tab_fit_options fit = {
+        .base = o->base, .task = task, .target = o->target, .labels = o->labels, .table = o->table
+    };
     st = tab_fit(e, q, &fit, &f, err);
     if (st != TAB_OK)
         return st;
@@ -357,7 +396,14 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     h->train_rows = present - h->test_rows;
     h->seed = e->seed;
     h->unit = tab_text(o->entity != NULL ? "entity" : "row");
-    h->stratified = task == TAB_TASK_CLASSIFICATION && o->entity == NULL;
+    bool labels = task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL;
+    size_t anomalies = 0;
+    if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
+        return failed(e, err);
+    for (size_t i = 0, n = 0; labels && i < t->rows; i++)
+        if (test[i])
+            anomalies += anomaly[n++] = class[i] == 1;
+    h->stratified = (task == TAB_TASK_CLASSIFICATION || labels) && o->entity == NULL;
     double *error = tab_arena_new_of(a, double, h->test_rows + 1);
     double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
            *seen = tab_arena_new_of(a, double, present + 1);
@@ -376,26 +422,29 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
         }
         ok = regress(a, truth, seen, k, m, h, error);
     } else {
-        ok = separate(a, m, h);
+        ok = anomalies > 0 ? detect(a, m, anomaly, h, error) : separate(a, m, h);
     }
     if (!ok)
         return failed(e, err);
     h->weakest_slice = tab_text("");
-    if (task != TAB_TASK_ANOMALY) {
+    if (task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, t, o->table, o->target);
+    if (task != TAB_TASK_ANOMALY || anomalies > 0)
         h->weakest_slice =
-            tab_weakest_slice(a, p, test, o->target, error, task == TAB_TASK_CLASSIFICATION);
-    }
+            tab_weakest_slice(a, p, test, o->target, error, task != TAB_TASK_REGRESSION);
     double missing = 1 - (double)present / (double)t->rows;
     h->low_confidence_reason = tab_text("");
-    if (missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST) {
-        h->low_confidence = true;
-        h->low_confidence_reason =
-            missing > MOSTLY_MISSING
-                ? tab_arena_printf(a, "%.0f %% of the rows have no target", 100 * missing)
-                : tab_arena_printf(a, "a small test partition: %llu rows",
-                                   (unsigned long long)h->test_rows);
-    }
+    h->low_confidence = missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST ||
+                        (labels && anomalies < FEW_ANOMALIES);
+    if (missing > MOSTLY_MISSING)
+        h->low_confidence_reason = tab_arena_printf(
+            a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
+    else if (h->test_rows < SMALL_TEST)
+        h->low_confidence_reason = tab_arena_printf(a, "a small test partition: %llu rows",
+                                                    (unsigned long long)h->test_rows);
+    else if (h->low_confidence)
+        h->low_confidence_reason = tab_arena_printf(
+            a, "a small test partition: %zu of its rows are labelled anomalies", anomalies);
     h->note =
         tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (tab_arena_full(a) || h->weakest_slice == NULL)

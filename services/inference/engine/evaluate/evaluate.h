@@ -5,7 +5,11 @@
  *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
  *   regression       r2               rmse nrmse mae r2 coverage_80 baseline_mean lift_pp
  *   anomaly          score_separation score_separation flagged_share baseline_share (unsupervised)
+ *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp
  *
+ * precision and recall are those of the rows at or above the threshold, pr_auc is average precision; baseline_share is
+ * the labelled share, which is the average precision of any order that knows nothing (without labels: the share that
+ * was expected above the threshold). Labels that hold out no anomaly cannot grade: the metric is score_separation then.
  * baseline_majority is the accuracy of always answering the commonest class, baseline_mean the RMSE of always
  * answering the mean; lift_pp is the gain over it in percentage points (accuracy; share of the RMSE removed).
  * nrmse = rmse / the held-out target's standard deviation. */
@@ -17,7 +21,8 @@
 typedef struct {
     const char *base;
     tab_task task;  /* AUTO: by the target */
-    size_t target;  /* column; not read for anomaly */
+    size_t target;  /* column */
+    bool labels;    /* ANOMALY: target holds labels (tab_anomaly_labels); else it is not read */
     uint32_t table; /* which table of the run this is */
     const uint32_t
         *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */

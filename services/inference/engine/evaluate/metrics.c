@@ -38,6 +38,31 @@ double tab_auc(const double *score, const bool *positive, size_t n)
     return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
 }
 
+double tab_average_precision(const double *score, const bool *positive, size_t n)
+{
+    ranked *r = malloc((n + 1) * sizeof *r);
+    double p = 0, taken = 0, hits = 0, sum = 0;
+    if (r == NULL)
+        return (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        r[i] = (ranked){ score[i], positive[i] };
+        p += positive[i];
+    }
+    qsort(r, n, sizeof *r, by_score);
+    for (size_t end = n; end > 0;) { /* from the highest score down */
+        size_t from = end;
+        double gained = 0;
+        while (from > 0 && r[from - 1].score == r[end - 1].score)
+            gained += r[--from].positive;
+        hits += gained;
+        taken += (double)(end - from);
+        sum += gained * hits / taken;
+        end = from;
+    }
+    free(r);
+    return p > 0 ? sum / p : (double)NAN;
+}
+
 double tab_auc_classes(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     double *score = malloc((n + 1) * sizeof *score), sum = 0;

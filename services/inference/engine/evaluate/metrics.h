@@ -8,6 +8,9 @@
 
 /* Area under the ROC curve of `score` for rows with positive[i]; ties count half; NaN without both kinds. */
 double tab_auc(const double *score, const bool *positive, size_t n);
+/* Average precision: sum over cuts of (recall gained) * (precision there), rows of one score taken together; NaN without
+ * a positive row. */
+double tab_average_precision(const double *score, const bool *positive, size_t n);
 /* Mean over classes of one-vs-rest AUC (two classes: of the second). probability (n, classes). */
 double tab_auc_classes(const double *probability, const uint32_t *truth, size_t n, size_t classes);
 /* Expected calibration error of the top class in 15 equal-width bins. */

@@ -18,21 +18,23 @@ static int by_double(const void *a, const void *b)
 }
 
 typedef struct {
-    double z, n, mean;
+    bool out; /* by more than chance explains */
+    double n, mean;
     size_t column, group;
     double cut[2];
 } worst;
 
-/* Compares each group with the rest of the n rows, whose errors have this mean and variance. */
+/* Compares each group with all n rows, whose errors have this mean and variance. */
 static void compare(const group *g, size_t groups, double n, double mean, double var, size_t column,
                     const double *cut, worst *w)
 {
     for (size_t k = 0; k < groups; k++) {
-        if (g[k].n < LEAST || g[k].n < n / 20 || g[k].n > n / 2)
+        if (g[k].n < LEAST || g[k].n < n / 20 || n - g[k].n < LEAST)
             continue;
         double own = g[k].sum / g[k].n, z = (own - mean) / sqrt(var / g[k].n + 1e-300);
-        if (z > w->z) {
-            *w = (worst){ .z = z, .n = g[k].n, .mean = own, .column = column, .group = k };
+        bool out = z > STANDS_OUT;
+        if (own > mean && (out == w->out ? own > w->mean : out)) {
+            *w = (worst){ .out = out, .n = g[k].n, .mean = own, .column = column, .group = k };
             if (cut != NULL)
                 w->cut[0] = cut[0], w->cut[1] = cut[1];
         }
@@ -50,7 +52,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
     mean /= n > 0 ? (double)n : 1;
     for (size_t i = 0; i < n; i++)
         var += (error[i] - mean) * (error[i] - mean) / (double)n;
-    worst w = { .z = STANDS_OUT };
+    worst w = { .n = 0 };
     double *sorted = malloc((n + 1) * sizeof *sorted);
     group *g = malloc((MOST_LEVELS + 1) * sizeof *g);
     for (size_t c = 0; sorted != NULL && g != NULL && c < p->table->cols; c++) {
@@ -106,10 +108,12 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
         else
             snprintf(where, sizeof where, "from %.4g", w.cut[1]);
     }
+    const char *chance = w.out ? "" : "; chance alone may explain it";
     if (misses)
-        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all",
+        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all%s",
                                 TAB_STR(p->table->id), TAB_STR(name), where, 1 - w.mean, w.n,
-                                1 - mean);
-    return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows",
-                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n);
+                                1 - mean, chance);
+    return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows%s",
+                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n,
+                            chance);
 }

@@ -95,7 +95,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         return out_of_memory(e, err);
     for (size_t c = 0; c < cols; c++)
         use[c] = (o->use == NULL ? tab_explains(&p->col[c]) : o->use[c]) &&
-                 (f->task == TAB_TASK_ANOMALY || c != o->target);
+                 ((f->task == TAB_TASK_ANOMALY && !o->labels) || c != o->target);
     if (f->task != TAB_TASK_ANOMALY) {
         st = tab_target_read(f, p, o->target, err);
         if (st != TAB_OK)

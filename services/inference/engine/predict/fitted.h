@@ -15,10 +15,11 @@ typedef struct tab_fitted tab_fitted;
 
 typedef struct {
     const char *base; /* NULL: the default */
-    tab_task task;    /* AUTO: by the target's type; ANOMALY: no target */
-    size_t target;    /* column of the table; not read for anomaly */
-    uint32_t table;   /* which table of the run this is: stands in column references */
-    const bool *use;  /* (cols) columns that may explain the target; NULL: all that tab_explains */
+    tab_task task;    /* AUTO: by the target's type; ANOMALY: unsupervised */
+    size_t target;    /* column of the table */
+    bool labels; /* ANOMALY: target holds the labels, which do not explain; else it is not read */
+    uint32_t table;  /* which table of the run this is: stands in column references */
+    const bool *use; /* (cols) columns that may explain the target; NULL: all that tab_explains */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),

@@ -349,6 +349,37 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
     return tab_arena_full(a) ? failed(e, err) : TAB_OK;
 }
 
+bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret)
+{
+    const tab_column_profile *c = &p->col[column];
+    double value[2] = { 0, 0 };
+    size_t count[2] = { 0, 0 }, found = 0;
+    for (size_t i = 0; i < p->table->rows; i++) {
+        bool missing =
+            c->code != NULL ? c->code[i] == TAB_NULL : c->number == NULL || isnan(c->number[i]);
+        double v = missing ? 0 : c->code != NULL ? (double)c->code[i] : c->number[i];
+        size_t k = 0;
+        ret[i] = TAB_NULL;
+        if (missing)
+            continue;
+        while (k < found && value[k] != v) // NOLINT: the very value
+            k++;
+        if (k == 2)
+            return false;
+        if (k == found)
+            value[found++] = v;
+        ret[i] = (uint32_t)k;
+        count[k]++;
+    }
+    if (found < 2)
+        return false;
+    uint32_t rare = count[1] <= count[0];
+    for (size_t i = 0; i < p->table->rows; i++)
+        if (ret[i] != TAB_NULL)
+            ret[i] = ret[i] == rare;
+    return true;
+}
+
 tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
                       const tab_run_options *o, tab_selection *ret, tab_error *err)
 {
@@ -374,6 +405,17 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
             return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
         s.target->mode = tab_text("user");
         s.target->reason = tab_text("named by the caller");
+        if (o->task == TAB_TASK_ANOMALY) {
+            uint32_t *label = tab_arena_new_of(a, uint32_t, p[s.table]->table->rows + 1);
+            if (label == NULL)
+                return failed(e, err);
+            if (!tab_anomaly_labels(p[s.table], s.column, label))
+                return tab_fail(err, TAB_VALIDATION, "target.column",
+                                "the labels of anomalies are a column of two values; name one, or "
+                                "leave `target` out to score without labels");
+            s.target->reason = tab_text("named by the caller: its rarer value is the label of an "
+                                        "anomaly, which grades the scores and is not read by them");
+        }
         s.target->candidates_null = true;
     } else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE) {
         s.none = o->task != TAB_TASK_ANOMALY;
@@ -407,7 +449,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
         s.how->type = tab_text("none");
         s.how->reason = tab_text("there is no target");
     }
-    if (s.task != TAB_TASK_ANOMALY && !s.none) {
+    if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);
         if (s.target->column == NULL)
             return failed(e, err);

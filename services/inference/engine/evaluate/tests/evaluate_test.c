@@ -16,6 +16,15 @@ Test(metrics, auc_by_hand)
     cr_expect(isnan(tab_auc(s, (const bool[]){ true, true, true, true }, 4)));
 }
 
+Test(metrics, average_precision_by_hand)
+{
+    const double s[] = { 0.9, 0.8, 0.7, 0.6, 0.6 };
+    const bool y[] = { true, false, true, false, true };
+    /* recall 1/3 at precision 1, 1/3 more at 2/3, the last third with the tie at 3/5 */
+    cr_expect_float_eq(tab_average_precision(s, y, 5), (1 + 2.0 / 3 + 0.6) / 3, 1e-12);
+    cr_expect(isnan(tab_average_precision(s, (const bool[5]){ false }, 5)));
+}
+
 Test(metrics, calibration_by_hand)
 {
     /* Ten answers of 0.7, seven of them right: no error. All right: 0.3, and z = 3 / sqrt(10 * 0.21). */
@@ -86,6 +95,56 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
 }
 
+/* Rows far off in x are labelled: graded by their labels, which the scores never see. */
+Test(evaluate, anomalies_are_graded_by_labels)
+{
+    enum { ROWS = 800 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a, .seed = 5 };
+    tab_column col[3];
+    tab_builder *x = tab_builder_new(a, TAB_S("x")), *y = tab_builder_new(a, TAB_S("y"));
+    tab_builder *o = tab_builder_new(a, TAB_S("odd"));
+    for (size_t i = 0; i < ROWS; i++) {
+        bool odd = i % 25 == 7;
+        tab_builder_number(x, unit(i, 21) + (odd ? 5 + 20 * unit(i, 24) : 0));
+        tab_builder_number(y, unit(i, 22));
+        tab_builder_text(o, odd ? TAB_S("fraud") : TAB_S("fine"));
+    }
+    cr_assert(tab_builder_finish(x, &col[0]) && tab_builder_finish(y, &col[1]) &&
+              tab_builder_finish(o, &col[2]));
+    tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = 3, .col = col };
+    tab_evaluate_options how = {
+        .base = "base-1", .task = TAB_TASK_ANOMALY, .target = 2, .labels = true
+    };
+    Tabella__HeldOut *h = NULL;
+    cr_assert_eq(tab_evaluate(&e, &t, &how, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->metric, "pr_auc");
+    cr_expect(h->stratified);
+    cr_expect_gt(h->score, 0.8, "pr_auc %g", h->score);
+    cr_expect_float_eq(metric(h, "baseline_share"), 0.04, 0.005);
+    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_share")), 1e-9);
+    cr_expect_gt(metric(h, "recall"), 0.6);
+    cr_expect_gt(metric(h, "precision"), 0.5);
+    cr_expect(!h->low_confidence, "%s", h->low_confidence_reason);
+    cr_expect_eq(h->target->column, 2);
+
+    /* Labels that nothing in the rows tells of: no better than any order. A scorer that read them would find them. */
+    tab_builder *coin = tab_builder_new(a, TAB_S("odd"));
+    for (size_t i = 0; i < ROWS; i++)
+        tab_builder_text(coin, unit(i, 23) < 0.05 ? TAB_S("fraud") : TAB_S("fine"));
+    cr_assert(tab_builder_finish(coin, &col[2]));
+    cr_assert_eq(tab_evaluate(&e, &t, &how, &h, NULL), TAB_OK);
+    cr_expect_lt(metric(h, "lift_pp"), 15, "lift %g", metric(h, "lift_pp"));
+
+    tab_builder *one = tab_builder_new(a, TAB_S("odd"));
+    for (size_t i = 0; i < ROWS; i++)
+        tab_builder_text(one, i == 3 ? TAB_S("fraud") : TAB_S("fine"));
+    cr_assert(tab_builder_finish(one, &col[2]));
+    cr_assert_eq(tab_evaluate(&e, &t, &how, &h, NULL), TAB_OK);
+    cr_expect_str_eq(h->metric, "score_separation");
+    cr_expect(h->low_confidence && strstr(h->low_confidence_reason, "anomalies") != NULL);
+}
+
 /* Targets that nothing explains: a coin, three classes by shares, a number. What is held out says so: hardly any lift
  * over the base rate, an AUC of a coin, and confidences no higher than the share that was right. */
 Test(evaluate, noise_has_no_lift, .timeout = 1800)
@@ -117,6 +176,7 @@ Test(evaluate, noise_has_no_lift, .timeout = 1800)
         cr_assert_eq(tab_evaluate(&e, &t, &o, &h, NULL), TAB_OK);
         cr_expect_lt(fabs(metric(h, "lift_pp")), 2, "%s, target %zu: lift %.2f", o.base, k % 3,
                      metric(h, "lift_pp"));
+        cr_expect(strstr(h->weakest_slice, " rows") != NULL, "a weakest slice, chance or not");
         if (k % 3 == 2)
             continue;
         cr_expect_float_eq(metric(h, "auc"), 0.5, 0.12);
