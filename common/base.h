@@ -58,7 +58,7 @@ typedef enum {
 typedef struct {
     tab_status status;
     char param[128];   /* the offending field, "tables[1].rows", or "" */
-    char message[256]; /* one sentence for the caller; never a cell's value */
+    char message[400]; /* one sentence for the caller; never a cell's value */
 } tab_error;
 
 /* Fill err (may be NULL) and give status back, so that a failure is one line at its place. */

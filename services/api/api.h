@@ -28,7 +28,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     const char *http, *secret, *base_url;
-    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s;
+    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms;
     bool bill_pinned;
 } api_config;
 
@@ -73,6 +73,7 @@ typedef struct request {
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* ids of this request's work are made from it */
     bool claimed, replayed, completed;
+    uint64_t debited; /* cells of the organization's minute (cells.c) */
     int64_t attempt;
     /* answered */
     int status;
@@ -128,8 +129,9 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret,
                      tab_error *err) TAB_CHECKED;
 
 /* cells.c: the organization's cells a minute; RATE_LIMIT with r->retry_after. ahead: for calls so small that a share of
- * the minute is debited at once. */
+ * the minute is debited at once. What a request debited is given back when it was refused for no fault in its body. */
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
+void cells_give_back(request *r, tab_status s);
 
 /* idempotency.c */
 tab_status idempotency_begin(request *r,
@@ -199,6 +201,10 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
 /* endpoints.c */
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret,
                        tab_error *err) TAB_CHECKED; /* the one of :id */
+tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err) TAB_CHECKED;
+/* Before a pass over all that the endpoint of :id pins: it is live and its cells fit into the organization's minute. A
+ * job under way is left to jobs to name. */
+tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_error *err) TAB_CHECKED;
 void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
 tab_str endpoint_held_out(const Tabella__Endpoint *e,
                           tab_out *scratch); /* its JSON, in the scratch */

@@ -12,7 +12,7 @@
 #include "common/time.h"
 #include "services/api/api.h"
 
-enum { SLOTS = 1024, REDIS_MS = 100, MINUTE_MS = 60000, SHARE = 64 };
+enum { SLOTS = 1024, MINUTE_MS = 60000, SHARE = 64 };
 
 static struct {
     pthread_mutex_t lock;
@@ -40,7 +40,7 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     snprintf(n, sizeof n, "%lld", (long long)cells);
     snprintf(most, sizeof most, "%llu", (unsigned long long)limit);
     const char *argv[] = { "tab_cells", "1", key, n, most };
-    tab_status s = tab_limits_call(a->redis, REDIS_MS, &y, NULL, 5, argv);
+    tab_status s = tab_limits_call(a->redis, a->cfg.redis_ms, &y, NULL, 5, argv);
     if (s != TAB_OK)
         return s;
     bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2;
@@ -50,8 +50,8 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     return good ? TAB_OK : TAB_UNAVAILABLE;
 }
 
-/* The same rule (GCRA) for this process alone. */
-static int64_t debit_here(const char *org, uint64_t cells, uint64_t limit)
+/* The same rule (GCRA) for this process alone. cells < 0 gives back. */
+static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 {
     double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
     struct purse *p = purse_of(org);
@@ -61,7 +61,7 @@ static int64_t debit_here(const char *org, uint64_t cells, uint64_t limit)
         snprintf(p->org, sizeof p->org, "%s", org);
     }
     double tat = p->tat > now ? p->tat : now;
-    if (tat > now &&
+    if (cost > 0 && tat > now &&
         tat + cost - now > MINUTE_MS) /* one larger than a minute waits for a full bucket */
         retry = cost > MINUTE_MS ? tat - now : tat + cost - now - MINUTE_MS;
     else
@@ -102,8 +102,12 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
     const char *org = r->who.org;
     uint64_t limit = r->who.cells_per_minute, more = 0;
     int64_t retry = 0;
-    if (limit == 0 || cells == 0 || (ahead && from_purse(org, cells)))
+    if (limit == 0 || cells == 0)
         return TAB_OK;
+    if (ahead && from_purse(org, cells)) {
+        r->debited += cells;
+        return TAB_OK;
+    }
     if (ahead && cells < limit / SHARE)
         more = limit / SHARE - cells;
     tab_status s = debit(r->api, org, (int64_t)(cells + more), limit, &retry);
@@ -112,14 +116,27 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
         s = debit(r->api, org, (int64_t)cells, limit, &retry);
     }
     if (s != TAB_OK)
-        retry = debit_here(org, cells, limit);
+        retry = debit_here(org, (int64_t)cells, limit);
     else if (retry == 0 && more > 0)
         into_purse(r->api, org, more, limit);
-    if (retry == 0)
+    if (retry == 0) {
+        r->debited += cells;
         return TAB_OK;
+    }
     r->retry_after = (unsigned)((retry + 999) / 1000);
     return tab_fail(
         err, TAB_RATE_LIMIT, "",
         "The organization's %llu cells a minute are used up. Retry after the time in Retry-After.",
         (unsigned long long)limit);
+}
+
+void cells_give_back(request *r, tab_status s)
+{
+    int64_t none, cells = (int64_t)r->debited;
+    /* A body that is at fault, or a caller who left, may have cost the work all the same. */
+    if (cells == 0 || s == TAB_OK || s == TAB_VALIDATION || s == TAB_CANCELLED)
+        return;
+    r->debited = 0;
+    if (debit(r->api, r->who.org, -cells, r->who.cells_per_minute, &none) != TAB_OK)
+        (void)!debit_here(r->who.org, -cells, r->who.cells_per_minute);
 }

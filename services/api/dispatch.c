@@ -258,6 +258,7 @@ void request_finish(request *r, tab_status s, tab_error *err)
             s = idempotency_finish(r, err);
         if (s != TAB_OK)
             idempotency_release(r, s);
+        cells_give_back(r, s);
     }
     if (s != TAB_OK) {
         if (err->status != s) /* a callee that forgot to say why */

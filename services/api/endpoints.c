@@ -24,6 +24,21 @@ tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err
     return call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, ret, err);
 }
 
+tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err)
+{
+    char running[128];
+    if (strcmp(e->status, "live") == 0)
+        return TAB_OK;
+    if (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0) {
+        snprintf(running, sizeof running, "running_job_id:%.100s", e->job_id);
+        return tab_fail(err, TAB_CONFLICT, running,
+                        "the endpoint is not live yet: wait for its job");
+    }
+    return tab_fail(err, TAB_CONFLICT, "",
+                    "the endpoint's creation has %s: create it again under its name, or delete it",
+                    strcmp(e->job_status, "cancelled") == 0 ? "been cancelled" : "failed");
+}
+
 static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
 {
     tab_out_key(o, "system_prompts");
@@ -382,14 +397,25 @@ tab_status post_endpoints(request *r, tab_error *err)
 
 /* ---- what changes one ------------------------------------------------------------------------ */
 
+tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK || (s = endpoint_live(e, err)) != TAB_OK)
+        return s;
+    *ret = e;
+    return e->job_id[0] != 0 ? TAB_OK : cells_debit(r, e->pinned_cells, false, err);
+}
+
 tab_status post_endpoint_refresh(request *r, tab_error *err)
 {
     Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
     const Tabella__EndpointJob *y = NULL;
+    const Tabella__Endpoint *e;
     tab_status s = idempotency_begin(r, err);
-    if (s != TAB_OK || r->replayed)
+    if (s != TAB_OK || r->replayed || (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
-    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
+    q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = STR("api");
@@ -403,15 +429,18 @@ tab_status post_endpoint_upgrade(request *r, tab_error *err)
 {
     Tabella__UpgradeRequest q = TABELLA__UPGRADE_REQUEST__INIT;
     const Tabella__EndpointJob *y = NULL;
+    const Tabella__Endpoint *e;
     tab_body b;
     tab_str base;
     tab_status s = body_read(r, &b, err);
     if (s != TAB_OK || (s = body_text(b.root, "base", true, 128, &base, err)) != TAB_OK ||
         (s = idempotency_begin(r, err)) != TAB_OK || r->replayed)
         return s;
-    q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
-    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.base_model = STR(tab_arena_copy(r->arena, base).p);
+    if ((s = endpoint_may_pass(r, &e, err)) != TAB_OK)
+        return s;
+    q.id_or_name = e->id;
+    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = STR("api");
     s = call(r, "jobs", "Upgrade", &q.base, &tabella__endpoint_job__descriptor, &y, err);

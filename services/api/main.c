@@ -26,6 +26,8 @@ static const tab_option options[] = {
                "cells of a run that is answered inline"),
     TAB_OPTION(api_config, inline_s, INT, "TAB_INLINE_S", "30",
                "seconds until an inline run becomes a job"),
+    TAB_OPTION(api_config, redis_ms, INT, "TAB_REDIS_MS", "100",
+               "how long Redis is waited for; then each process counts cells a minute for itself"),
     TAB_OPTION(api_config, bill_pinned, BOOL, "TAB_BILL_PINNED", "1",
                "bill a serve call's pinned cells at the cached rate"),
     TAB_OPTIONS_END

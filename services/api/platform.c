@@ -44,6 +44,10 @@ tab_status patch_endpoint(request *r, tab_error *err)
     if (name.n == 0 && !q.set_target && !q.set_task && !q.set_threshold)
         return tab_fail(err, TAB_VALIDATION, "body",
                         "name, target, task or options.confidence_threshold: nothing to change");
+    const Tabella__Endpoint *e;
+    if ((q.set_target || q.set_task || q.set_threshold) &&
+        (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
+        return s;
     return edit(r, &q, err);
 }
 
@@ -71,7 +75,7 @@ static tab_status read_prompt(request *r, Tabella__SystemPrompt *p, bool create,
     tab_str name, body;
     tab_status s = body_read(r, &b, err);
     if (s != TAB_OK || (s = body_text(b.root, "name", create, 128, &name, err)) != TAB_OK ||
-        (s = body_text(b.root, "body", create, 65536, &body, err)) != TAB_OK)
+        (s = body_text(b.root, "body", create, 20000, &body, err)) != TAB_OK)
         return s;
     const tab_json *active = tab_json_get(b.root, "active"), *order = tab_json_get(b.root, "order");
     if (active != NULL && active->kind != TAB_JSON_BOOL)
@@ -91,16 +95,28 @@ static tab_status read_prompt(request *r, Tabella__SystemPrompt *p, bool create,
     return TAB_OK;
 }
 
+/* The fragment at `from` goes to its own `order`; those between move up or down by one. */
+static void place(Tabella__EditEndpointRequest *q, size_t from)
+{
+    Tabella__SystemPrompt *p = q->prompts[from];
+    size_t to = (size_t)p->order < q->n_prompts ? (size_t)p->order : q->n_prompts - 1;
+    for (; from < to; from++)
+        q->prompts[from] = q->prompts[from + 1];
+    for (; from > to; from--)
+        q->prompts[from] = q->prompts[from - 1];
+    q->prompts[to] = p;
+}
+
 tab_status post_prompts(request *r, tab_error *err)
 {
     Tabella__EditEndpointRequest q = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     Tabella__SystemPrompt p = TABELLA__SYSTEM_PROMPT__INIT;
+    p.order = INT32_MAX; /* at the end, unless it says where */
     tab_status s = read_prompt(r, &p, true, err);
     if (s != TAB_OK || (s = prompts_of(r, &q, err)) != TAB_OK)
         return s;
-    if (p.order == 0)
-        p.order = (int32_t)q.n_prompts;
     q.prompts[q.n_prompts++] = &p;
+    place(&q, q.n_prompts - 1);
     return edit(r, &q, err);
 }
 
@@ -121,6 +137,7 @@ tab_status patch_prompt(request *r, tab_error *err)
     if (s != TAB_OK || (s = find_prompt(r, &q, &i, err)) != TAB_OK ||
         (s = read_prompt(r, q.prompts[i], false, err)) != TAB_OK)
         return s;
+    place(&q, i);
     return edit(r, &q, err);
 }
 

@@ -239,14 +239,14 @@ static void result_json(request *r, const Tabella__Job *j)
         text_member(o, "id", x->endpoint_id);
         text_member(o, "report_id", x->report_id);
         tab_out_key(o, "held_out");
-        held_out_json(o, x->held_out, x->snapshot, 0, x->report_id);
+        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id);
     } else if (strcmp(j->kind, "refresh") == 0) {
         text_member(o, "snapshot", x->snapshot);
         text_member(o, "previous_snapshot", x->previous_snapshot);
         tab_out_key(o, "diff");
         diff_json(o, x->diff);
         tab_out_key(o, "held_out");
-        held_out_json(o, x->held_out, x->snapshot, 0, x->report_id);
+        held_out_json(o, x->held_out, x->data_snapshot, x->data_version_us, x->report_id);
         text_member(o, "report", x->report);
         text_member(o, "report_id", x->report_id);
     } else if (strcmp(j->kind, "upgrade") == 0) {

@@ -258,14 +258,8 @@ tab_status post_serve(request *r, tab_error *err)
         const Tabella__Endpoint *e;
         if ((s = endpoint_of(r, &e, err)) != TAB_OK)
             return s;
-        if (strcmp(e->status, "live") != 0) {
-            char running[128];
-            bool at_work =
-                strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0;
-            snprintf(running, sizeof running, "running_job_id:%.100s", e->job_id);
-            return tab_fail(err, TAB_CONFLICT, at_work ? running : "",
-                            "the endpoint is not live yet");
-        }
+        if ((s = endpoint_live(e, err)) != TAB_OK)
+            return s;
         if ((c->row = keep(r, e)) == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }

@@ -70,6 +70,14 @@ static tab_status audit(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, 
     return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", call->org, &a.base, err);
 }
 
+static tab_status busy(const Tabella__Endpoint *e, tab_error *err)
+{
+    char param[TAB_ID + 24];
+    snprintf(param, sizeof param, "running_job_id:%s", e->job_id);
+    return tab_fail(err, TAB_CONFLICT, param,
+                    "a mutating job of this endpoint is running: wait for it or cancel it");
+}
+
 tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
 {
     jobs *self = arg;
@@ -100,6 +108,8 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     if (q->options != NULL && q->set_threshold)
         options.threshold = q->options->threshold;
     bool changed = !same_options(&old, &options);
+    if (changed && e->job_id[0] != 0)
+        return busy(e, err);
     if (changed && (s = evaluate(self, call, e, &options, &y, err)) != TAB_OK)
         return s;
 
@@ -108,11 +118,8 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
                           err)) != TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, e->id, true, &now, err)) != TAB_OK)
         return s;
-    if (changed && now->job_id[0] != 0) {
-        char param[TAB_ID + 24];
-        snprintf(param, sizeof param, "running_job_id:%s", now->job_id);
-        return tab_fail(err, TAB_CONFLICT, param, "a mutating job of this endpoint is running");
-    }
+    if (changed && now->job_id[0] != 0)
+        return busy(now, err);
     if (changed &&
         (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
          strcmp(now->base_model, e->base_model) != 0))

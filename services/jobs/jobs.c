@@ -205,8 +205,8 @@ static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_e
         if (strcmp(y->models[i]->id, base) == 0)
             return strcmp(y->models[i]->status, "retired") != 0
                        ? TAB_OK
-                       : tab_fail(err, TAB_CAPABILITY, "base",
-                                  "%s is retired: omit base for the latest", base);
+                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: name another base",
+                                  base);
     return tab_fail(err, TAB_VALIDATION, "base", "no such base");
 }
 
@@ -354,9 +354,34 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     return s;
 }
 
+/* Said at once rather than by a job that fails: an endpoint on a retired base is not refreshed on it. */
+static tab_status base_serves(jobs *self, tab_call *call, const Tabella__RefreshRequest *q,
+                              tab_error *err)
+{
+    Tabella__Endpoint *e = NULL;
+    Tabella__Job *have = NULL;
+    tab_status s;
+    {
+        TAB_AUTO(tab_tx) *tx = NULL;
+        if ((s = begin(self, call, &tx, err)) != TAB_OK ||
+            (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK)
+            return s;
+        if (jobs_get(tx, call->arena, call->org, q->job_id, &have, NULL) == TAB_OK)
+            return TAB_OK; /* this very call, again */
+    }
+    s = check_base(self, call, e->base_model, err);
+    return s == TAB_CAPABILITY
+               ? tab_fail(err, s, "base", "%s is retired: upgrade the endpoint to another base",
+                          e->base_model)
+               : s;
+}
+
 static tab_status refresh(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__RefreshRequest *q = call->in;
+    tab_status s = base_serves(arg, call, q, err);
+    if (s != TAB_OK)
+        return s;
     jobs_new j = { .job_id = q->job_id,
                    .kind = "refresh",
                    .work = "refresh",

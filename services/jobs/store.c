@@ -58,7 +58,8 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
         return TAB_OK;
     char param[TAB_ID + 24];
     snprintf(param, sizeof param, "running_job_id:%s", tab_rows_text(have, 0, 0));
-    return tab_fail(err, TAB_CONFLICT, param, "a mutating job of this endpoint is running");
+    return tab_fail(err, TAB_CONFLICT, param,
+                    "a mutating job of this endpoint is running: wait for it or cancel it");
 }
 
 tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err,

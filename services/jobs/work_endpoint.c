@@ -355,8 +355,6 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g,
         const Tabella__Resolved *r = resolved(pins, d[i].snapshot);
         d[i].pinned = true;
         cells += r == NULL ? 0 : r->rows * r->cols;
-        if (i == 0)
-            next->data_version_us = r == NULL ? 0 : r->snapshot_at;
     }
     next->pinned_cells = cells;
     next->snapshot = e->n_datasets > 0 ? d[0].snapshot : next->snapshot;
@@ -382,11 +380,14 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g,
     if (g->report == NULL)
         return out_of_memory(err);
     next->data_snapshot = g->report->data->snapshot;
+    next->data_version_us = g->report->data->version_us;
 
     Tabella__JobResult *r = g->result;
     r->endpoint_id = e->id;
     r->report_id = (char *)c->report_id;
     r->held_out = y->held_out;
+    r->data_snapshot = next->data_snapshot;
+    r->data_version_us = next->data_version_us;
     r->base_model = y->base_model;
     r->feed = e->feed;
     g->done->base_model = y->base_model;
