@@ -7,8 +7,11 @@
  *            column cannot win merely because its twin predicts it
  *
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows;
- * its skill is the share of the loss that the model takes off the base rate's. The score weighs skill by how
- * like an outcome the column is: a few classes before a number, a number before many classes. */
+ * its skill is the share of the loss that the model takes off the base rate's. An outcome follows from many
+ * columns together, a measure that others derive from follows from one: of the skill, what the closest column
+ * tells alone counts little, and the rest little where no other column tells a part of it. The score weighs that by how like an outcome the column is: a few classes before a
+ * number, a number before many classes, and all of them before what a row is rather than what became of it
+ * (who, where, when). docs/decisions/0179. */
 #include "services/inference/engine/predict/select.h"
 
 #include <math.h>
@@ -21,6 +24,9 @@
 
 enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
 static const double TWIN = 0.985, MOST_MISSING = 0.5;
+enum { CLOSEST = 3 };
+static const double ALONE = 0.1;  /* what the closest column tells alone counts this much */
+static const double NARROW = 0.3; /* and the rest this much where no other column tells anything */
 
 static const tab_recipe QUICK = {
     .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12
@@ -31,6 +37,8 @@ typedef struct {
     bool eligible, numeric;
     char reason[200];
     double skill, score;
+    double alone[CLOSEST]; /* what the columns that tell most tell alone, falling */
+    size_t closest[CLOSEST];
 } candidate;
 
 static bool as_number(const tab_column_profile *c, tab_task task)
@@ -63,6 +71,43 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
     else
         return true;
     return false;
+}
+
+/* The start of a column's name; its number where it has none. */
+static void name_of(const tab_profile *p, size_t column, char *who, size_t n)
+{
+    tab_str name = p->col[column].column->name;
+    size_t cut = name.n < 80 ? name.n : 80;
+    while (cut < name.n && cut > 0 && ((unsigned char)name.p[cut] & 0xc0) == 0x80)
+        cut--; /* within a letter */
+    if (cut > 0)
+        snprintf(who, n, "%.*s", (int)cut, name.p);
+    else
+        snprintf(who, n, "column %zu", column);
+}
+
+/* How like an outcome a column is, by its role and its values. */
+static double outcome_like(const tab_column_profile *c, bool numeric, size_t classes)
+{
+    bool judged = c->role == TAB_ROLE_AMOUNT || c->role == TAB_ROLE_RATING; /* money, or a score */
+    double like = numeric ? (judged ? 0.7 : 0.6) : classes <= 2 ? 1 : classes <= 10 ? 0.95 : 0.7;
+    switch (c->role) {
+    case TAB_ROLE_AGE:
+    case TAB_ROLE_GENDER:
+    case TAB_ROLE_MARITAL_STATUS:
+    case TAB_ROLE_EDUCATION_LEVEL:
+    case TAB_ROLE_ETHNICITY:
+    case TAB_ROLE_RELIGION:
+    case TAB_ROLE_JOB_TITLE:
+        return 0.5 * like; /* who */
+    default:
+        break;
+    }
+    uint8_t family = tab_role_family[c->role];
+    bool given = family == TAB_FAMILY_PLACE || family == TAB_FAMILY_GEO ||
+                 family == TAB_FAMILY_TIMEPART || family == TAB_FAMILY_THING ||
+                 family == TAB_FAMILY_IDENTIFIER || family == TAB_FAMILY_VOCABULARY;
+    return given ? 0.5 * like : like;
 }
 
 /* ---- the scan of one table ------------------------------------------------------------------- */
@@ -124,6 +169,46 @@ static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, con
     if (n <= 3 * groups || best_class == n)
         return 0;
     return (right - best_class) / ((double)n - best_class);
+}
+
+/* Share of the classes' entropy that the bins of feature `f` take away, less what chance takes (Miller, Note on the bias of
+ * information estimates, 1955): the measure of the skill, for one column alone. */
+static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t classes)
+{
+    const uint8_t *bin = d->bin[f];
+    uint32_t *table = calloc(257 * classes, sizeof *table); /* the last row: of all bins */
+    double count[257] = { 0 }, own = 0, within = 0;
+    size_t groups = 0;
+    for (size_t i = 0; table != NULL && i < d->rows; i++)
+        if (label[i] != TAB_NULL) {
+            table[bin[i] * classes + label[i]]++, count[bin[i]]++;
+            table[256 * classes + label[i]]++, count[256]++;
+        }
+    for (size_t b = 0; table != NULL && b <= 256; b++) {
+        double sum = 0;
+        for (size_t k = 0; k < classes; k++) {
+            double n = table[b * classes + k];
+            sum += n > 0 ? n * log(count[b] / n) : 0;
+        }
+        *(b < 256 ? &within : &own) += sum;
+        groups += b < 256 && count[b] > 0;
+    }
+    free(table);
+    double chance = 0.5 * (double)(groups > 0 ? groups - 1 : 0) * (double)(classes - 1);
+    return own > 0 ? fmax(0, (own - within - chance) / own) : 0;
+}
+
+/* Keeps the columns that tell most; several features may be of one column. */
+static void note_closest(candidate *c, size_t column, double alone)
+{
+    size_t at = 0;
+    while (at < CLOSEST - 1 && !(c->alone[at] > 0 && c->closest[at] == column))
+        at++; /* its own place, or the last */
+    if (!(alone > c->alone[at]))
+        return;
+    for (; at > 0 && alone > c->alone[at - 1]; at--)
+        c->alone[at] = c->alone[at - 1], c->closest[at] = c->closest[at - 1];
+    c->alone[at] = alone, c->closest[at] = column;
 }
 
 static void scan_one(void *ctx, size_t i)
@@ -198,21 +283,15 @@ static void scan_one(void *ctx, size_t i)
     for (size_t f = 0; f < enc.n; f++) {
         scan view = { .data = &data };
         double share = fixed_by(&view, f, rows, c->numeric ? y : NULL, label, classes);
+        double alone = c->numeric ? share : told_by(&data, f, label, classes);
         if (share > most)
             most = share, twin = enc.f[f].source;
+        note_closest(c, enc.f[f].source, alone);
     }
     if (most > TWIN) {
         c->eligible = false;
-        tab_str name = s->p->col[twin].column->name;
         char who[96];
-        size_t cut = name.n < 80 ? name.n : 80;
-        while (cut < name.n && cut > 0 &&
-               ((unsigned char)name.p[cut] & 0xc0) == 0x80) /* within a letter */
-            cut--;
-        if (cut > 0)
-            snprintf(who, sizeof who, "%.*s", (int)cut, name.p);
-        else
-            snprintf(who, sizeof who, "column %zu", twin);
+        name_of(s->p, twin, who, sizeof who);
         snprintf(c->reason, sizeof c->reason,
                  "%s alone fixes it (%.1f %%): nearly a copy, or derived", who, 100 * most);
         return;
@@ -233,10 +312,13 @@ static void scan_one(void *ctx, size_t i)
     }
     double skill = stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0;
     c->skill = skill > 0 ? skill : 0;
-    double like = c->numeric ? 0.85 : classes <= 2 ? 1 : classes <= 10 ? 0.95 : 0.7;
+    double like = outcome_like(p, c->numeric, classes);
     if (c->skill > 0.97) /* as good as computed from the others */
         like *= 0.5;
-    c->score = c->skill * like;
+    double first = fmin(c->alone[0], c->skill), others = (c->alone[1] + c->alone[2]) / 2;
+    double broad = first > 0 ? fmin(1, others / first) : 0;
+    c->alone[0] = first;
+    c->score = (c->skill - (1 - ALONE) * first) * (NARROW + (1 - NARROW) * broad) * like;
 }
 
 static tab_status failed(const tab_engine *e, tab_error *err)
@@ -265,6 +347,17 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
+/* How well others explain it, for people. */
+static const char *explained(tab_arena *a, const tab_profile *p, const candidate *c)
+{
+    char who[96];
+    if (!(c->alone[0] >= 0.005))
+        return tab_arena_printf(a, "the other columns explain %.0f %% of it", 100 * c->skill);
+    name_of(p, c->closest[0], who, sizeof who);
+    return tab_arena_printf(a, "the other columns explain %.0f %% of it, %s alone %.0f %%",
+                            100 * c->skill, who, 100 * c->alone[0]);
+}
+
 static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c,
                                            bool selected)
 {
@@ -278,8 +371,8 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
     if (!c->eligible)
         m->reason = tab_arena_printf(a, "not eligible: %s", c->reason);
     else
-        m->reason = tab_arena_printf(a, "%s: the other columns explain %.0f %% of it",
-                                     selected ? "chosen" : "eligible", 100 * c->skill);
+        m->reason = tab_arena_printf(a, "%s: %s", selected ? "chosen" : "eligible",
+                                     explained(a, p[c->table], c));
     return m;
 }
 
@@ -342,9 +435,9 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
             tab_text("no column is eligible as a target; name one as target.column");
     } else {
         s->target->mode = tab_text("auto");
+        const char *how = explained(a, p[s->table], &c[0]);
         s->target->reason = tab_arena_printf(
-            a, "the most predictable eligible column: the others explain %.0f %% of it",
-            100 * c[0].skill);
+            a, "the most predictable column that is like an outcome: %s", how == NULL ? "" : how);
     }
     return tab_arena_full(a) ? failed(e, err) : TAB_OK;
 }
