@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "services/inference/engine/learn/pfn/kernels.h"
+
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
 enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30, FEW = 5, ROWS = 96 };
@@ -37,24 +39,7 @@ bool tab_cholesky(double *a, size_t m)
 
 void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out)
 {
-    size_t whole = n / TAB_TILE * TAB_TILE, rest = n - whole;
-    for (size_t at = 0; at < whole; at += TAB_TILE)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, TAB_TILE, (int)k, (int)m, 1,
-                    z + at * m, (int)m, w, (int)k, 0, out + at * k, (int)k);
-    if (rest == 0)
-        return;
-    float *padded = malloc(TAB_TILE * (m + k) * sizeof *padded);
-    if (padded == NULL) {
-        memset(out + whole * k, 0, rest * k * sizeof *out);
-        return;
-    }
-    memcpy(padded, z + whole * m, rest * m * sizeof *z);
-    memset(padded + rest * m, 0,
-           (TAB_TILE - rest) * m * sizeof *z); /* the product is written, not added */
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, TAB_TILE, (int)k, (int)m, 1, padded,
-                (int)m, w, (int)k, 0, padded + TAB_TILE * m, (int)k);
-    memcpy(out + whole * k, padded + TAB_TILE * m, rest * k * sizeof *out);
-    free(padded);
+    tab_row_product(n, m, k, z, w, out);
 }
 
 /* x (m, k) <- (L L')^-1 x. For few columns vector by vector: the matrix form would copy L each time. */

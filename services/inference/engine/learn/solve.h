@@ -25,9 +25,8 @@ typedef struct {
  * cancelled, or the system has no solution in numbers. */
 bool tab_solve(const tab_system *s, float *w);
 
-/* out (n, k) = z (n, m) w (m, k), in tiles of TAB_TILE rows of one shape, so that a row's result does not
- * depend on the rows beside it. */
-enum { TAB_TILE = 48 };
+/* out (n, k) = z (n, m) w (m, k); a row's result does not depend on the rows beside it (decision 0186). */
+enum { TAB_TILE = 48 }; /* rows that learners read and answer at a time */
 void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out);
 
 /* The summed loss of margins f (n, k) for the n rows: log-loss, or squared error of a numeric target. */

@@ -204,7 +204,6 @@ CLONES static void row(size_t in, size_t width, const float *x, const uint16_t *
     else
         ROW(1);
 }
-#undef EACH
 
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y)
 {
@@ -223,6 +222,61 @@ void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint
                   out, false);
         }
 }
+
+enum { PRODUCT_ROWS = 384, SUMS = 128, PART = 64 };
+
+/* Fewer columns than a vector has lanes: each sum is 64 sums of every 64th product, added up in the end. n x out is SUMS
+ * at most. */
+CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *x, const float *w,
+                                  float *y)
+{
+    float sum[SUMS * PART];
+    memset(sum, 0, n * out * PART * sizeof *sum);
+    for (size_t k = 0; k < in; k += PART) {
+        size_t m = in - k < PART ? in - k : PART;
+        float column[16 * PART] = { 0 }, last[PART] = { 0 };
+        if (out == 1)
+            memcpy(column, w + k, m * sizeof *w);
+        for (size_t i = 0; out > 1 && i < m; i++)
+            for (size_t j = 0; j < out; j++)
+                column[j * PART + i] = w[(k + i) * out + j];
+        for (size_t r = 0; r < n; r++) {
+            const float *own = x + r * in + k;
+            if (m < PART)
+                own = memcpy(last, own, m * sizeof *own);
+            for (size_t j = 0; j < out; j++) {
+                float *s = sum + (r * out + j) * PART;
+                EACH(v, PART / 16)
+                STORE(s + 16 * v,
+                      LOAD(s + 16 * v) + LOAD(own + 16 * v) * LOAD(column + j * PART + 16 * v));
+            }
+        }
+    }
+    for (size_t i = 0; i < n * out; i++) {
+        const float *s = sum + i * PART;
+        y[i] = SUM((LOAD(s) + LOAD(s + 16)) + (LOAD(s + 32) + LOAD(s + 48)));
+    }
+}
+
+void tab_row_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y)
+{
+    for (size_t rows; n > 0; n -= rows, x += rows * in, y += rows * out) {
+        size_t most = out < 16 ? SUMS / out : PRODUCT_ROWS;
+        rows = n < most ? n : most;
+        if (out < 16) {
+            narrow_product(rows, in, out, x, w, y);
+            continue;
+        }
+        for (size_t at = 0, width; at < out; at += width) {
+            width = out - at >= 64 ? 64 : out - at >= 32 ? 32 : 16;
+            if (out - at < 16)
+                at = out - 16; /* some columns once more: the same sums */
+            panel(rows, in, width, x, in, w + at, out, y + at, out, false);
+        }
+    }
+}
+
+#undef EACH
 
 CLONES void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y)
 {

@@ -15,6 +15,10 @@ size_t tab_pfn_panel(size_t out);
 void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed);
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y);
 
+/* y (n, out) = x (n, in) w (in, out), matrices of floats as they lie; any sizes. What the other learners multiply by
+ * when they answer (tab_apply): a lone row costs a row, not a tile. */
+void tab_row_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y);
+
 /* y = x / sqrt(mean(x^2) + 1e-6) by rows of width w, a multiple of 16; y may be x. gain (w) or NULL. */
 void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y);
 

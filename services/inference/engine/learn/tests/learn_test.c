@@ -70,16 +70,30 @@ Test(solve, logistic_gradient_vanishes)
 
 Test(solve, a_rows_product_does_not_depend_on_its_neighbours)
 {
-    enum { N = 101, M = 37, K = 5 };
-    float z[N * M], w[M * K], all[N * K], one[K];
-    for (size_t i = 0; i < N * M; i++)
-        z[i] = (float)unit(i, 1);
-    for (size_t i = 0; i < M * K; i++)
-        w[i] = (float)unit(i, 2);
-    tab_apply(z, N, M, w, K, all);
-    for (size_t i = 0; i < N; i++) {
-        tab_apply(z + i * M, 1, M, w, K, one);
-        cr_assert(memcmp(one, all + i * K, sizeof one) == 0, "row %zu", i);
+    enum { N = 401, M = 700, K = 150 };
+    static const size_t shape[][2] = {
+        { 37, 5 },  { 64, 1 },  { 129, 15 }, { 1, 1 },    { 700, 2 },
+        { 37, 16 }, { 20, 31 }, { 40, 64 },  { 41, 111 }, { 3, 150 }
+    };
+    static float z[N * M], w[M * K], all[N * K], one[K];
+    for (size_t s = 0; s < sizeof shape / sizeof *shape; s++) {
+        size_t m = shape[s][0], k = shape[s][1];
+        for (size_t i = 0; i < N * m; i++)
+            z[i] = (float)(unit(i, 1) - 0.5);
+        for (size_t i = 0; i < m * k; i++)
+            w[i] = (float)(unit(i, 2) - 0.5);
+        tab_apply(z, N, m, w, k, all);
+        for (size_t i = 0; i < N; i++) {
+            tab_apply(z + i * m, 1, m, w, k, one);
+            cr_assert(memcmp(one, all + i * k, k * sizeof *one) == 0, "%zu x %zu: row %zu", m, k,
+                      i);
+            for (size_t j = 0; i % 50 == 0 && j < k; j++) {
+                double sum = 0;
+                for (size_t q = 0; q < m; q++)
+                    sum += (double)z[i * m + q] * (double)w[q * k + j];
+                cr_expect_float_eq((double)one[j], sum, 2e-5, "%zu x %zu: (%zu, %zu)", m, k, i, j);
+            }
+        }
     }
 }
 
