@@ -160,6 +160,13 @@ static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, b
     return true;
 }
 
+/* How sure a class can be of a cell after n others: none of them may have shown the cell's own (Laplace's rule of
+ * succession). */
+static float surest(size_t n)
+{
+    return (float)((double)(n + 1) / (double)(n + 2));
+}
+
 typedef struct {
     const tab_engine *e;
     const tab_profile *p;
@@ -302,7 +309,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
                 fabs(c->column->num[first[best]] - expected))
                 best = j;
         f->source[k] = first[best];
-        f->confidence[k] = expf(o[best]);
+        f->confidence[k] = fminf(expf(o[best]), surest(present));
     }
     f->n = n;
     return true;
@@ -375,7 +382,8 @@ static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const
             continue;
         }
         f->source[k] = first[r->label[k]];
-        f->confidence[k] = (float)r->probabilities[k * classes + r->label[k]];
+        f->confidence[k] = fminf((float)r->probabilities[k * classes + r->label[k]],
+                                 surest(p->table->rows - f->n));
     }
     return true;
 }

@@ -342,6 +342,24 @@ static void block(void *ctx, size_t b)
     }
 }
 
+/* The score above which EXPECTED_SHARE of the rows lie, score (rows) rising. Rows alike score alike: where the share
+ * would cut through more of them than as many again, all of them are left out, and the share says so. */
+static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
+{
+    size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows), most = 2 * (rows - at);
+    at = at < rows ? at : rows - 1;
+    size_t first = at;
+    while (first > 0 && score[first - 1] >= score[at])
+        first--;
+    an->threshold = (double)score[at];
+    if (rows - first <= most && first > 0)
+        return;
+    for (first = at; first < rows && score[first] <= score[at];)
+        first++;
+    an->expected_share = (double)(rows - first) / (double)rows;
+    an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
+}
+
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
                              const tab_data *d, size_t trees, uint64_t seed)
 {
@@ -445,8 +463,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
             score[i] = an->score[i] = together(m, raw + i * DETECTORS);
         if (ok) {
             qsort(score, rows, sizeof *score, by_float);
-            size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows);
-            an->threshold = (double)score[at < rows ? at : rows - 1];
+            set_threshold(an, score, rows);
         }
         free(score);
     }

@@ -227,6 +227,45 @@ Test(edges, unusual_rows_of_two_thousand_columns, .timeout = 1800)
     tab_arena_free(m->a);
 }
 
+static void seldom(tab_builder *b, size_t i, size_t j)
+{
+    (void)j;
+    if (i % 50 == 0)
+        tab_builder_text(b, TAB_S("yes"));
+    else
+        tab_builder_null(b);
+}
+
+/* Many rows alike: a threshold through them would call most of the table unusual. */
+Test(edges, rows_alike_are_not_all_unusual, .timeout = 1800)
+{
+    maker *m = start();
+    add(m, "coin", 200, 1, coin);
+    const Tabella__Prediction *p = run(m, "")->prediction;
+    size_t flagged = 0;
+    for (size_t i = 0; i < 200; i++)
+        flagged += p->results->anomaly_score[i] >= p->threshold;
+    cr_expect_leq(flagged, 20, "%zu of 200 rows", flagged);
+    cr_expect_float_eq(p->expected_share, (double)flagged / 200, 1e-9);
+    tab_arena_free(m->a);
+}
+
+/* Four cells say "yes", 196 nothing: that all are "yes" is a guess. */
+Test(edges, few_cells_do_not_make_sure, .timeout = 1800)
+{
+    maker *m = start();
+    add(m, "x", 200, 0, number);
+    add(m, "seldom", 200, 1, seldom);
+    static const char *const targets[] = { "x", "seldom" };
+    for (size_t k = 0; k < 2; k++) {
+        const Tabella__Imputation *filled = run(m, targets[k])->imputation;
+        cr_assert_eq(filled->n_row, 196);
+        for (size_t i = 0; i < filled->n_confidence_row; i++)
+            cr_assert_leq(filled->row_confidence[i], 5.0 / 6 + 1e-6);
+    }
+    tab_arena_free(m->a);
+}
+
 Test(edges, ten_thousand_categories, .timeout = 1800)
 {
     maker *m = start();
