@@ -38,10 +38,18 @@ bool tab_log_level_of(const char *text, tab_log_level *ret)
     return false;
 }
 
+static void keep(char *to, size_t size, const char *text)
+{
+    size_t n = text == NULL ? 0 : strnlen(text, size - 1);
+    if (n > 0)
+        memcpy(to, text, n);
+    to[n] = 0;
+}
+
 void tab_log_context(const char *request_id, const char *org)
 {
-    snprintf(at_request, sizeof at_request, "%s", request_id == NULL ? "" : request_id);
-    snprintf(at_org, sizeof at_org, "%s", org == NULL ? "" : org);
+    keep(at_request, sizeof at_request, request_id);
+    keep(at_org, sizeof at_org, org);
 }
 
 typedef struct {

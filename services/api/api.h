@@ -50,6 +50,7 @@ typedef struct api {
     struct api_house *house; /* the thread that renews leases and sweeps (house.c) */
     atomic_int keyed;        /* requests that hold an idempotency row now */
     atomic_int waiting;      /* requests that wait for another's */
+    atomic_int arriving;     /* serve calls that are here and not yet with others, or done */
 } api;
 
 typedef struct request {
@@ -83,6 +84,7 @@ typedef struct request {
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
     int64_t began; /* tab_mono_ms */
+    bool arrives;  /* one of api.arriving */
     bool internal;
     tab_status (*again)(
         void *arg, tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
@@ -102,6 +104,7 @@ void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void
 /* dispatch.c: the answer or the envelope, and what is counted. */
 void request_finish(request *r, tab_status s, tab_error *err);
 void request_body_drop(request *r);
+void request_arrived(request *r); /* is no longer one of api.arriving */
 bool api_serves(tab_route_id id); /* false: the route answers not_found, so OpenAPI leaves it out */
 
 /* params.c: query parameters and signed cursors. */

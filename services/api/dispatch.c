@@ -204,16 +204,32 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
+/* Looked up by name once a route; what is not 200 is rare enough to be looked up each time. */
+static struct {
+    _Atomic(tab_metric *) ok, seconds;
+} counts[TAB_ROUTE_COUNT + 2]; /* no route, and the gateway's own question, are the last two */
+
 static void count(const request *r)
 {
     double seconds = (double)(tab_mono_ms() - r->began) / 1000;
     char labels[96];
+    size_t at = r->internal ? TAB_ROUTE_COUNT + 1 : (size_t)r->route;
     const char *route = r->internal ? "AUTHENTICATE" : method_of(r);
-    snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
-    tab_metric_add(tab_counter("tabella_api_requests_total", "Requests answered.", labels), 1);
-    snprintf(labels, sizeof labels, "route=\"%s\"", route);
-    tab_metric_observe(tab_histogram("tabella_api_seconds", "Time from request to answer.", labels),
-                       seconds);
+    tab_metric *n = r->status == 200 ? atomic_load(&counts[at].ok) : NULL;
+    tab_metric *time = atomic_load(&counts[at].seconds);
+    if (n == NULL) {
+        snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
+        n = tab_counter("tabella_api_requests_total", "Requests answered.", labels);
+        if (r->status == 200)
+            atomic_store(&counts[at].ok, n);
+    }
+    if (time == NULL) {
+        snprintf(labels, sizeof labels, "route=\"%s\"", route);
+        time = tab_histogram("tabella_api_seconds", "Time from request to answer.", labels);
+        atomic_store(&counts[at].seconds, time);
+    }
+    tab_metric_add(n, 1);
+    tab_metric_observe(time, seconds);
 }
 
 bool api_dispatch(request *r, tab_str identity_header)
@@ -246,8 +262,16 @@ bool api_dispatch(request *r, tab_str identity_header)
     return true;
 }
 
+void request_arrived(request *r)
+{
+    if (r->arrives)
+        atomic_fetch_sub(&r->api->arriving, 1);
+    r->arrives = false;
+}
+
 void request_finish(request *r, tab_status s, tab_error *err)
 {
+    request_arrived(r);
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     if (r->route < TAB_ROUTE_COUNT) {
         if (s == TAB_OK && (r->out.failed || tab_arena_full(r->arena)))

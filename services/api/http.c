@@ -230,6 +230,8 @@ static void on_request(struct evhttp_request *req, void *arg)
     h->open++;
     bool full = h->queued >= (size_t)h->a->cfg.queue;
     if (!full && fits) {
+        x->r.arrives = strncmp(x->r.path.p, "/v2/serve/", 10) == 0;
+        atomic_fetch_add(&h->a->arriving, x->r.arrives);
         *h->last = x;
         h->last = &x->next;
         h->queued++;
@@ -278,13 +280,15 @@ static bool take_body(exchange *x)
     return true;
 }
 
-/* Wakes the loop where it has not been woken already. The lock is held. */
+/* Wakes the loop where it has not been woken already, outside the lock, which it takes first. */
 static void give_back(http *h, exchange *x)
 {
     uint64_t one = 1;
+    pthread_mutex_lock(&h->lock);
     bool woken = h->done != NULL;
     x->next = h->done;
     h->done = x;
+    pthread_mutex_unlock(&h->lock);
     if (!woken && write(h->wake_fd, &one, sizeof one) < 0)
         tab_log(TAB_ERROR, "the loop cannot be woken");
 }
@@ -299,9 +303,7 @@ void request_end(request *r, tab_status s, tab_error *err)
     exchange *x = exchange_of(r);
     http *h = x->h;
     request_finish(r, s, err);
-    pthread_mutex_lock(&h->lock);
     give_back(h, x);
-    pthread_mutex_unlock(&h->lock);
 }
 
 /* In front of what waits: it has waited already, and is in no bound's way. */
@@ -352,10 +354,9 @@ static void *work(void *arg)
             h->last = &h->first;
         h->queued--;
         pthread_mutex_unlock(&h->lock);
-        bool ended = worked_on(x);
-        pthread_mutex_lock(&h->lock);
-        if (ended)
+        if (worked_on(x))
             give_back(h, x);
+        pthread_mutex_lock(&h->lock);
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;

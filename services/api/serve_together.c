@@ -15,8 +15,9 @@
 enum {
     SLOTS = 1024,
     GATHER_MS =
-        3, /* so long a call waits for a flight before it: longer ones (a fit) hold nobody up */
-    FLIGHT = 64, /* calls of one message */
+        8, /* so long a call waits for a flight before it: a slow one (a fit) holds nobody up */
+    ARRIVE_MS = 1, /* and so long for those that are in this process already */
+    FLIGHT = 64,   /* calls of one message */
     ALONE_ROWS =
         48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096
@@ -333,12 +334,20 @@ static tab_status alone(void *call, tab_error *err)
     return c->s;
 }
 
+static struct timespec clock_in(int64_t ms)
+{
+    tab_deadline until = tab_in_ms(ms);
+    return (struct timespec){ until / 1000, until % 1000 * 1000000 };
+}
+
 tab_status serve_together(serve_call *c, tab_error *err)
 {
+    const atomic_int *arriving = &c->r->api->arriving;
     size_t rows = 0;
     for (size_t t = 0; t < c->body.n_tables; t++)
         rows += c->body.tables[t]->rows;
     pthread_mutex_lock(&lock);
+    request_arrived(c->r);
     struct gather *g = rows < ALONE_ROWS ? gather_of(c->row->e) : NULL;
     if (g == NULL || parked >= PARKED_MOST) {
         pthread_mutex_unlock(&lock);
@@ -349,13 +358,18 @@ tab_status serve_together(serve_call *c, tab_error *err)
     g->waiting++;
     if (g->led) {
         parked++;
+        if (atomic_load(arriving) == 0)
+            pthread_cond_signal(&g->landed);
         pthread_mutex_unlock(&lock);
         return PARKED;
     }
     g->led = true;
-    tab_deadline until = tab_in_ms(GATHER_MS);
-    struct timespec at = { until / 1000, until % 1000 * 1000000 };
+    struct timespec at = clock_in(GATHER_MS);
     while (g->flights > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
+        continue;
+    at = clock_in(ARRIVE_MS);
+    while (atomic_load(arriving) > 0 &&
+           pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
         continue;
     size_t n = g->waiting;
     serve_call *list = g->first;
