@@ -8,9 +8,12 @@ $(GEN)/lexicon.bin: $(LEXICON_C) $(LEXICON_TXT) services/inference/engine/lexico
 	 $(GEN)/lexicon-tool.$$$$ services/inference/engine/lexicon $@.$$$$ && mv $@.$$$$ $@ && rm -f $(GEN)/lexicon-tool.$$$$
 $(B)/services/inference/engine/lexicon/lexicon.o: $(GEN)/lexicon.bin
 $(B)/services/inference/engine/profile/models.o: services/inference/engine/profile/stage1.model \
-    services/inference/engine/profile/stage2.model services/inference/engine/sector/sector.model
+    services/inference/engine/profile/stage2.model \
+    services/inference/engine/profile/stage2-hidden.model \
+    services/inference/engine/profile/stage2-top.model services/inference/engine/sector/sector.model
 # The trainer of those models (tools/train), and what measures them.
 CFLAGS_tools_train_softmax = -O3 -fno-math-errno -fno-trapping-math
+CFLAGS_tools_train_perceptron = $(CFLAGS_tools_train_softmax)
 TRAIN_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/*.c))
 $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

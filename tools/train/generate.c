@@ -328,6 +328,8 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
                 .sector = tab_sectors[p->sector].slug,
                 .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2)
                                                         : chance_below(c, train_locale_count)] };
+    if (chance_of(c, 0.05)) /* in a long table everything but keys repeats */
+        m.rows *= 4 + chance_below(c, 12);
     if (chance_of(c, 0.25)) {
         uint32_t *group = tab_arena_new_of(a, uint32_t, m.rows), at = 0;
         if (group == NULL)

@@ -92,6 +92,19 @@ static double draw(maker *m, const range *r, bool skewed, bool bell)
     return r->lo + (r->hi - r->lo) * (chance_unit(c) + chance_unit(c)) / 2;
 }
 
+/* A count about `mean`: Poisson's law (Knuth's product for small means, the normal one beyond), `loose` times as
+ * uneven where things differ among each other. */
+static double counted(chance *c, double mean, double loose)
+{
+    mean *= loose > 0 ? exp(loose * chance_normal(c) - loose * loose / 2) : 1;
+    if (mean > 40)
+        return fmax(0, floor(mean + sqrt(mean) * chance_normal(c) + 0.5));
+    double p = 1, end = exp(-mean);
+    for (int k = 0;; k++)
+        if ((p *= chance_unit(c)) <= end || k > 400)
+            return k;
+}
+
 static bool quantities(maker *m, const spec *s)
 {
     chance *c = m->c;
@@ -154,6 +167,18 @@ static bool quantities(maker *m, const spec *s)
          outliers = chance_of(c, 0.08);
     double at = r.lo + (r.hi - r.lo) * (0.2 + 0.6 * chance_unit(c)),
            pace = (r.hi - r.lo) * (0.004 + 0.03 * chance_unit(c));
+    /* counts that are counted; measures that are narrow, of two kinds, or in steps of an instrument */
+    bool counts = count && r.lo >= 0 && !walk && chance_of(c, 0.45);
+    double loose = chance_of(c, 0.4) ? 0 : 0.3 + 0.9 * chance_unit(c),
+           about = exp(log(fmax(1.2, r.lo)) +
+                       (log(fmax(2, r.hi)) - log(fmax(1.2, r.lo))) * (0.2 + 0.5 * chance_unit(c)));
+    bool measured = s->role == TAB_ROLE_MEASURE && !walk && !r.uniform && chance_of(c, 0.3);
+    double narrow = measured ? 0.15 + 0.6 * chance_unit(c) : 1,
+           other = measured && chance_of(c, 0.25) ? 0.4 + 0.4 * chance_unit(c) : 0;
+    if (measured && step == 0 && decimals > 0 && chance_of(c, 0.25))
+        step = (double[]){ 2, 5, 25 }[chance_below(c, 3)] / pow(10, decimals);
+    else if (measured && decimals == 0 && size > 60 && chance_of(c, 0.4))
+        step = (double[]){ 5, 5, 10 }[chance_below(c, 3)];
     double set[24];
     size_t sets = 3 + chance_below(c, 20);
     for (size_t i = 0; i < sets; i++)
@@ -163,6 +188,12 @@ static bool quantities(maker *m, const spec *s)
         ratio = exp(0.3 * chance_normal(c));
     for (size_t i = 0; i < m->rows; i++) {
         double v = few ? set[chance_below(c, sets)] : draw(m, &r, skewed, bell);
+        if (counts)
+            v = counted(c, about, loose);
+        if (measured) {
+            double mid = skewed ? sqrt(fmax(r.lo, r.hi / 1e5) * r.hi) : (r.lo + r.hi) / 2;
+            v = mid + (v - mid) * narrow + (other > 0 && i % 3 == 1 ? other * (r.hi - mid) : 0);
+        }
         if (walk) {
             at = fmax(r.lo, fmin(r.hi, at + pace * chance_normal(c)));
             v = at;
@@ -242,8 +273,8 @@ static bool percentages(maker *m, const spec *s)
     double of = way < 9 ? 0.01 : 1;
     int decimals = way < 9             ? 2 + (int)chance_below(c, 3)
                    : chance_of(c, 0.2) ? 0
-                                       : 1 + (int)chance_below(c, 2);
-    if (way < 9 && chance_of(c, 0.06))
+                                       : 1 + (int)chance_below(c, 3);
+    if (chance_of(c, way < 9 ? 0.15 : 0.06)) /* a quotient as the program left it */
         decimals = 9;
     if (!r.given) {
         r.lo = 0;
@@ -317,6 +348,7 @@ static bool whole_numbers(maker *m, const spec *s)
     chance *c = m->c;
     range r = range_of(s->arg);
     size_t top = m->rows, way = chance_below(c, 10);
+    bool onward = false;
     double mid = 0, sd = 1;
     switch (s->role) {
     case TAB_ROLE_YEAR:
@@ -339,6 +371,10 @@ static bool whole_numbers(maker *m, const spec *s)
                                               { 0, 59 }, { 1, 24 }, { 1, 53 } };
             size_t k = chance_below(c, 7);
             r.lo = ends[k][0], r.hi = ends[k][1];
+            if (chance_of(c, 0.12)) { /* the how-manieth month of a study: it goes on */
+                r.lo = 1, r.hi = 13 + (double)chance_below(c, 60);
+                onward = true;
+            }
         }
         break;
     default:
@@ -354,6 +390,8 @@ static bool whole_numbers(maker *m, const spec *s)
         } else if (s->role == TAB_ROLE_AGE) {
             v = fmax(r.lo, fmin(r.hi, mid + sd * chance_normal(c)));
             v = way == 9 ? rounded(v, 1) : floor(v);
+        } else if (onward) {
+            v = r.lo + floor((r.hi - r.lo + 1) * (double)i / (double)m->rows);
         } else if (steady) { /* in order, as series are */
             double n = r.hi - r.lo + 1, at = m->group != NULL
                                                  ? (double)(i % (size_t)n)

@@ -72,7 +72,7 @@ void softmax_free(softmax *m)
 #endif
 
 /* p += v w */
-WIDE static void add_scaled(float *restrict p, const float *restrict w, float v, uint32_t n)
+WIDE void softmax_add_scaled(float *restrict p, const float *restrict w, float v, uint32_t n)
 {
     for (uint32_t c = 0; c < n; c++)
         p[c] += v * w[c];
@@ -89,7 +89,7 @@ WIDE static void step_row(float *restrict w, float *restrict q, const float *res
     }
 }
 
-static void scores(const softmax *m, const float *x, const float *z, float *p)
+void softmax_scores(const softmax *m, const float *x, const float *z, float *p)
 {
     uint32_t C = m->classes;
     for (uint32_t c = 0; c < C; c++) {
@@ -101,25 +101,14 @@ static void scores(const softmax *m, const float *x, const float *z, float *p)
         float v = x[j];
         if (v == 0)
             continue;
-        add_scaled(p, m->w + (size_t)j * C, v, C);
+        softmax_add_scaled(p, m->w + (size_t)j * C, v, C);
     }
-}
-
-static void normalize(float *p, uint32_t C, float temperature)
-{
-    float top = p[0], sum = 0;
-    for (uint32_t c = 1; c < C; c++)
-        top = fmaxf(top, p[c]);
-    for (uint32_t c = 0; c < C; c++)
-        sum += p[c] = expf((p[c] - top) / temperature);
-    for (uint32_t c = 0; c < C; c++)
-        p[c] /= sum;
 }
 
 void softmax_apply(const softmax *m, const float *x, const float *z, float *p)
 {
-    scores(m, x, z, p);
-    normalize(p, m->classes, m->temperature);
+    softmax_scores(m, x, z, p);
+    tab_softmax(p, m->classes, m->temperature);
 }
 
 void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options o)
@@ -148,8 +137,8 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
         }
         for (size_t i = 0; i < n; i++) {
             const softmax_row *r = &rows[order[i]];
-            scores(m, r->x, r->z, p);
-            normalize(p, C, 1);
+            softmax_scores(m, r->x, r->z, p);
+            tab_softmax(p, C, 1);
             p[r->y] -= 1;
             for (uint32_t c = 0; c < C; c++) {
                 p[c] *= r->weight;

@@ -32,7 +32,11 @@ softmax *softmax_new(uint32_t classes, uint32_t inputs, uint32_t tied);
 softmax *softmax_copy(const softmax *m);
 void softmax_free(softmax *m);
 void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options o);
+/* Logits, before any temperature. */
+void softmax_scores(const softmax *m, const float *x, const float *z, float *s);
 void softmax_apply(const softmax *m, const float *x, const float *z, float *p);
+/* p += v w, n of each; the same bits at any vector width. */
+void softmax_add_scaled(float *restrict p, const float *restrict w, float v, uint32_t n);
 bool softmax_write(const softmax *m, const char *path);
 
 /* The temperature that minimizes the log loss of probabilities p (n, classes) taken to the power 1/T. */

@@ -1,7 +1,7 @@
 /* Trains the models of profile/ and sector/ from what is in this repository: generated tables (generate.c) and the
  * labelled tables of tools/train/tables.
  *
- *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2.model and ENGINE/sector/sector.model
+ *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2*.model and ENGINE/sector/sector.model
  *   train --cv [FOLDER]    (alone, or before ENGINE) measures on FOLDER's labelled tables (default: ours) in 5 folds by source: a table is
  *                          scored by models that saw no table of its source (a collection's packages are
  *                          sources of their own).
@@ -23,10 +23,17 @@
 #include "tools/train/generate.h"
 #include "tools/train/labelled.h"
 #include "tools/train/measure.h"
+#include "tools/train/perceptron.h"
 #include "tools/train/softmax.h"
 
+/* A linear model, with a perceptron beside it or without. */
 typedef struct {
-    softmax *stage1, *stage2, *sector;
+    softmax *flat;
+    perceptron *bent;
+} model;
+
+typedef struct {
+    model stage1, stage2, sector;
 } models;
 
 static uint64_t group_of(const tab_labelled *t)
@@ -147,23 +154,23 @@ static void fill(rowset *r, const diet *d, void (*put)(rowset *, const sample *,
         put(r, &d->again->s[i], i, true);
 }
 
-static void fit_stage1(softmax *m, const diet *d)
+static void fit_stage1(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage1);
-    softmax_fit(m, r.row, r.n,
+    softmax_fit(m->flat, r.row, r.n,
                 d->again == NULL
                     ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
                     : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
     drop(&r);
 }
 
-static void apply_stage1(const softmax *m, sample *s)
+static void apply_stage1(const model *m, sample *s)
 {
     float *x = train_grown(NULL, TAB_STAGE1_INPUTS, sizeof *x);
     for (size_t k = 0; k < s->label->table->cols; k++) {
         tab_stage1_inputs(&s->col[k], x);
-        softmax_apply(m, x, NULL, s->col[k].p1);
+        softmax_apply(m->flat, x, NULL, s->col[k].p1);
         tab_restrict_roles(&s->col[k], s->col[k].p1);
     }
     free(x);
@@ -182,11 +189,11 @@ static void add_sector(rowset *r, const sample *s, size_t table, bool again)
     add(r, (softmax_row){ x, z, s->label->sector, 1 });
 }
 
-static void fit_sector(softmax *m, const diet *d)
+static void fit_sector(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_sector);
-    softmax_fit(m, r.row, r.n,
+    softmax_fit(m->flat, r.row, r.n,
                 d->again == NULL
                     ? (softmax_options){ .epochs = 20,
                                          .rate = 0.01f,
@@ -198,12 +205,12 @@ static void fit_sector(softmax *m, const diet *d)
     drop(&r);
 }
 
-static void apply_sector(const softmax *m, sample *s)
+static void apply_sector(const model *m, sample *s)
 {
     float x[TAB_SECTOR_INPUTS], z[TAB_SECTORS * TAB_SECTOR_TIED];
     tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
                       s->label->table->rows, x, z);
-    softmax_apply(m, x, z, s->sector);
+    softmax_apply(m->flat, x, z, s->sector);
 }
 
 static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
@@ -219,11 +226,11 @@ static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
     }
 }
 
-static void fit_stage2(softmax *m, const diet *d)
+static void fit_stage2(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage2);
-    softmax_fit(m, r.row, r.n,
+    softmax_fit(m->flat, r.row, r.n,
                 d->again == NULL
                     ? (softmax_options){ .epochs = 6,
                                          .rate = 0.015f,
@@ -232,56 +239,80 @@ static void fit_stage2(softmax *m, const diet *d)
                                          .seed = 3 }
                     : (softmax_options){
                           .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
+    perceptron_fit(
+        m->bent, r.row, r.n,
+        (perceptron_options){
+            .epochs = 6, .rate = d->again == NULL ? 4e-3f : 2e-3f, .decay = 0.1f, .seed = 4 });
     drop(&r);
 }
 
-static void apply_stage2(const softmax *m, sample *s)
+static void apply_stage2(const model *m, sample *s)
 {
     float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
     for (size_t k = 0; k < s->label->table->cols; k++) {
         tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
                           z);
-        softmax_apply(m, x, z, s->col[k].p2);
+        float *p = s->col[k].p2, q[TAB_ROLES];
+        softmax_scores(m->flat, x, z, p);
+        perceptron_scores(m->bent, x, q);
+        for (int r = 0; r < TAB_ROLES; r++)
+            p[r] = (1 - TAB_STAGE2_SHARE) * p[r] + TAB_STAGE2_SHARE * q[r];
+        tab_softmax(p, TAB_ROLES, m->flat->temperature);
         tab_restrict_roles(&s->col[k], s->col[k].p2);
     }
     free(x);
 }
 
-/* One model: fitted without inner fold f (so that it answers for that fold), and for f = folds on all. */
+static model new_model(uint32_t classes, uint32_t inputs, uint32_t tied, uint32_t hidden)
+{
+    return (model){ softmax_new(classes, inputs, tied),
+                    hidden > 0 ? perceptron_new(inputs, hidden, classes) : NULL };
+}
+
+static model copy_model(const model *m)
+{
+    return (model){ softmax_copy(m->flat), m->bent != NULL ? perceptron_copy(m->bent) : NULL };
+}
+
+static void free_model(const model *m)
+{
+    softmax_free(m->flat);
+    perceptron_free(m->bent);
+}
+
+/* One model: fitted without inner fold f (so that it answers for that fold), and for f = folds on all. Every fit
+ * begins from `start`. */
 typedef struct {
-    const softmax *start; /* or NULL */
-    softmax *full;
+    const model *start, *full;
     samples *all;
     const bool *in;
     size_t folds;
     const samples *again;
-    void (*fit)(softmax *m, const diet *d);
-    void (*apply)(const softmax *m, sample *s);
+    void (*fit)(const model *m, const diet *d);
+    void (*apply)(const model *m, sample *s);
 } inner;
 
 static void fit_one(void *ctx, size_t f)
 {
     inner *c = ctx;
     bool *part = train_grown(NULL, c->all->n, sizeof *part);
-    softmax *m = f == c->folds      ? c->full
-                 : c->start != NULL ? softmax_copy(c->start)
-                                    : softmax_new(c->full->classes, c->full->inputs, c->full->tied);
+    model m = f == c->folds ? *c->full : copy_model(c->start);
     for (size_t i = 0; i < c->all->n; i++)
         part[i] = c->in[i] && (f == c->folds || (size_t)(c->all->s[i].group / 5) % c->folds != f);
-    m->temperature = 1;
-    c->fit(m, &(diet){ c->all, part, c->again });
+    m.flat->temperature = 1;
+    c->fit(&m, &(diet){ c->all, part, c->again });
     for (size_t i = 0; i < c->all->n && f < c->folds; i++)
         if (c->in[i] && !part[i])
-            c->apply(m, &c->all->s[i]);
+            c->apply(&m, &c->all->s[i]);
     free(part);
 }
 
-static softmax *fit_inner(const softmax *start, softmax *fresh, samples *all, const bool *in,
-                          const samples *again, size_t folds, void (*fit)(softmax *, const diet *),
-                          void (*apply)(const softmax *, sample *))
+static model fit_inner(const model *start, samples *all, const bool *in, const samples *again,
+                       size_t folds, void (*fit)(const model *, const diet *),
+                       void (*apply)(const model *, sample *))
 {
-    softmax *full = start != NULL ? softmax_copy(start) : fresh;
-    inner c = { start, full, all, in, folds, again, fit, apply };
+    model full = copy_model(start);
+    inner c = { start, &full, all, in, folds, again, fit, apply };
     side_by_side(folds + 1, fit_one, &c);
     return full;
 }
@@ -314,19 +345,14 @@ static models fit(const models *start, samples *all, const bool *in, const sampl
 {
     models m = { 0 };
     answers a = { 0 };
-    bool fresh = start == NULL;
-    m.stage1 = fit_inner(fresh ? NULL : start->stage1,
-                         fresh ? softmax_new(TAB_ROLES, TAB_STAGE1_INPUTS, 0) : NULL, all, in,
-                         again, fresh ? 2 : 4, fit_stage1, apply_stage1);
-    m.sector =
-        fit_inner(fresh ? NULL : start->sector,
-                  fresh ? softmax_new(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED) : NULL, all,
-                  in, again, 4, fit_sector, apply_sector);
+    bool fresh = again == NULL;
+    m.stage1 = fit_inner(&start->stage1, all, in, again, fresh ? 2 : 4, fit_stage1, apply_stage1);
+    m.sector = fit_inner(&start->sector, all, in, again, 4, fit_sector, apply_sector);
     for (size_t i = 0; i < all->n; i++)
         if (in[i] && all->s[i].label->sector >= 0)
             answer(&a, all->s[i].sector, TAB_SECTORS, all->s[i].label->sector);
     float t = temperature_of(&a, TAB_SECTORS);
-    m.sector->temperature = t;
+    m.sector.flat->temperature = t;
     for (size_t i = 0; i < all->n; i++) { /* stage 2 sees the posterior as it will be served */
         float sum = 0;
         for (int s = 0; in[i] && s < TAB_SECTORS; s++)
@@ -334,22 +360,27 @@ static models fit(const models *start, samples *all, const bool *in, const sampl
         for (int s = 0; in[i] && s < TAB_SECTORS; s++)
             all->s[i].sector[s] /= sum;
     }
-    m.stage2 = fit_inner(fresh ? NULL : start->stage2,
-                         fresh ? softmax_new(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED) : NULL,
-                         all, in, again, 3, fit_stage2, apply_stage2);
+    m.stage2 = fit_inner(&start->stage2, all, in, again, 3, fit_stage2, apply_stage2);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; in[i] && k < all->s[i].label->table->cols; k++)
             if (all->s[i].label->role[k] >= 0)
                 answer(&a, all->s[i].col[k].p2, TAB_ROLES, all->s[i].label->role[k]);
-    m.stage2->temperature = temperature_of(&a, TAB_ROLES);
+    m.stage2.flat->temperature = temperature_of(&a, TAB_ROLES);
     return m;
 }
 
-static void free_models(models *m)
+static models new_models(void)
 {
-    softmax_free(m->stage1);
-    softmax_free(m->stage2);
-    softmax_free(m->sector);
+    return (models){ new_model(TAB_ROLES, TAB_STAGE1_INPUTS, 0, 0),
+                     new_model(TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED, TAB_STAGE2_HIDDEN),
+                     new_model(TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED, 0) };
+}
+
+static void free_models(const models *m)
+{
+    free_model(&m->stage1);
+    free_model(&m->stage2);
+    free_model(&m->sector);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
@@ -373,9 +404,9 @@ static void measure(const char *title, samples *test, const models *m, const boo
 {
     for (size_t i = 0; i < test->n; i++)
         if (in == NULL || !in[i]) {
-            apply_stage1(m->stage1, &test->s[i]);
-            apply_sector(m->sector, &test->s[i]);
-            apply_stage2(m->stage2, &test->s[i]);
+            apply_stage1(&m->stage1, &test->s[i]);
+            apply_sector(&m->sector, &test->s[i]);
+            apply_stage2(&m->stage2, &test->s[i]);
         }
     if (title != NULL) {
         printf("== %s\n", title);
@@ -398,7 +429,7 @@ static void apply_shipped(sample *s)
     tab_linear_apply(tab_model_sector(), x, tied, s->sector);
     for (size_t k = 0; k < n; k++) {
         tab_stage2_inputs(col, n, k, s->sector, x, z);
-        tab_linear_apply(tab_model_stage2(), x, z, s->col[k].p2);
+        tab_stage2_apply(x, z, s->col[k].p2);
         tab_restrict_roles(&s->col[k], s->col[k].p2);
     }
 }
@@ -428,12 +459,15 @@ static bool *all_of(const samples *s)
 
 static bool write_models(const models *m, const char *out)
 {
-    char path[3][512];
+    char path[5][512];
     snprintf(path[0], sizeof path[0], "%s/profile/stage1.model", out);
     snprintf(path[1], sizeof path[1], "%s/profile/stage2.model", out);
-    snprintf(path[2], sizeof path[2], "%s/sector/sector.model", out);
-    return softmax_write(m->stage1, path[0]) && softmax_write(m->stage2, path[1]) &&
-           softmax_write(m->sector, path[2]);
+    snprintf(path[2], sizeof path[2], "%s/profile/stage2-hidden.model", out);
+    snprintf(path[3], sizeof path[3], "%s/profile/stage2-top.model", out);
+    snprintf(path[4], sizeof path[4], "%s/sector/sector.model", out);
+    return softmax_write(m->stage1.flat, path[0]) && softmax_write(m->stage2.flat, path[1]) &&
+           softmax_write(m->stage2.bent->hidden, path[2]) &&
+           softmax_write(m->stage2.bent->top, path[3]) && softmax_write(m->sector.flat, path[4]);
 }
 
 static bool has_folders(const char *out)
@@ -487,7 +521,8 @@ int main(int argc, char **argv)
         return 1;
     load(a, t, n, false, &made);
     bool *in = all_of(&made);
-    models base = fit(NULL, &made, in, NULL);
+    models blank = new_models(), base = fit(&blank, &made, in, NULL);
+    free_models(&blank);
     free(in);
     printf("generated tables %zu\n", n);
     if (tables) {

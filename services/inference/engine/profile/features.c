@@ -339,6 +339,50 @@ static double share(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
+/* How the numbers are spread and written: v (n) sorted, in whole numbers of their last decimal. */
+static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v,
+                       size_t n, double var, const tab_features *f)
+{
+    double total = 0, log1 = 0, log2 = 0, log3 = 0, digit[10] = { 0 }, positive = 0;
+    double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0, span = hi - lo + 1;
+    double scale = g->dec_max <= 6 ? pow(10, g->dec_max) : 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = fabs(v[i].x) * scale;
+        total += v[i].w;
+        if (scale > 0 && x < 1e15)
+            digit[(int)fmod(nearbyint(x), 10)] += v[i].w;
+        if (v[i].x > 0) {
+            double l = log10(v[i].x);
+            positive += v[i].w;
+            log1 += v[i].w * l;
+            log2 += v[i].w * l * l;
+            log3 += v[i].w * l * l * l;
+        }
+    }
+    /* the last digit: people round to fives, prices end in nine, instruments in anything */
+    put(c, share(digit[0], total));
+    put(c, share(digit[5], total));
+    put(c, share(digit[9], total));
+    /* over how many decades, and leaning where */
+    double mean = share(log1, positive), sd2 = share(log2, positive) - mean * mean,
+           sd = sd2 > 0 ? sqrt(sd2) : 0;
+    put(c, fmin(4, sd * 2));
+    put(c, sd > 1e-3
+               ? fmax(-4, fmin(4, (share(log3, positive) - 3 * mean * sd2 - mean * mean * mean) /
+                                      (sd2 * sd)))
+               : 0);
+    /* how much a row has of the row before: the correlation of neighbours, by the ratio of von Neumann (1941) */
+    double steps = (double)(s->up + s->down + s->same);
+    put(c, var > 0 && steps > 4 ? fmax(-1, fmin(1, 1 - s->steps_squared / (2 * steps * var))) : 0);
+    /* Whole numbers that repeat as often as draws from their range would by chance are no keys: keys do not
+     * repeat, and references to keys repeat far more. */
+    bool whole = n > 1 && g->integer >= total * 0.999 && span > 30;
+    double by_chance = whole ? span * -expm1(-f->present / span) : 1,
+           odd = whole ? log(fmax(1, f->distinct) / by_chance) : 0;
+    put(c, fmax(-4, fmin(1, 2 * odd)));
+    put(c, whole && f->distinct < f->present && fabs(odd) < 0.08);
+}
+
 static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
                         tab_features *f)
 {
@@ -416,6 +460,7 @@ static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weight
     put(c, any && (fabs(sum - 1) < 0.01 || fabs(sum - 100) < 0.5) && lo >= 0);
     put(c, whole && any ? floor(log10(fabs(hi) + 1)) == floor(log10(fabs(lo) + 1)) : 0);
     put(c, whole && hi > 0 ? log10(hi + 1) / 4 : 0);
+    put_habits(c, s, g, v, n, var, f);
 }
 
 /* Soft bins: x in 0..n-1 shares its weight between the two bins beside it. */

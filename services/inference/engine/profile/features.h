@@ -15,7 +15,7 @@
 #include "services/inference/engine/sector/sectors.h"
 
 enum {
-    TAB_DENSE_PLAIN = 168,
+    TAB_DENSE_PLAIN = 176,
     TAB_CROSSED = 98,
     TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED,
     TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT,

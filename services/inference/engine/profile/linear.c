@@ -52,7 +52,7 @@ WIDE static void add_four(float *restrict p, const int16_t *const *w, const floa
         p[c] = p[c] + v0 * (float)w0[c] + v1 * (float)w1[c] + v2 * (float)w2[c] + v3 * (float)w3[c];
 }
 
-void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float *p)
+void tab_linear_scores(const tab_linear *m, const float *x, const float *z, float *p)
 {
     const uint32_t C = m->classes;
     for (uint32_t c = 0; c < C; c++) {
@@ -81,11 +81,21 @@ void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float
         add_four(p, w + i, v + i, C);
     for (; i < held; i++)
         add_scaled(p, w[i], v[i], C);
-    float top = p[0], sum = 0;
-    for (uint32_t c = 1; c < C; c++)
-        top = p[c] > top ? p[c] : top;
-    for (uint32_t c = 0; c < C; c++)
-        sum += p[c] = expf((p[c] - top) / m->temperature);
-    for (uint32_t c = 0; c < C; c++)
-        p[c] /= sum;
+}
+
+void tab_softmax(float *s, uint32_t n, float temperature)
+{
+    float top = s[0], sum = 0;
+    for (uint32_t c = 1; c < n; c++)
+        top = s[c] > top ? s[c] : top;
+    for (uint32_t c = 0; c < n; c++)
+        sum += s[c] = expf((s[c] - top) / temperature);
+    for (uint32_t c = 0; c < n; c++)
+        s[c] /= sum;
+}
+
+void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float *p)
+{
+    tab_linear_scores(m, x, z, p);
+    tab_softmax(p, m->classes, m->temperature);
 }

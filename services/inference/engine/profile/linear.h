@@ -34,6 +34,12 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 
 size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied);
 
-/* Class probabilities. x (inputs), z (classes, tied) or NULL where tied is 0, p (classes) out. */
+/* Logits, the temperature not applied. x (inputs), z (classes, tied) or NULL where tied is 0, s (classes) out. */
+void tab_linear_scores(const tab_linear *m, const float *x, const float *z, float *s);
+
+/* s (n) logits on entry, probabilities on return: the softmax of s / temperature. */
+void tab_softmax(float *s, uint32_t n, float temperature);
+
+/* Class probabilities: both of the above. */
 void tab_linear_apply(const tab_linear *m, const float *x, const float *z, float *p);
 #endif

@@ -13,9 +13,11 @@
 
 EMBED(tab_blob_stage1, "profile/stage1.model");
 EMBED(tab_blob_stage2, "profile/stage2.model");
+EMBED(tab_blob_hidden, "profile/stage2-hidden.model");
+EMBED(tab_blob_top, "profile/stage2-top.model");
 EMBED(tab_blob_sector, "sector/sector.model");
 
-static tab_linear stage1, stage2, sector;
+static tab_linear stage1, stage2, hidden, top, sector;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The blobs are part of the program: one that does not fit is our own mistake, and a build error in effect. */
@@ -25,6 +27,10 @@ static void open_models(void)
                          TAB_ROLES, TAB_STAGE1_INPUTS, 0, &stage1) ||
         !tab_linear_open(tab_blob_stage2, (size_t)(tab_blob_stage2_end - tab_blob_stage2),
                          TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED, &stage2) ||
+        !tab_linear_open(tab_blob_hidden, (size_t)(tab_blob_hidden_end - tab_blob_hidden),
+                         TAB_STAGE2_HIDDEN, TAB_STAGE2_INPUTS, 0, &hidden) ||
+        !tab_linear_open(tab_blob_top, (size_t)(tab_blob_top_end - tab_blob_top), TAB_ROLES,
+                         TAB_STAGE2_HIDDEN, 0, &top) ||
         !tab_linear_open(tab_blob_sector, (size_t)(tab_blob_sector_end - tab_blob_sector),
                          TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED, &sector))
         abort();
@@ -36,10 +42,18 @@ const tab_linear *tab_model_stage1(void)
     return &stage1;
 }
 
-const tab_linear *tab_model_stage2(void)
+void tab_stage2_apply(const float *x, const float *z, float *p)
 {
+    float h[TAB_STAGE2_HIDDEN], q[TAB_ROLES];
     pthread_once(&once, open_models);
-    return &stage2;
+    tab_linear_scores(&stage2, x, z, p);
+    tab_linear_scores(&hidden, x, NULL, h);
+    for (int i = 0; i < TAB_STAGE2_HIDDEN; i++)
+        h[i] = h[i] > 0 ? h[i] : 0;
+    tab_linear_scores(&top, h, NULL, q);
+    for (int r = 0; r < TAB_ROLES; r++)
+        p[r] = (1 - TAB_STAGE2_SHARE) * p[r] + TAB_STAGE2_SHARE * q[r];
+    tab_softmax(p, TAB_ROLES, stage2.temperature);
 }
 
 const tab_linear *tab_model_sector(void)

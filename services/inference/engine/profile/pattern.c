@@ -156,7 +156,11 @@ static bool phone(tab_str s)
     if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") ||
         template_of(s, "99/99/9999") || template_of(s, "999-99-9999"))
         return false;
-    if (plus || s.p[0] == '(' || s.p[0] == '0')
+    /* ITU E.164: 15 digits with the country's; national numbers have 12 at most, a prefix included */
+    bool abroad = plus || starts(s, "00");
+    if (!abroad && digits > 12)
+        return false;
+    if (abroad || s.p[0] == '(' || s.p[0] == '0')
         return true;
     return longest <= 5 && marks >= 1 && digits >= 9;
 }

@@ -8,7 +8,7 @@
 
 /* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen for recall
  * (at least 0.93) by cross-validation over sources; tests/bench/columns prints the curve. */
-static const double PII_FROM = 0.45;
+static const double PII_FROM = 0.41;
 
 typedef struct {
     const tab_table *table;
@@ -47,7 +47,7 @@ static void decide_one(void *ctx, size_t i)
     tab_reading *r = c->reading;
     float x[TAB_STAGE2_INPUTS], z[TAB_ROLES];
     tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->sector, x, z);
-    tab_linear_apply(tab_model_stage2(), x, z, c->p2);
+    tab_stage2_apply(x, z, c->p2);
     tab_restrict_roles(c, c->p2);
 
     tab_column_profile *p = &j->col[i];

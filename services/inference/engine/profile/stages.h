@@ -17,6 +17,7 @@ enum {
     TAB_STAGE1_INPUTS = 2 * TAB_DENSE + 16 + TAB_GRAMS,
     TAB_STAGE2_INPUTS = TAB_DENSE + 16 + TAB_RELATIONS + 5 * TAB_ROLES + TAB_SECTORS,
     TAB_STAGE2_TIED = 1,
+    TAB_STAGE2_HIDDEN = 128,
     TAB_SECTOR_INPUTS = TAB_DENSE + TAB_ROLES + TAB_RELATIONS + 8,
     TAB_SECTOR_TIED = 3,
 };
@@ -45,8 +46,14 @@ void tab_restrict_roles(const tab_staged *c, float *p);
 /* The role to say: the likeliest of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 
+/* Stage 2 answers by two models of one input: a linear one, and a perceptron of one hidden layer, itself two linear
+ * models. Their logits are pooled, the perceptron's with this share (docs/decisions/0163). */
+static const float TAB_STAGE2_SHARE = 0.6f;
+
+/* The linked models' answer to inputs of tab_stage2_inputs. p (TAB_ROLES). */
+void tab_stage2_apply(const float *x, const float *z, float *p);
+
 /* The linked models (models.c); opened once, read-only. */
 const tab_linear *tab_model_stage1(void);
-const tab_linear *tab_model_stage2(void);
 const tab_linear *tab_model_sector(void);
 #endif

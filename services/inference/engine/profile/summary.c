@@ -71,6 +71,7 @@ static void walk_numbers(const tab_reading *r, tab_summary *s)
             s->down += x < before;
             s->same += x == before;
             s->unit_steps += x - before == 1;
+            s->steps_squared += (x - before) * (x - before);
         }
         s->numbers++;
         s->integers += x == floor(x);
@@ -154,6 +155,7 @@ bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary
     s.down = a->down + b->down;
     s.same = a->same + b->same;
     s.unit_steps = a->unit_steps + b->unit_steps;
+    s.steps_squared = a->steps_squared + b->steps_squared;
     const tab_summary *one = a->numbers == 0 ? b : a;
     s.min = a->numbers == 0 || b->numbers == 0 ? one->min : fmin(a->min, b->min);
     s.max = a->numbers == 0 || b->numbers == 0 ? one->max : fmax(a->max, b->max);
@@ -164,6 +166,7 @@ bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary
         s.down += b->first < a->last;
         s.same += b->first == a->last;
         s.unit_steps += b->first - a->last == 1;
+        s.steps_squared += (b->first - a->last) * (b->first - a->last);
     }
     *ret = s;
     return true;

@@ -30,6 +30,7 @@ typedef struct {
     uint64_t numbers, integers;
     double sum, sum_squares, min, max, first, last;
     uint64_t up, down, same, unit_steps; /* between neighbouring rows */
+    double steps_squared;                /* sum over them of the difference squared */
 } tab_summary;
 
 /* The summary of a column that was read. Lives in r->arena; false when it is full. */

@@ -130,6 +130,37 @@ Test(profile, sector_confidences_sum_to_one)
     cr_expect_float_eq(sum, 1, 1e-5);
 }
 
+/* Whole numbers that repeat as draws from a range do, and periods counted up through a long table, are no keys: a
+ * column that is called one is never imputed and never a target. */
+Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
+{
+    enum { ROWS = 1500, COLS = 5 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    tab_builder *b[COLS];
+    for (int k = 0; k < COLS; k++)
+        b[k] = tab_builder_new(a, TAB_S("x"));
+    uint64_t s = 7;
+    for (int i = 0; i < ROWS; i++) {
+        unsigned r[COLS];
+        for (int k = 0; k < COLS; k++) {
+            s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+            r[k] = (unsigned)(s >> 33);
+        }
+        tab_builder_number(b[0], 10001 + i);                             /* a key */
+        tab_builder_number(b[1], 18 + (r[1] % 24 + r[1] / 24 % 24));     /* years of age */
+        tab_builder_number(b[2], 102 + r[2] % 1398);                     /* a daily rate */
+        tab_builder_number(b[3], 900 + (r[3] % 2200 + r[3] / 7 % 2300)); /* a price */
+        tab_builder_number(b[4], 1 + i * 35 / ROWS);                     /* a month of the study */
+    }
+    tab_column c[COLS];
+    for (int k = 0; k < COLS; k++)
+        cr_assert(tab_builder_finish(b[k], &c[k]));
+    tab_profile *p = profile_of(a, c, COLS, ROWS);
+    cr_expect(p->col[0].identifying, "%s", tab_role_names[p->col[0].role]);
+    for (int k = 1; k < COLS; k++)
+        cr_expect_not(p->col[k].identifying, "%d is %s", k, tab_role_names[p->col[k].role]);
+}
+
 Test(profile, stands_hostile_cells)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
@@ -202,7 +233,7 @@ Test(summary, merged_equals_summary_of_the_whole)
         cr_assert(merged.value[i].hash == s[0].value[i].hash &&
                   merged.value[i].count == s[0].value[i].count);
     cr_expect(merged.up == s[0].up && merged.down == s[0].down && merged.same == s[0].same &&
-              merged.unit_steps == s[0].unit_steps);
+              merged.unit_steps == s[0].unit_steps && merged.steps_squared == s[0].steps_squared);
     cr_expect(merged.min == s[0].min && merged.max == s[0].max && merged.sum == s[0].sum);
     double d = tab_summary_distinct(&merged);
     cr_expect(d > 1400 && d < 2100, "1620 or so distinct values, estimated %g", d);
@@ -251,6 +282,8 @@ Test(checks, know_their_own_and_no_others)
         { "(555) 123-4567", TAB_CHECK_PHONE, true },
         { "2019-05-31", TAB_CHECK_PHONE, false },
         { "1559304000", TAB_CHECK_PHONE, false },
+        { "12345-12345-1234", TAB_CHECK_PHONE, false }, /* fourteen digits, of no country */
+        { "00 49 30 1234 5678", TAB_CHECK_PHONE, true },
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE,
           true }, /* a digit short, check digits wrong */
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN, false },
