@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/align/weights.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     weighed *key, *tok; /* share of rows a value has; idf-weighed tokens */
     uint32_t keys, toks;
     bool numeric;
+    bool ragged; /* filled from the top, and not to the end */
     double distinct, missing, length, tokens, digits, spread;
 } column_signature;
 
@@ -95,6 +97,10 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
         s->gram[i] = logf(1 + s->gram[i]);
     unit(s->gram, GRAMS);
     unit(s->shape, SHAPES);
+    size_t filled = 0;
+    while (filled < t->rows && w->code[filled] != TAB_NULL)
+        filled++;
+    s->ragged = filled == w->present && filled < t->rows;
     s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
     s->missing = t->rows > 0 ? 1 - (double)w->present / (double)t->rows : 0;
     s->length = weight > 0 ? length / weight : 0;
@@ -203,20 +209,45 @@ static double quantile_distance(const double *a, const double *b)
     return worst;
 }
 
-static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                           const column_signature *a, const column_signature *b, float *f)
+/* Whether w lists what values there are: each once while x holds its values again and again, or hardly one twice and
+ * from the top as far as there are any. */
+static bool lists(const tab_view *w, const column_signature *s, const tab_view *x)
 {
-    size_t shared = 0;
-    double overlap = 0;
+    if (w->values < 2 || 5 * (size_t)w->values < 4 * w->present)
+        return false;
+    return s->ragged || (w->values == w->present && x->present >= 2 * (size_t)x->values);
+}
+
+/* What two columns have in common: of distinct values and of rows, each value as far as it tells columns apart. */
+typedef struct {
+    double values, rows, rows_a, rows_b;
+} common;
+
+static common values_in_common(const tab_views *v, const column_signature *a,
+                               const column_signature *b)
+{
+    common c = { 0 };
     for (uint32_t i = 0, j = 0; i < a->keys && j < b->keys;) {
         uint32_t x = a->key[i].id, y = b->key[j].id;
         if (x == y) {
-            shared++;
-            overlap += fmin((double)a->key[i].w, (double)b->key[j].w);
+            double tells = (double)v->telling[x], wa = (double)a->key[i].w,
+                   wb = (double)b->key[j].w;
+            c.values += tells;
+            c.rows += tells * fmin(wa, wb);
+            c.rows_a += tells * wa;
+            c.rows_b += tells * wb;
         }
         i += x <= y;
         j += y <= x;
     }
+    return c;
+}
+
+static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                           const column_signature *a, const column_signature *b, float *f)
+{
+    common c = values_in_common(v, a, b);
+    double shared = c.values;
     double token = 0;
     for (uint32_t i = 0, j = 0; i < a->toks && j < b->toks;) {
         uint32_t x = a->tok[i].id, y = b->tok[j].id;
@@ -225,30 +256,42 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
         i += x <= y;
         j += y <= x;
     }
-    (void)v;
-    size_t all = a->keys + b->keys - shared, least = a->keys < b->keys ? a->keys : b->keys;
+    double least = a->keys < b->keys ? a->keys : b->keys, all = a->keys + b->keys - shared;
     bool both = a->numeric && b->numeric;
-    double few = 1 / sqrt(1.0 + (double)least);
+    bool listed_b = lists(wb, b, wa), listed_a = !listed_b && lists(wa, a, wb);
+    bool listed = listed_a || listed_b;
+    tab_domain_match soft = { 0 };
+    if (listed) {
+        double beyond = 1 - tab_domain_chance(listed_b ? wa : wb, listed_b ? wb : wa);
+        soft = tab_domain_soft(v, listed_b ? wa : wb, listed_b ? wb : wa, token > 0);
+        soft = (tab_domain_match){ soft.values * beyond, soft.rows * beyond };
+        shared *= beyond;
+        c.rows_a *= beyond;
+        c.rows_b *= beyond;
+    }
+    double mine = listed_b ? a->keys : b->keys, rows = listed_b ? c.rows_a : c.rows_b;
+    double few = 1 / sqrt(1.0 + (listed ? mine : least));
     const tab_column_profile *pa = wa->profile, *pb = wb->profile;
     float *at = f;
-    *at++ = (float)(all > 0 ? (double)shared / (double)all : 0);
-    *at++ = (float)(least > 0 ? (double)shared / (double)least : 0);
-    *at++ = (float)overlap;
+    *at++ = (float)(listed ? soft.rows : all > 0 ? shared / all : 0);
+    *at++ = (float)(listed ? shared / mine : least > 0 ? shared / least : 0);
+    *at++ = (float)(listed ? rows : c.rows);
     *at++ = (float)token;
     *at++ = inner(a->gram, b->gram, GRAMS);
     *at++ = inner(a->shape, b->shape, SHAPES);
     *at++ = (float)(both ? 1 - quantile_distance(a->quantile, b->quantile) : 0);
     *at++ = both;
     *at++ = a->numeric != b->numeric;
-    *at++ = (float)ratio(a->distinct, b->distinct);
+    *at++ = (float)(listed ? soft.values : ratio(a->distinct, b->distinct));
     *at++ = (float)ratio(a->length + 1, b->length + 1);
     *at++ = (float)ratio(a->tokens + 1, b->tokens + 1);
     *at++ = (float)(1 - fabs(a->digits - b->digits));
     *at++ = (float)(pa->role == pb->role ? pa->role_confidence * pb->role_confidence : 0);
     *at++ = pa->type == pb->type;
     *at++ = (float)few;
-    *at++ = (float)(few * (all > 0 ? (double)shared / (double)all : 0));
+    *at++ = (float)(listed ? 1 - exp(-shared / 3) : few * (all > 0 ? shared / all : 0));
     *at++ = wa->kind == TAB_VIEW_DATE && wb->kind == TAB_VIEW_DATE;
+    *at++ = listed;
 }
 
 /* ---- agreement on matched rows --------------------------------------------------------------- */
@@ -405,7 +448,8 @@ typedef struct {
     const tab_table_view *a, *b;
     const tab_signature *sa, *sb;
     const tab_row_pairs *rows;
-    float *p, *features;
+    float *z, *features; /* (cols_a, cols_b), log-odds before the columns compete */
+    bool *listed;
     atomic_bool failed;
 } scoring;
 
@@ -433,11 +477,24 @@ static void note(best_two *b, float x)
     }
 }
 
-/* Columns compete: log-odds, in p, become probabilities, higher by the lead over the best rival of either
- * column. A rival below WEAK says no more than one there; without a rival there is no lead. */
-static bool compete(size_t na, size_t nb, float *p)
+/* How many rivals a pair of columns has: each counts by how near it comes, one that is as good or better in full. */
+static float rivals(const float *p, size_t n, size_t step, float z)
 {
-    static const float SHARE = 0.75f, MOST = 2, WEAK = -3;
+    static const float STEEP = 3;
+    float sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += p[k * step] >= z ? 1 : expf(STEEP * (p[k * step] - z));
+    return sum;
+}
+
+/* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of either column. A
+ * rival below WEAK says no more than one there; without a rival there is no lead. Lists of values rival one another in
+ * crowds (sixty hold yes and no), so that their number counts too; the constants for them were fitted with the weights
+ * (weights.h). */
+static bool compete(size_t na, size_t nb, const bool *listed, const float *z, float *p)
+{
+    static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4;
+    static const float ODDS = 0.37f, LEAD = 0.83f, LEAD_MOST = 3, CROWD = 0.57f, BASE = -0.11f;
     best_two *b = malloc((na + nb + 1) * sizeof *b);
     if (b == NULL)
         return false;
@@ -445,18 +502,26 @@ static bool compete(size_t na, size_t nb, float *p)
         b[i] = (best_two){ NEVER, NEVER };
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
-            note(&b[i], p[i * nb + j]);
-            note(&b[na + j], p[i * nb + j]);
+            note(&b[i], z[i * nb + j]);
+            note(&b[na + j], z[i * nb + j]);
         }
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
-            float z = p[i * nb + j], rival = WEAK;
+            float x = z[i * nb + j], rival = WEAK, ahead = 0;
             if (na > 1)
-                rival = fmaxf(rival, b[na + j].first == z ? b[na + j].second : b[na + j].first);
+                rival = fmaxf(rival, b[na + j].first == x ? b[na + j].second : b[na + j].first);
             if (nb > 1)
-                rival = fmaxf(rival, b[i].first == z ? b[i].second : b[i].first);
-            float lead = na > 1 || nb > 1 ? fminf(fmaxf(SHARE * (z - rival), -MOST), MOST) : 0;
-            p[i * nb + j] = z == NEVER ? 0 : 1 / (1 + expf(-(z + lead)));
+                rival = fmaxf(rival, b[i].first == x ? b[i].second : b[i].first);
+            if (na > 1 || nb > 1)
+                ahead = x - rival;
+            float odds = x + fminf(fmaxf(SHARE * ahead, -MOST), MOST);
+            if (listed[i * nb + j]) {
+                odds = BASE + ODDS * x + LEAD * fminf(fmaxf(ahead, -LEAD_MOST), LEAD_MOST);
+                if (odds > FAINT)
+                    odds -=
+                        CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
+            }
+            p[i * nb + j] = x == NEVER ? 0 : 1 / (1 + expf(-odds));
         }
     free(b);
     return true;
@@ -479,14 +544,18 @@ static void score_chunk(void *ctx, size_t chunk)
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
             size_t at = i * s->b->cols + j;
             if (wa->present == 0 || wb->present == 0) {
-                s->p[at] = NEVER;
+                s->z[at] = NEVER;
             } else {
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
                     row_features(s->v, wa, wb, s->rows, pt, xs, ys, f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
-                s->p[at] =
-                    (float)log_odds(rowed ? tab_align_weights_rows : tab_align_weights_values, f);
+                bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
+                s->listed[at] = listed && !rowed;
+                s->z[at] = (float)log_odds(rowed    ? tab_align_weights_rows
+                                           : listed ? tab_align_weights_listed
+                                                    : tab_align_weights_values,
+                                           f);
             }
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
@@ -500,9 +569,25 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                             const tab_signature *sa, const tab_signature *sb,
                             const tab_row_pairs *rows, float *p, float *features, tab_error *err)
 {
-    scoring s = { e, v, &v->table[ta], &v->table[tb], sa, sb, rows, p, features, false };
-    tab_engine_for(e, CHUNKS, score_chunk, &s);
-    if (s.failed || !compete(s.a->cols, s.b->cols, p))
+    size_t n = v->table[ta].cols * v->table[tb].cols;
+    scoring s = { e,
+                  v,
+                  &v->table[ta],
+                  &v->table[tb],
+                  sa,
+                  sb,
+                  rows,
+                  malloc((n + 1) * sizeof(float)),
+                  features,
+                  calloc(n + 1, sizeof(bool)),
+                  false };
+    s.failed = s.z == NULL || s.listed == NULL;
+    if (!s.failed)
+        tab_engine_for(e, CHUNKS, score_chunk, &s);
+    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.listed, s.z, p);
+    free(s.z);
+    free(s.listed);
+    if (failed)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

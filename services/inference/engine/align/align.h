@@ -20,7 +20,7 @@ typedef struct {
 } tab_row_pairs;
 
 enum {
-    TAB_ALIGN_VALUE_FEATURES = 18, /* from the signatures */
+    TAB_ALIGN_VALUE_FEATURES = 19, /* from the signatures */
     TAB_ALIGN_ROW_FEATURES = 8,    /* from matched rows; all 0 without them */
     TAB_ALIGN_FEATURES = TAB_ALIGN_VALUE_FEATURES + TAB_ALIGN_ROW_FEATURES
 };

@@ -381,6 +381,32 @@ static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
     return true;
 }
 
+/* A value says the less of a column the more columns hold it: log(columns / holders), as a share of what a value in two
+ * columns has. */
+static bool count_columns(tab_views *v)
+{
+    uint32_t columns = 0;
+    uint32_t *last = calloc(v->terms + 1, sizeof *last), *held = calloc(v->terms + 1, sizeof *held);
+    v->telling = tab_arena_new_of(v->own->arena, float, v->terms);
+    bool ok = last != NULL && held != NULL && v->telling != NULL;
+    for (size_t t = 0; ok && t < v->n; t++)
+        for (size_t c = 0; c < v->table[t].cols; c++) {
+            const tab_view *w = &v->table[t].col[c];
+            columns += w->values > 0;
+            for (uint32_t i = 0; i < w->values; i++) {
+                uint32_t key = w->value[i].key;
+                held[key] += last[key] != columns;
+                last[key] = columns;
+            }
+        }
+    float most = columns > 2 ? logf((float)columns / 2) : 0;
+    for (size_t i = 0; ok && i < v->terms; i++)
+        v->telling[i] = held[i] > 2 && most > 0 ? logf((float)columns / (float)held[i]) / most : 1;
+    free(last);
+    free(held);
+    return ok;
+}
+
 tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n,
                          tab_views **ret, tab_error *err)
 {
@@ -447,6 +473,8 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
         v->idf[i] = logf(1 + share);
         v->rarity[i] = share > 1 ? logf(share) : 0;
     }
+    if (!count_columns(v))
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     *ret = tab_take(&v);
     return TAB_OK;
 }

@@ -49,6 +49,8 @@ typedef struct {
     uint32_t *df;               /* (terms) rows that hold the token, all tables; 0 for mere keys */
     tab_nickname *nickname;     /* (terms) */
     float *idf, *rarity;        /* (terms) log(1 + rows / df), log(rows / df) */
+    float
+        *telling; /* (terms) of keys: 1 for a value that two columns hold, 0 for one that all do */
     size_t total_rows;
     struct tab_view_scratch *own;
 } tab_views;
