@@ -222,6 +222,11 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
         bool database = strstr(why, "database \"") != NULL;
         bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
         PQfinish(c);
+        if (guard_laboured())
+            return tab_fail(err, TAB_VALIDATION, "source",
+                            "The source asks for more iterations of the password's hash than are "
+                            "computed (%d).",
+                            GUARD_KEYINGS);
         if (login)
             return tab_fail(err, TAB_VALIDATION, "credentials",
                             "The source refuses these credentials.");
