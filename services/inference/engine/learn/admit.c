@@ -2,12 +2,24 @@
 
 #include <math.h>
 
+/* Work grows with the number of classes, and cells do not: what a body may ask for is bounded by its cells, too. A table of
+ * a hundred classes is far within (2e5 to 1e6 a cell); docs/decisions/0192. */
+static const double FLOOR = 1e10, A_CELL = 2e6;
+
+static double limit(const tab_problem *p, size_t n, const tab_recipe *r)
+{
+    if (!p->classification || p->outputs <= TAB_MANY_CLASSES)
+        return r->work;
+    return fmin(r->work, FLOOR + A_CELL * (double)n * (double)p->enc->n);
+}
+
 int tab_admit(const tab_problem *p, size_t n, tab_stack *s, tab_arena *a, const tab_recipe *r,
               const tab_learner *g, double spent, double *work)
 {
+    double all = limit(p, n, r);
     n = g->cap > 0 && n > g->cap ? g->cap : n;
     double fits = (double)(s->folds + g->configs - 1 + g->whole), own = g->work(p, n),
-           most = fmin(r->work - spent, g->share > 0 ? g->share * r->work : r->work);
+           most = fmin(all - spent, g->share > 0 ? g->share * r->work : r->work);
     const char **said = &s->skipped[s->skips], *cut = "";
     if (own <= 0) {
         *said = tab_arena_printf(a, "%s: not apt", g->name);

@@ -421,14 +421,16 @@ static const float *boost_importance(const void *model)
     return ((const tab_boost *)model)->importance;
 }
 
-/* Rounds are limited by work, rows x features x margins a round: never by the clock. */
+/* Rounds are limited by work, rows x features x margins a round: never by the clock. Twenty are made at least, but not of
+ * a tree for each of thousands of classes (docs/decisions/0192). */
 static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double budget)
 {
+    size_t least = p->classification && p->outputs > TAB_MANY_CLASSES ? 2 : 20;
     double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
     double a_round = ((double)n * features + 4000 * features) *
                      (double)(p->classification && p->outputs > 2 ? p->outputs : 1);
     double rounds = budget / (a_round + 1);
-    return rounds >= (double)most ? most : rounds < 20 ? 20 : (size_t)rounds;
+    return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
 }
 
 static const recipe DEEP = { .eta = 0.07,

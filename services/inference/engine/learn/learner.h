@@ -13,6 +13,8 @@
 
 #include "services/inference/engine/features/encode.h"
 
+enum { TAB_MANY_CLASSES = 100 }; /* above, work is bounded by cells, too: docs/decisions/0192 */
+
 typedef struct {
     const tab_encoder *enc;
     const tab_data
