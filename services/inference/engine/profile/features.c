@@ -341,7 +341,7 @@ static double share(double a, double b)
 
 /* How the numbers are spread and written: v (n) sorted, in whole numbers of their last decimal. */
 static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v,
-                       size_t n, double var, const tab_features *f)
+                       size_t n, double var, tab_features *f)
 {
     double total = 0, log1 = 0, log2 = 0, log3 = 0, digit[10] = { 0 }, positive = 0;
     double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0, span = hi - lo + 1;
@@ -380,7 +380,11 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     double by_chance = whole ? span * -expm1(-f->present / span) : 1,
            odd = whole ? log(fmax(1, f->distinct) / by_chance) : 0;
     put(c, fmax(-4, fmin(1, 2 * odd)));
-    put(c, whole && f->distinct < f->present && fabs(odd) < 0.08);
+    bool repeats = whole && f->distinct < f->present;
+    put(c, repeats && fabs(odd) < 0.08);
+    /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
+    double liked = share(digit[0] + digit[5] + digit[9], total);
+    f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
 }
 
 static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,

@@ -49,6 +49,7 @@ static void decide_one(void *ctx, size_t i)
     tab_stage2_inputs((const tab_staged *const *)j->staged, j->table->cols, i, j->sector, x, z);
     tab_stage2_apply(x, z, c->p2);
     tab_restrict_roles(c, c->p2);
+    tab_deny_keys(c, c->p2);
 
     tab_column_profile *p = &j->col[i];
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };

@@ -356,6 +356,16 @@ void tab_restrict_roles(const tab_staged *c, float *p)
     }
 }
 
+void tab_deny_keys(const tab_staged *c, float *p)
+{
+    if (!c->features.heaped || (double)c->reading->levels >= c->features.present)
+        return;
+    float lost = 0.9f * p[TAB_ROLE_ID];
+    p[TAB_ROLE_ID] -= lost;
+    for (int r = 0; r < TAB_ROLES; r++)
+        p[r] /= 1 - lost;
+}
+
 int tab_pick_role(const tab_staged *c, const float *p)
 {
     double of_type[TAB_BOOLEAN + 1] = { 0 };

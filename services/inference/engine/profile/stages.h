@@ -43,6 +43,9 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows);
  * in its place, and scale to a sum of 1. */
 void tab_restrict_roles(const tab_staged *c, float *p);
 
+/* Keys have no favourite digits (docs/decisions/0165): a last word on stage 2's answer, after the models. */
+void tab_deny_keys(const tab_staged *c, float *p);
+
 /* The role to say: the likeliest of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 

@@ -161,6 +161,35 @@ Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
         cr_expect_not(p->col[k].identifying, "%d is %s", k, tab_role_names[p->col[k].role]);
 }
 
+/* Decision 0165: of two columns of whole numbers that repeat, the one whose numbers people chose is no key, however sure
+ * the models are; a column in even steps, or with all digits, is left to them. */
+Test(profile, denies_keys_that_end_as_prices_do)
+{
+    enum { ROWS = 600 };
+    static const int habit[3][2] = { { 10, 9 }, { 10, 0 }, { 1, 0 } };
+    for (int way = 0; way < 3; way++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+        tab_builder *b = tab_builder_new(a, TAB_S("x"));
+        for (int i = 0; i < ROWS; i++)
+            tab_builder_number(b, 1000 + i * 7919 % 307 * habit[way][0] +
+                                      (i % 9 == 0 ? 0 : habit[way][1]));
+        tab_column c;
+        tab_staged s = { .reading = tab_arena_new_of(a, tab_reading, 1) };
+        tab_summary sum;
+        cr_assert(tab_builder_finish(b, &c));
+        cr_assert(tab_read_column(a, &c, ROWS, s.reading) && tab_summarize(s.reading, &sum));
+        tab_features_of(&sum, &s.features);
+        float p[TAB_ROLES] = { 0 }, total = 0;
+        p[TAB_ROLE_ID] = 0.8f;
+        p[TAB_ROLE_AMOUNT] = 0.2f;
+        tab_deny_keys(&s, p);
+        for (int r = 0; r < TAB_ROLES; r++)
+            total += p[r];
+        cr_expect(fabsf(total - 1) < 1e-5f);
+        cr_expect((p[TAB_ROLE_ID] < 0.5f) == (way == 0), "way %d: %g", way, (double)p[TAB_ROLE_ID]);
+    }
+}
+
 Test(profile, stands_hostile_cells)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
