@@ -14,6 +14,7 @@
 enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64 };
 /* The alternatives: rows of a leaf, for clean and for noisy targets; [classification][config]. */
 static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
+enum { FINE = 1 };
 
 typedef struct {
     int32_t feature; /* -1: a leaf */
@@ -230,7 +231,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     grow(g, best.left + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
 }
 
-static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
+static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool fine)
 {
     if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
         return NULL;
@@ -270,7 +271,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
                      .k = k,
                      .mtry = (size_t)(share < 60 ? share : 60),
                      .bin = bin,
-                     .least = LEAST[p->classification][t->config],
+                     .least = fine ? FINE : LEAST[p->classification][t->config],
                      .label = p->classification ? label : NULL,
                      .y = y,
                      .value = value,
@@ -285,7 +286,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees)
             reserve(&g, 1, 0);
             m->root[tree] = (uint32_t)g.nodes++;
             if (!g.failed)
-                grow(&g, m->root[tree], row, n, 0, tab_mix2(p->seed + 0xf0, tree));
+                grow(&g, m->root[tree], row, n, 0, tab_mix2(p->seed + (fine ? 0xf1 : 0xf0), tree));
             ok = ok && !g.failed;
         }
         /* The forest moves from the growing arrays into the model's arena. */
@@ -335,7 +336,7 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
 static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
-    return fit(p, t, TREES);
+    return fit(p, t, TREES, false);
 }
 
 static double forest_work(const tab_problem *p, size_t n)
@@ -346,9 +347,27 @@ static double forest_work(const tab_problem *p, size_t n)
     return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < 60 ? share : 60);
 }
 
+static void *fine_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    (void)curve;
+    return fit(p, t, TREES, true);
+}
+
+static double fine_work(const tab_problem *p, size_t n)
+{
+    return p->classification ? forest_work(p, n) : 0;
+}
+
 const tab_learner tab_learn_forest = { .name = "forest",
                                        .configs = 2,
                                        .cap = 20000,
                                        .work = forest_work,
                                        .fit = forest_fit,
                                        .predict = forest_predict };
+/* Leaves of single rows whatever they are worth alone: docs/decisions/0181. */
+const tab_learner tab_learn_forest_fine = { .name = "forest-fine",
+                                            .configs = 1,
+                                            .cap = 20000,
+                                            .work = fine_work,
+                                            .fit = fine_fit,
+                                            .predict = forest_predict };

@@ -76,5 +76,6 @@ typedef struct tab_learner {
 
 extern const tab_learner tab_learn_boost, tab_learn_boost_shallow, tab_learn_boost_brisk,
     tab_learn_boost_fast, tab_learn_boost_quick, tab_learn_linear, tab_learn_kernel,
-    tab_learn_kernel_small, tab_learn_forest, tab_learn_knn, tab_learn_mlp, tab_learn_pfn;
+    tab_learn_kernel_small, tab_learn_forest, tab_learn_forest_fine, tab_learn_knn, tab_learn_mlp,
+    tab_learn_pfn;
 #endif
