@@ -9,8 +9,9 @@
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows;
  * its skill is the share of the loss that the model takes off the base rate's. An outcome follows from many
  * columns together, a measure that others derive from follows from one: of the skill, what the closest column
- * tells alone counts little, and the rest little where no other column tells a part of it. The score weighs that by how like an outcome the column is: a few classes before a
- * number, a number before many classes, and all of them before what a row is rather than what became of it
+ * tells alone counts little, and the rest little where no other column tells a part of it. The score weighs that
+ * by how like an outcome the column is: a few classes before a number, a number before many classes, and all of
+ * them before what a row is rather than what became of it
  * (who, where, when). docs/decisions/0179. */
 #include "services/inference/engine/predict/select.h"
 
