@@ -104,6 +104,23 @@ typedef struct {
     tab_problem p;
 } fixture;
 
+/* The problem of f: y of each row of the table, or whether it is positive. */
+static void ask(fixture *f, const double *y, size_t rows, bool classes)
+{
+    float *target = tab_arena_new_of(f->a, float, rows);
+    uint32_t *label = tab_arena_new_of(f->a, uint32_t, rows);
+    for (size_t i = 0; i < rows; i++) {
+        target[i] = (float)y[f->data->row[i]];
+        label[i] = y[f->data->row[i]] > 0;
+    }
+    f->p = (tab_problem){ .enc = f->enc,
+                          .data = f->data,
+                          .classification = classes,
+                          .outputs = classes ? 2 : 1,
+                          .label = label,
+                          .y = target };
+}
+
 /* Two numbers with gaps and a category; y depends on all three, the label on y. */
 static fixture made(size_t rows, bool classes)
 {
@@ -133,18 +150,7 @@ static fixture made(size_t rows, bool classes)
     const bool use[] = { true, true, true };
     f.enc = tab_encode_fit(&e, f.a, p, use, &f.data);
     cr_assert_not_null(f.enc);
-    float *target = tab_arena_new_of(f.a, float, rows);
-    uint32_t *label = tab_arena_new_of(f.a, uint32_t, rows);
-    for (size_t i = 0; i < rows; i++) {
-        target[i] = (float)y[f.data->row[i]];
-        label[i] = y[f.data->row[i]] > 0;
-    }
-    f.p = (tab_problem){ .enc = f.enc,
-                         .data = f.data,
-                         .classification = classes,
-                         .outputs = classes ? 2 : 1,
-                         .label = label,
-                         .y = target };
+    ask(&f, y, rows, classes);
     return f;
 }
 
@@ -393,18 +399,7 @@ static fixture many_levels(size_t rows, bool classes)
     p->col[0].type = TAB_CATEGORICAL;
     const bool use[] = { true, true };
     f.enc = tab_encode_fit(&e, f.a, p, use, &f.data);
-    float *target = tab_arena_new_of(f.a, float, rows);
-    uint32_t *label = tab_arena_new_of(f.a, uint32_t, rows);
-    for (size_t i = 0; i < rows; i++) {
-        target[i] = (float)y[f.data->row[i]];
-        label[i] = y[f.data->row[i]] > 0;
-    }
-    f.p = (tab_problem){ .enc = f.enc,
-                         .data = f.data,
-                         .classification = classes,
-                         .outputs = classes ? 2 : 1,
-                         .label = label,
-                         .y = target };
+    ask(&f, y, rows, classes);
     return f;
 }
 
