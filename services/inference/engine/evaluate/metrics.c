@@ -14,18 +14,27 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* By rising score, and how many are positive; the caller frees it. NULL: no memory. */
+static ranked *rank_by(const double *score, const bool *positive, size_t n, double *positives)
+{
+    ranked *r = malloc((n + 1) * sizeof *r);
+    if (r == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        r[i] = (ranked){ score[i], positive[i] };
+        *positives += positive[i];
+    }
+    qsort(r, n, sizeof *r, by_score);
+    return r;
+}
+
 /* Mann-Whitney: the positives' mean ranks. */
 double tab_auc(const double *score, const bool *positive, size_t n)
 {
-    ranked *r = malloc((n + 1) * sizeof *r);
     double ranks = 0, p = 0;
+    ranked *r = rank_by(score, positive, n, &p);
     if (r == NULL)
         return (double)NAN;
-    for (size_t i = 0; i < n; i++) {
-        r[i] = (ranked){ score[i], positive[i] };
-        p += positive[i];
-    }
-    qsort(r, n, sizeof *r, by_score);
     for (size_t i = 0; i < n;) {
         size_t j = i, hits = 0;
         for (; j < n && r[j].score == r[i].score; j++)
@@ -40,15 +49,10 @@ double tab_auc(const double *score, const bool *positive, size_t n)
 
 double tab_average_precision(const double *score, const bool *positive, size_t n)
 {
-    ranked *r = malloc((n + 1) * sizeof *r);
     double p = 0, taken = 0, hits = 0, sum = 0;
+    ranked *r = rank_by(score, positive, n, &p);
     if (r == NULL)
         return (double)NAN;
-    for (size_t i = 0; i < n; i++) {
-        r[i] = (ranked){ score[i], positive[i] };
-        p += positive[i];
-    }
-    qsort(r, n, sizeof *r, by_score);
     for (size_t end = n; end > 0;) { /* from the highest score down */
         size_t from = end;
         double gained = 0;

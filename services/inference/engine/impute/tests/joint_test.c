@@ -65,17 +65,24 @@ static double correlation(const double *x, const double *y, size_t n)
     return (xy - sx * sy / m) / sqrt((xx - sx * sx / m) * (yy - sy * sy / m));
 }
 
+/* The joint model of the table above. */
+static tab_joint *fitted(const tab_engine *e, tab_encoder **enc, tab_data **data)
+{
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(e, table(e->arena, ROWS), &p, NULL), TAB_OK);
+    *enc = tab_encode_fit(e, e->arena, p, NULL, data);
+    tab_joint *j = NULL;
+    cr_assert(*enc != NULL && tab_joint_fit(e, e->arena, *enc, *data, &j) && j != NULL);
+    return j;
+}
+
 Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_engine e = { .arena = a };
-    tab_profile *p = NULL;
-    cr_assert_eq(tab_profile_table(&e, table(a, ROWS), &p, NULL), TAB_OK);
-    tab_data *data = NULL;
-    tab_encoder *enc = tab_encode_fit(&e, a, p, NULL, &data);
-    tab_joint *j = NULL;
-    cr_assert(tab_joint_fit(&e, a, enc, data, &j));
-    cr_assert_not_null(j);
+    tab_data *data;
+    tab_encoder *enc;
+    tab_joint *j = fitted(&e, &enc, &data);
     for (size_t target = 0; target < 4; target++) {
         tab_encoder own;
         tab_data view;
@@ -219,12 +226,9 @@ Test(joint, takes_earlier_fills_only_where_the_asked_cell_is_missing)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_engine e = { .arena = a };
-    tab_profile *p = NULL;
-    cr_assert_eq(tab_profile_table(&e, table(a, ROWS), &p, NULL), TAB_OK);
-    tab_data *data = NULL;
-    tab_encoder *enc = tab_encode_fit(&e, a, p, NULL, &data);
-    tab_joint *j = NULL;
-    cr_assert(enc != NULL && tab_joint_fit(&e, a, enc, data, &j) && j != NULL);
+    tab_data *data;
+    tab_encoder *enc;
+    tab_joint *j = fitted(&e, &enc, &data);
     uint32_t row[ROWS];
     double fill[ROWS];
     size_t n = 0;
