@@ -1,43 +1,8 @@
-#include "services/inference/engine/profile/features.h"
+#include "services/inference/engine/profile/features_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- gathering over the sampled distinct values ---------------------------------------------- */
-
-typedef struct {
-    double distinct, cells; /* values and cells that are no marks */
-    double values, looked;  /* of them, those that all looks are spent on */
-    double marks, words_unknown;
-    /* characters, over values */
-    double len, len2, tokens, min_len, max_len;
-    double letters, digits, upper, blanks, other, chars;
-    double punct[12]; /* values that hold one of "-./:,_@#()'&" */
-    double one_token, two_tokens, three_tokens, many_tokens;
-    double starts_digit, ends_digit, starts_upper, all_upper, all_lower, title, mixed, all_digits,
-        all_letters, long_text;
-    double lead_zero, same_len;
-    double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
-    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe,
-        bracket, quote;
-    uint64_t bool_pairs;
-    /* numbers, over cells */
-    double num, affix[TAB_AFFIXES], grouped, exponent, bounded, decimal[8], dec_max;
-    double integer, negative, zero, m5, m10, m100, m1000, cents99, half, len_digits_same;
-    double dates, date_only, datetime, midnight, period, compact, clock, duration, weekend, year_lo,
-        year_hi, first_of_month;
-    double top, entropy;
-} gather;
-
-typedef struct {
-    double x, w;
-} weighted;
-
-static int by_x(const void *a, const void *b)
-{
-    double x = ((const weighted *)a)->x, y = ((const weighted *)b)->x;
-    return (x > y) - (x < y);
-}
 
 /* A value's template: runs of letters, digits and others, "Aa0-". */
 static uint64_t shape_of(tab_str s)
@@ -275,244 +240,7 @@ static void grams(tab_str f, float *gram)
     }
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-static void number_cell(const tab_number *x, tab_str s, double w, gather *g)
-{
-    double v = x->value;
-    (void)s;
-    g->num += w;
-    g->affix[x->affix] += w;
-    g->grouped += x->grouped ? w : 0;
-    g->exponent += x->exponent ? w : 0;
-    g->bounded += x->bound ? w : 0;
-    g->decimal[x->decimals < 7 ? x->decimals : 7] += w;
-    g->dec_max = fmax(g->dec_max, x->decimals);
-    g->integer += v == floor(v) ? w : 0;
-    g->negative += v < 0 ? w : 0;
-    g->zero += v == 0 ? w : 0;
-    if (v == floor(v)) {
-        int rest = fabs(v) < 0x1p62 ? (int)((int64_t)v % 1000) : (int)fmod(v, 1000);
-        g->m5 += rest % 5 == 0 ? w : 0;
-        g->m10 += rest % 10 == 0 ? w : 0;
-        g->m100 += rest % 100 == 0 ? w : 0;
-        g->m1000 += rest == 0 ? w : 0;
-    }
-    double c = fabs(v) * 100;
-    if (fabs(c - nearbyint(c)) < 1e-6 * fmax(1, c)) {
-        int cents = (int)fmod(nearbyint(c), 100);
-        g->cents99 += cents == 99 || cents == 95 || cents == 49 || cents == 98 ? w : 0;
-        g->half += cents == 50 || cents == 25 || cents == 75 ? w : 0;
-    }
-}
-
-static double quantile(const weighted *v, size_t n, double total, double q)
-{
-    double at = q * total, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += v[i].w;
-        if (sum >= at)
-            return v[i].x;
-    }
-    return n > 0 ? v[n - 1].x : 0;
-}
-
-static double signed_log(double x)
-{
-    return copysign(log1p(fabs(x)), x) / 2;
-}
-
 /* ---- the vector ------------------------------------------------------------------------------ */
-
-typedef struct {
-    float *at, *end;
-} cursor;
-
-static void put(cursor *c, double x)
-{
-    if (c->at < c->end)
-        *c->at++ = (float)(isnan(x) ? 0 : x > 16 ? 16 : x < -16 ? -16 : x);
-}
-
-static double share(double a, double b)
-{
-    return b > 0 ? a / b : 0;
-}
-
-/* How the numbers are spread and written: v (n) sorted, in whole numbers of their last decimal. */
-static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v,
-                       size_t n, double var, tab_features *f)
-{
-    double total = 0, log1 = 0, log2 = 0, log3 = 0, digit[10] = { 0 }, positive = 0;
-    double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0, span = hi - lo + 1;
-    double scale = g->dec_max <= 6 ? pow(10, g->dec_max) : 0;
-    for (size_t i = 0; i < n; i++) {
-        double x = fabs(v[i].x) * scale;
-        total += v[i].w;
-        if (scale > 0 && x < 1e15)
-            digit[(int)fmod(nearbyint(x), 10)] += v[i].w;
-        if (v[i].x > 0) {
-            double l = log10(v[i].x);
-            positive += v[i].w;
-            log1 += v[i].w * l;
-            log2 += v[i].w * l * l;
-            log3 += v[i].w * l * l * l;
-        }
-    }
-    /* the last digit: people round to fives, prices end in nine, instruments in anything */
-    put(c, share(digit[0], total));
-    put(c, share(digit[5], total));
-    put(c, share(digit[9], total));
-    /* over how many decades, and leaning where */
-    double mean = share(log1, positive), sd2 = share(log2, positive) - mean * mean,
-           sd = sd2 > 0 ? sqrt(sd2) : 0;
-    put(c, fmin(4, sd * 2));
-    put(c, sd > 1e-3
-               ? fmax(-4, fmin(4, (share(log3, positive) - 3 * mean * sd2 - mean * mean * mean) /
-                                      (sd2 * sd)))
-               : 0);
-    /* how much a row has of the row before: the correlation of neighbours, by the ratio of von Neumann (1941) */
-    double steps = (double)(s->up + s->down + s->same);
-    put(c, var > 0 && steps > 4 ? fmax(-1, fmin(1, 1 - s->steps_squared / (2 * steps * var))) : 0);
-    /* Whole numbers that repeat as often as draws from their range would by chance are no keys: keys do not
-     * repeat, and references to keys repeat far more. */
-    bool whole = n > 1 && g->integer >= total * 0.999 && span > 30;
-    double by_chance = whole ? span * -expm1(-f->present / span) : 1,
-           odd = whole ? log(fmax(1, f->distinct) / by_chance) : 0;
-    put(c, fmax(-4, fmin(1, 2 * odd)));
-    bool repeats = whole && f->distinct < f->present;
-    put(c, repeats && fabs(odd) < 0.08);
-    /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
-    double liked = share(digit[0] + digit[5] + digit[9], total);
-    f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
-}
-
-static void put_numbers(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
-                        tab_features *f)
-{
-    qsort(v, n, sizeof *v, by_x);
-    double total = g->num, mean = share(s->sum, (double)s->numbers);
-    double var = share(s->sum_squares, (double)s->numbers) - mean * mean,
-           sd = var > 0 ? sqrt(var) : 0;
-    double q[9];
-    static const double at[] = { 0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1 };
-    for (int i = 0; i < 9; i++) {
-        q[i] = n > 0 ? quantile(v, n, total, at[i]) : 0;
-        put(c, n > 0 ? signed_log(q[i]) : 0);
-    }
-    double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0;
-    bool any = n > 0, whole = g->integer >= total * 0.999 && any;
-    f->min = lo;
-    f->max = hi;
-    f->q50 = q[4];
-    put(c, signed_log(mean));
-    put(c, log1p(sd) / 2);
-    put(c, sd > 0 ? fmax(-4, fmin(4, (mean - q[4]) / sd)) * 2 : 0);
-    put(c, any && mean != 0 ? fmin(4, sd / fabs(mean)) : 0);
-    put(c, any && q[4] != 0 ? fmax(-4, fmin(8, log1p(fabs(q[8] / q[4])))) : 0);
-    put(c, q[7] - q[1] > 0 ? fmin(6, log1p((hi - lo) / (q[7] - q[1]))) : 0);
-    put(c, share(g->integer, total));
-    put(c, share(g->negative, total));
-    put(c, share(g->zero, total));
-    put(c, share(g->m5, total));
-    put(c, share(g->m10, total));
-    put(c, share(g->m100, total));
-    put(c, share(g->m1000, total));
-    put(c, share(g->cents99, total));
-    put(c, share(g->half, total));
-    put(c, g->dec_max / 4);
-    for (int i = 0; i < 8; i++)
-        put(c, share(g->decimal[i], total));
-    put(c, any && lo >= 0 && hi <= 1 && !whole);
-    put(c, any && lo >= 0 && hi <= 1 && whole);
-    put(c, any && lo >= 0 && hi <= 100 && hi > 1);
-    put(c, any && lo >= 1 && hi <= 5 && hi >= 3);
-    put(c, any && lo >= 0 && hi <= 10 && hi > 1);
-    put(c, any && lo >= 0 && hi <= 110 && hi > 30 && lo < 60);
-    put(c, any && lo >= 14 && hi <= 100 && whole && hi - lo > 10);
-    put(c, any && lo >= -90 && hi <= 90 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
-                   total / 2);
-    put(c, any && lo >= -180 && hi <= 180 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
-                   total / 2);
-    put(c, any && lo >= 1500 && hi <= 2100 && whole);
-    put(c, any && lo >= 1900 && hi <= 2030 && whole);
-    put(c, any && lo == 1 && hi == 12 && whole);
-    put(c, any && lo >= 1 && hi <= 12 && hi > 2 && whole);
-    put(c, any && lo >= 1 && hi <= 31 && hi > 12 && whole);
-    put(c, any && lo == 1 && hi == 31 && whole);
-    put(c, any && lo >= 0 && hi <= 23 && hi > 10 && whole);
-    put(c, any && lo >= 1 && hi <= 7 && hi > 4 && whole);
-    put(c, any && lo >= 0 && hi <= 59 && hi > 31 && whole);
-    put(c, any && lo > 6e8 && hi < 4.2e9 && whole);
-    put(c, any && lo > 6e11 && hi < 4.2e12 && whole);
-    put(c, any && lo >= 0 && hi <= 2359 && hi > 1200 && whole);
-    put(c, any && lo == 0);
-    put(c, any && lo == 1);
-    double distinct = f->distinct, span = hi - lo + 1;
-    put(c, whole && span > 0 ? fmin(1, distinct / span) : 0);
-    put(c, whole && lo == 1 && distinct == f->present && span == distinct);
-    put(c, whole && (lo == 0 || lo == 1) && span == distinct && distinct <= 12);
-    double steps = (double)(s->up + s->down + s->same);
-    put(c, share((double)s->up, steps));
-    put(c, share((double)s->down, steps));
-    put(c, share((double)s->same, steps));
-    put(c, share((double)s->unit_steps, steps));
-    put(c, steps > 0 && (s->down == 0 || s->up == 0));
-    double sum = s->sum;
-    put(c, any && (fabs(sum - 1) < 0.01 || fabs(sum - 100) < 0.5) && lo >= 0);
-    put(c, whole && any ? floor(log10(fabs(hi) + 1)) == floor(log10(fabs(lo) + 1)) : 0);
-    put(c, whole && hi > 0 ? log10(hi + 1) / 4 : 0);
-    put_habits(c, s, g, v, n, var, f);
-}
-
-/* Soft bins: x in 0..n-1 shares its weight between the two bins beside it. */
-static void put_hat(cursor *c, double x, int n, double weight)
-{
-    x = fmax(0, fmin(n - 1, x));
-    for (int i = 0; i < n; i++)
-        put(c, weight * fmax(0, 1 - fabs(x - i)));
-}
-
-/* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a price, with
- * none a count, with five a measure. `v` is sorted. */
-static void put_crossed(cursor *c, const gather *g, const weighted *v, size_t n,
-                        const tab_features *f)
-{
-    double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;
-    if (n > 0) {
-        q05 = quantile(v, n, total, 0.05);
-        q50 = fabs(quantile(v, n, total, 0.5));
-        q95 = quantile(v, n, total, 0.95);
-        few = v[0].x;
-    }
-    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2,
-           wide = q05 > 0   ? log10(fmax(1, q95 / q05)) * 2
-                  : few < 0 ? 5
-                            : 4;
-    double two = share(g->decimal[2], total),
-           more = share(total - g->decimal[0] - g->decimal[1] - g->decimal[2], total),
-           one = share(g->decimal[1], total);
-    bool any = n > 0;
-    double kind[4] = { any * (whole >= 0.999),
-                       any * (whole < 0.999) * (one > 0.3 && two + more < 0.05),
-                       any * (whole < 0.999) * (two >= 0.05) * (more < 0.05),
-                       any * (more >= 0.05) };
-    for (int k = 0; k < 4; k++)
-        put_hat(c, size, 9, kind[k]);
-    for (int k = 0; k < 4; k++)
-        put_hat(c, wide, 6, kind[k]);
-    /* whole numbers: how often they repeat, by size */
-    double repeat = f->present > 0 ? 3 * f->distinct / f->present : 0;
-    for (int k = 0; k < 4; k++)
-        put_hat(c, log10(fmax(1, fabs(q95))), 7, kind[0] * fmax(0, 1 - fabs(repeat - k)));
-    /* texts: distinct share by tokens */
-    double words = share(g->tokens, g->values);
-    for (int k = 0; k < 2; k++)
-        put_hat(c, fmin(4, words) - 1 + (words > 4), 5,
-                (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
-}
 
 void tab_features_of(const tab_summary *s, tab_features *f)
 {
@@ -555,7 +283,7 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         tab_number x;
         bool number = t.n <= 64 && tab_parse_number(t, decimal, &x);
         if (number) {
-            number_cell(&x, t, w, &g);
+            tab_number_gather(&x, w, &g);
             numbers[n_numbers++] = (weighted){ x.value, w };
         }
         bool plain = number && x.affix == TAB_AFFIX_NONE && !x.grouped && !x.leading_zero;
@@ -699,19 +427,19 @@ void tab_features_of(const tab_summary *s, tab_features *f)
     put(&c, share(g.compact, g.looked));
     put(&c, share(g.weekend, g.dates));
     put(&c, share(g.first_of_month, g.dates));
-    qsort(dates, n_dates, sizeof *dates, by_x);
+    qsort(dates, n_dates, sizeof *dates, tab_weighted_by_x);
     double span = n_dates > 1 ? dates[n_dates - 1].x - dates[0].x : 0;
-    double mid = n_dates > 0 ? quantile(dates, n_dates, g.dates, 0.5) : 0;
+    double mid = n_dates > 0 ? tab_weighted_quantile(dates, n_dates, g.dates, 0.5) : 0;
     put(&c, log1p(span) / 2);
     put(&c, n_dates > 0 && span > 15 && mid < 35 && dates[n_dates - 1].x < 45);
     put(&c, n_dates > 0 ? mid / 50 : 0);
     put(&c, f->clock_share);
     put(&c, f->duration_share);
-    put_numbers(&c, s, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
+    tab_number_features(&c, s, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
     while (c.at < f->dense + TAB_DENSE_PLAIN)
         put(&c, 0);
     c.at = f->dense + TAB_DENSE_PLAIN;
-    put_crossed(&c, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
+    tab_crossed_features(&c, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
     while (c.at < c.end)
         put(&c, 0);
 
