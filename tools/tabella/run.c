@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/csv.h"
-#include "services/inference/engine/engine.h"
 #include "services/inference/pool.h"
 #include "tools/tabella/tabella.h"
 
@@ -250,11 +249,8 @@ int cmd_run(int argc, char **argv)
                 err.message);
         return s == TAB_VALIDATION || s == TAB_CAPABILITY ? EXIT_INPUT : EXIT_FAILURE;
     }
-    size_t cells = 0;
-    for (size_t i = 0; i < args.n; i++)
-        cells += tables[i]->rows * tables[i]->cols;
     if (args.json)
         return print_json(b, &args);
-    print_summary(b, cells, now() - began);
+    print_summary(&e, tables, b, now() - began);
     return EXIT_SUCCESS;
 }

@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/tabella/distribution.h"
 #include "tools/tabella/tabella.h"
 
 #define BYTES(d) (int)(d).len, (const char *)(d).data
 
-static void tables(const Tabella__Bundle *b)
+static void understood(const tab_engine *e, const tab_table *const *tables,
+                       const Tabella__Bundle *b)
 {
     for (size_t t = 0; t < b->n_tables; t++) {
         const Tabella__TableUnderstanding *u = b->tables[t];
@@ -16,14 +18,23 @@ static void tables(const Tabella__Bundle *b)
             printf("   sector: %s (%.0f %%)", u->sector_top5[0]->name,
                    100 * u->sector_top5[0]->confidence);
         puts("");
+        tab_profile *values = NULL;
+        tab_error err;
+        if (tab_profile_table(e, tables[t], &values, &err) != TAB_OK)
+            values = NULL; /* the picture goes without distributions */
         for (size_t c = 0; c < u->n_column_profile; c++) {
             const Tabella__ColumnProfile *p = u->column_profile[c];
             if (c == 40 && u->n_column_profile > 50) {
                 printf("  ... and %zu more columns\n", u->n_column_profile - c);
                 break;
             }
-            printf("  %-28.*s %-14s %-12s %3.0f %%  missing %5.1f %%%s\n", BYTES(p->name), p->role,
-                   p->type, 100 * p->role_confidence, 100 * p->missing_pct, p->pii ? "  PII" : "");
+            fputs("  ", stdout);
+            print_padded((tab_str){ (const char *)p->name.data, p->name.len }, 24);
+            printf(" %-14s %-11s %3.0f %% %-3s missing %3.0f %%  ", p->role, p->type,
+                   100 * p->role_confidence, p->pii ? "PII" : "", 100 * p->missing_pct);
+            if (values != NULL)
+                print_distribution(&values->col[c], tables[t]->rows);
+            puts("");
         }
     }
 }
@@ -198,11 +209,15 @@ static void prediction(const Tabella__Bundle *b)
     }
 }
 
-void print_summary(const Tabella__Bundle *b, size_t cells, double seconds)
+void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
+                   double seconds)
 {
+    size_t cells = 0;
+    for (size_t i = 0; i < b->n_tables; i++)
+        cells += tables[i]->rows * tables[i]->cols;
     printf("%zu table%s, %zu cells, %s, %.2f s\n", b->n_tables, b->n_tables == 1 ? "" : "s", cells,
            b->base_model, seconds);
-    tables(b);
+    understood(e, tables, b);
     together(b);
     if (b->imputation != NULL)
         printf("\nimputed: %zu cells filled\n", b->imputation->n_row);

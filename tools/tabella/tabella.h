@@ -3,12 +3,14 @@
 #define TABELLA_H
 
 #include "common/bundle_json.h"
+#include "services/inference/engine/engine.h"
 
 int cmd_run(int argc, char **argv);
 int cmd_admin(int argc, char **argv);
 
-/* What a person wants to see of a bundle, on stdout. */
-void print_summary(const Tabella__Bundle *b, size_t cells, double seconds);
+/* What a person wants to see of the bundle of these tables, on stdout. */
+void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
+                   double seconds);
 
 enum { EXIT_USAGE = 64, EXIT_INPUT = 65 };
 
