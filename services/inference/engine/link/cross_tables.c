@@ -5,6 +5,7 @@
 
 #include "services/inference/engine/link/clusters.h"
 #include "services/inference/engine/link/geo.h"
+#include "services/inference/engine/link/keys.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 
@@ -357,6 +358,42 @@ static tab_status write_relations(const crossing *x, const tab_clusters *cl,
     return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
+/* keys_used: the shared attributes that are keys of one table in another. Tables whose rows are no entities of each other
+ * are related as the key says. */
+static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
+{
+    static const char *const name[] = { [TAB_KEY_ONE_TO_ONE] = "one_to_one",
+                                        [TAB_KEY_ONE_TO_MANY] = "one_to_many",
+                                        [TAB_KEY_MANY_TO_ONE] = "many_to_one" };
+    const char *used = "";
+    for (size_t k = 0; k < x->shared; k++) {
+        bool is_key = false;
+        for (size_t i = 0; i < m->n_relation; i++) {
+            Tabella__TableRelation *r = m->relation[i];
+            uint32_t a = x->attr[k].col[r->a_table], b = x->attr[k].col[r->b_table];
+            tab_key_relation key = TAB_KEY_NONE;
+            if (a == TAB_NULL || b == TAB_NULL)
+                continue;
+            tab_status st = tab_key_of(x->v, &x->v->table[r->a_table].col[a],
+                                       &x->v->table[r->b_table].col[b], &key, err);
+            if (st != TAB_OK)
+                return st;
+            if (key == TAB_KEY_NONE)
+                continue;
+            is_key = true;
+            if (r->matches == 0)
+                r->relation = tab_text(name[key]);
+        }
+        if (is_key)
+            used = tab_arena_printf(x->e->arena, "%s%s%.*s", used, *used == 0 ? "" : ", ",
+                                    TAB_STR(x->attr[k].name));
+        if (used == NULL)
+            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    }
+    m->keys_used = tab_text(*used == 0 ? "none" : used);
+    return TAB_OK;
+}
+
 static int by_row(const void *a, const void *b)
 {
     const tab_twin *x = a, *y = b;
@@ -449,6 +486,8 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
     if (st == TAB_OK)
         st = write_relations(x, &cl, m, err);
     if (st == TAB_OK)
+        st = write_keys(x, m, err);
+    if (st == TAB_OK)
         st = write_duplicates(x, m, err);
     if (st == TAB_OK)
         st = write_schema(x, m, err);
@@ -457,8 +496,6 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
     if (st != TAB_OK)
         return st;
     m->entities_matched = (*ret_unified)->matched;
-    m->keys_used =
-        (char *)(uintptr_t) "none"; /* rows are related by evidence, never by a declared key */
     *ret_map = m;
     *ret_linked = cl.linked;
     return TAB_OK;
