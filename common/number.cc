@@ -8,7 +8,10 @@
 
 extern "C" size_t tab_number_text(double x, char *buf)
 {
-    auto r = std::to_chars(buf, buf + 32, x);
+    // 900000, not the shorter 9e+05: people count in digits
+    bool whole = x == std::trunc(x) && std::fabs(x) < 1e15 && !(x == 0 && std::signbit(x));
+    auto r = whole ? std::to_chars(buf, buf + 32, static_cast<int64_t>(x))
+                   : std::to_chars(buf, buf + 32, x);
     return r.ec == std::errc() ? static_cast<size_t>(r.ptr - buf) : 0;
 }
 

@@ -66,7 +66,8 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
 tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name,
                            size_t *ret_table, size_t *ret_column, tab_error *err) TAB_CHECKED;
 
-/* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"); returns its length.
+/* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"), whole numbers below 1e15 in digits
+ * ("900000"); returns its length.
  * buf holds at least 32 bytes. x is finite. */
 size_t tab_number_text(double x, char *buf);
 

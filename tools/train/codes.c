@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/checksum.h"
+#include "services/inference/engine/profile/numbering.h"
 #include "tools/train/maker.h"
 
 static char luhn(const char *d, size_t n) /* the digit that makes d[0..n-1] and it right */
@@ -67,6 +69,56 @@ static void isin(chance *c, char *t)
             (size_t)snprintf(wide + n, sizeof wide - n, "%d", *p <= '9' ? *p - '0' : *p - 'A' + 10);
     t[11] = luhn(wide, n);
     t[12] = 0;
+}
+
+/* A number of a country of the North American Numbering Plan that the plan does not know. */
+static bool outside_plan(const char *country, const char *t)
+{
+    return (strcmp(country, "US") == 0 || strcmp(country, "CA") == 0) &&
+           (tab_numbering_plans(tab_str_of(t)) >> TAB_CHECK_PHONE_NANP & 1) == 0;
+}
+
+/* A telephone number as digits (`#` any): as people dial it at home, or with the country's code; `mark` behind the
+ * first four, or 0. */
+static void bare_phone(chance *c, const char *country, bool abroad, char mark, char *t, size_t size)
+{
+    static const struct {
+        const char *country, *code, *home[4];
+    } plans[] = {
+        { "GB", "44", { "07#########", "074########", "0161#######", "020########" } },
+        { "AU", "61", { "04########", "041#######", "02########", "03########" } },
+        { "IN", "91", { "9#########", "8#########", "7#########", "6#########" } },
+        { "DE", "49", { "0151########", "0160#######", "0176########", "030#######" } },
+        { "FR", "33", { "06########", "07########", "01########", "04########" } },
+        { "ES", "34", { "6########", "7########", "91#######", "93#######" } },
+        { "IT", "39", { "33########", "34########", "32########", "38########" } },
+        { "BR", "55", { "119########", "219########", "319########", "519########" } },
+        { "MX", "52", { "55########", "33########", "81########", "66########" } },
+        { "NL", "31", { "06########", "06########", "020#######", "010#######" } },
+        { "PL", "48", { "5########", "6########", "7########", "88#######" } },
+        { "SE", "46", { "070#######", "073#######", "076#######", "072#######" } },
+        { "RU", "7", { "8916#######", "8903#######", "8925#######", "8999#######" } },
+        { "JP", "81", { "090########", "080########", "070########", "03########" } },
+        { "CN", "86", { "13#########", "15#########", "18#########", "17#########" } },
+        { "AE", "971", { "050#######", "055#######", "052#######", "056#######" } },
+        { "KE", "254", { "07########", "072#######", "0110######", "079#######" } },
+        { "ID", "62", { "0812########", "0857########", "0878#######", "0896########" } },
+        { "TR", "90", { "053########", "054########", "055########", "0212#######" } },
+    };
+    const char *code = "1", *home = "##########";
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (strcmp(plans[i].country, country) == 0)
+            code = plans[i].code, home = plans[i].home[chance_below(c, 4)];
+    do {
+        size_t n = (size_t)snprintf(t, size, "%s%s", abroad ? code : "",
+                                    home + (abroad && (home[0] == '0' || code[0] == '7')));
+        for (size_t i = 0; i < n; i++)
+            t[i] = t[i] == '#' ? (char)('0' + chance_below(c, 10)) : t[i];
+        if (mark != 0 && code[0] != '1') {
+            memmove(t + 5, t + 4, n - 3);
+            t[4] = mark;
+        }
+    } while (outside_plan(country, t));
 }
 
 static void vin(chance *c, char *t)
@@ -388,7 +440,17 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         fill_template(c, m->loc->postal, t, size);
         return true;
     case TAB_ROLE_PHONE:
-        fill_template(c, m->loc->phone[way % 3], t, size);
+        if (way >= 6 && way <= 8) {
+            bare_phone(c, m->loc->country2, way == 8,
+                       way != 7                       ? 0
+                       : m->loc->country2[0] % 2 == 0 ? ' '
+                                                      : '-',
+                       t, size);
+            return true;
+        }
+        do {
+            fill_template(c, m->loc->phone[way % 3], t, size);
+        } while (outside_plan(m->loc->country2, t));
         if (way == 9 && chance_of(c, 0.3))
             strcat(t, " x123");
         return true;
@@ -431,16 +493,17 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
 static bool keys(maker *m, const spec *s)
 {
     chance *c = m->c;
-    static const char *const forms[] = { "AA-99999",  "AAA9999",    "9999-99",  "A9999999",
-                                         "AA99-9999", "999-999",    "NNNNNNNN", "AAA-9999-99",
-                                         "99-9999",   "aaaaa99",    "A-999",    "HHHHHHHH",
-                                         "AA999999",  "9999999999", "99999999", "A99" };
+    static const char *const forms[] = { "AA-99999",    "AAA9999",     "9999-99",  "A9999999",
+                                         "AA99-9999",   "999-999",     "NNNNNNNN", "AAA-9999-99",
+                                         "99-9999",     "aaaaa99",     "A-999",    "HHHHHHHH",
+                                         "AA999999",    "9999999999",  "99999999", "A99",
+                                         "99999999999", "999999999999" };
     bool own = s->arg[0] != 0 && strcmp(s->arg, "ref") != 0,
          ref = strcmp(s->arg, "ref") == 0 || (!own && chance_of(c, 0.3));
     size_t way = own ? 9 : chance_below(c, 10), n = ref ? 3 + chance_below(c, m->rows) : m->rows;
     double start = way < 2 ? (double)chance_below(c, 2) : floor(exp(3 + 10 * chance_unit(c))),
            spread = exp(1 + 4 * chance_unit(c));
-    const char *form = own ? s->arg : forms[chance_below(c, 16)];
+    const char *form = own ? s->arg : forms[chance_below(c, sizeof forms / sizeof *forms)];
     char head[12], t[64];
     size_t n_head = strspn(form, "A"),
            fixed = chance_of(c, 0.75) ? n_head : 0; /* capitals in front are usually one prefix */

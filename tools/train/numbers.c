@@ -371,7 +371,7 @@ static bool whole_numbers(maker *m, const spec *s)
                                               { 0, 59 }, { 1, 24 }, { 1, 53 } };
             size_t k = chance_below(c, 7);
             r.lo = ends[k][0], r.hi = ends[k][1];
-            if (chance_of(c, 0.12)) { /* the how-manieth month of a study: it goes on */
+            if (chance_of(c, 0.2)) { /* the how-manieth month of a study: it goes on */
                 r.lo = 1, r.hi = 13 + (double)chance_below(c, 60);
                 onward = true;
             }

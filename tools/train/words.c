@@ -90,8 +90,24 @@ static void street(maker *m, const char *form, char *t, size_t size)
     t[n] = 0;
 }
 
+/* A name of a list that begins with a Hangul syllable, or else a Han character: by the first byte. */
+static tab_str eastern(maker *m, const char *list, bool hangul)
+{
+    for (;;) {
+        tab_str w = word_of(m, list);
+        unsigned char a = (unsigned char)w.p[0];
+        if (hangul ? a >= 0xea && a <= 0xed : a >= 0xe4 && a <= 0xe9)
+            return w;
+    }
+}
+
 static void person(maker *m, size_t way, char *t, size_t size)
 {
+    if (way >= 14) { /* the family first, nothing between */
+        snprintf(t, size, "%.*s%.*s", TAB_STR(eastern(m, "last_name", way == 15)),
+                 TAB_STR(eastern(m, "first_name", way == 15)));
+        return;
+    }
     tab_str first = title_case(m, word_of(m, "first_name")),
             last = title_case(m, word_of(m, "last_name"));
     char middle = (char)('A' + chance_below(m->c, 26));
@@ -345,7 +361,7 @@ bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way,
     bool title_it = way < 8;
     switch (s->role) {
     case TAB_ROLE_NAME:
-        person(m, way < 10 ? way : 10, t, size);
+        person(m, way, t, size);
         break;
     case TAB_ROLE_FIRST_NAME:
     case TAB_ROLE_LAST_NAME: {

@@ -1,6 +1,7 @@
 #include "services/inference/engine/profile/checksum.h"
 
 #include "services/inference/engine/profile/ascii.h"
+#include "services/inference/engine/profile/numbering.h"
 #include "services/inference/engine/profile/pattern.h"
 
 /* What stands in a cell once blanks, dashes and dots are gone. */
@@ -283,6 +284,7 @@ uint64_t tab_checks_of(tab_str s)
                    luhn(q.c, q.n));
     if (q.overflow || q.n < 8)
         return r;
+    r |= tab_numbering_plans(s);
     SET(CARD, card(&q));
     SET(IMEI, q.digits && q.n == 15 && !all_same(&q) && luhn(q.c, 15));
     SET(IBAN, iban(&q, false));

@@ -20,7 +20,8 @@
     X(PHONE, PHONE, 3e-1)        X(VERSION, VERSION, 2e-1)     X(HEX_COLOR, COLOR, 1e-2)           \
     X(NINO, NATIONAL_ID, 1e-1)   X(RANGE, RANGE, 2e-1)         X(PLATE, LICENSE_PLATE, 3e-1)       \
     X(IBAN_SHAPE, IBAN, 3e-2)    X(FISCAL, NATIONAL_ID, 1e-2)  X(STREET, ADDRESS, 3e-1)            \
-    X(PLATE_FORM, LICENSE_PLATE, 2e-1)
+    X(PLATE_FORM, LICENSE_PLATE, 2e-1) X(PHONE_NANP, PHONE, 6e-1) X(PHONE_MOBILE, PHONE, 4e-1)      \
+    X(PHONE_TRUNK, PHONE, 9e-1)  X(PHONE_ABROAD, PHONE, 3e-1)
 /* clang-format on */
 
 typedef enum {

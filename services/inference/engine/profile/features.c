@@ -93,6 +93,31 @@ static bool separates(char c)
     return marks[(unsigned char)c];
 }
 
+static bool in_list(tab_str term, tab_list list)
+{
+    const tab_lexeme *x = tab_lexicon_find(term);
+    return x != NULL && (x->lists >> list & 1) != 0;
+}
+
+/* A name as China, Japan and Korea write it, with nothing between its parts: two to four characters of three bytes,
+ * the family's one or two before the given one or two. Returns the lists that the parts are in, 0 for other text. */
+static uint64_t unspaced_name(tab_str s)
+{
+    uint64_t r = 0;
+    if (s.n < 6 || s.n > 12)
+        return 0;
+    for (size_t i = 0; i < s.n; i += 3)
+        if ((unsigned char)s.p[i] < 0xe4 || (unsigned char)s.p[i] > 0xed) /* U+4000 to U+DFFF */
+            return 0;
+    for (size_t cut = 3; cut <= 6 && s.n - cut >= 3 && s.n - cut <= 6; cut += 3) {
+        tab_str family = { s.p, cut }, given = { s.p + cut, s.n - cut };
+        if (in_list(family, TAB_LIST_LAST_NAME))
+            r |= UINT64_C(1) << TAB_LIST_LAST_NAME | (uint64_t)in_list(given, TAB_LIST_FIRST_NAME)
+                                                         << TAB_LIST_FIRST_NAME;
+    }
+    return r;
+}
+
 static void look_up(tab_str folded, gather *g, float *sector)
 {
     const tab_lexeme *x = tab_lexicon_find(folded);
@@ -143,12 +168,20 @@ static void look_up(tab_str folded, gather *g, float *sector)
             }
         }
     }
+    bool whole = false;
+    if (n == 1 && x == NULL) {
+        uint64_t parts = unspaced_name(folded);
+        whole = parts != 0;
+        family = whole;
+        given = (parts >> TAB_LIST_FIRST_NAME & 1) != 0;
+        any |= parts;
+    }
     for (uint64_t m = any; m != 0; m &= m - 1)
         g->token[__builtin_ctzll(m)]++;
     if (sectors != 0)
         sector_vote(sector, sectors, 0.4);
-    g->first_given += given && n >= 2;
-    g->last_family += family && n >= 2 && n <= 5;
+    g->first_given += given && (n >= 2 || whole);
+    g->last_family += family && (whole || (n >= 2 && n <= 5));
 }
 
 static void characters(tab_str s, gather *g)

@@ -265,6 +265,13 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 
 /* ---- what cannot be, and what must be -------------------------------------------------------- */
 
+/* Numbers of 1990 to 2100 as seconds since 1970, `unit` of them a second, that lie within half a century. */
+static bool epoch(const tab_features *f, double unit)
+{
+    return f->min >= 631152000 * unit && f->max < 4102444800 * unit &&
+           f->max - f->min < 1577836800 * unit;
+}
+
 static bool possible(const tab_staged *c, int role)
 {
     const tab_reading *r = c->reading;
@@ -284,8 +291,8 @@ static bool possible(const tab_staged *c, int role)
             return r->can_clock || (whole && f->min >= 0 && f->max < 2400);
         if (role == TAB_ROLE_BIRTH_DATE)
             return false;
-        return whole &&
-               ((f->min > 6e8 && f->max < 4.2e12) || (f->min >= 18000101 && f->max <= 21001231) ||
+        return whole && r->leading_zero == 0 &&
+               (epoch(f, 1) || epoch(f, 1000) || (f->min >= 18000101 && f->max <= 21001231) ||
                 (role == TAB_ROLE_PERIOD && f->min >= 180001 && f->max <= 210012));
     case TAB_KIND_BOOL:
         return r->can_bool;

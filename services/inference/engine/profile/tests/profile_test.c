@@ -313,6 +313,20 @@ Test(checks, know_their_own_and_no_others)
         { "1559304000", TAB_CHECK_PHONE, false },
         { "12345-12345-1234", TAB_CHECK_PHONE, false }, /* fourteen digits, of no country */
         { "00 49 30 1234 5678", TAB_CHECK_PHONE, true },
+        { "4155550123", TAB_CHECK_PHONE_NANP, true },
+        { "(415) 555-0123", TAB_CHECK_PHONE_NANP, true },
+        { "415:555:0123", TAB_CHECK_PHONE_NANP, false },
+        { "14155550123", TAB_CHECK_PHONE_NANP, true },
+        { "4151550123", TAB_CHECK_PHONE_NANP, false }, /* no exchange begins with 1 */
+        { "4115550123", TAB_CHECK_PHONE_NANP, false }, /* directory enquiries */
+        { "13812345678", TAB_CHECK_PHONE_MOBILE, true },
+        { "12812345678", TAB_CHECK_PHONE_MOBILE, false },
+        { "0612345678", TAB_CHECK_PHONE_TRUNK, true },
+        { "0061234567", TAB_CHECK_PHONE_TRUNK, false },
+        { "4915123456789", TAB_CHECK_PHONE_ABROAD, true },
+        { "00447911123456", TAB_CHECK_PHONE_ABROAD, true },
+        { "2915123456789", TAB_CHECK_PHONE_ABROAD, false },
+        { "0612345678x", TAB_CHECK_PHONE_TRUNK, false },
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE,
           true }, /* a digit short, check digits wrong */
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN, false },

@@ -218,6 +218,49 @@ Test(wider, names_of_people_in_many_scripts_are_no_numbers_and_no_dates)
     }
 }
 
+/* What reaches a person is found without its usual marks: numbers to call as bare digits, a name in one piece. */
+Test(wider, telephone_numbers_and_names_in_one_piece_are_personal)
+{
+    enum { N = 150, KINDS = 6 };
+    static const char *const family[] = { "\xe7\x8e\x8b", "\xe6\x9d\x8e", "\xe5\xbc\xa0",
+                                          "\xe5\x88\x98", "\xe9\x99\x88", "\xe6\x9d\xa8" };
+    static const char *const given[] = { "\xe4\xbc\x9f", "\xe8\x8a\xb3", "\xe5\xa8\x9c",
+                                         "\xe6\x95\x8f", "\xe7\xa7\x80\xe8\x8b\xb1" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 27);
+    tab_column *c = tab_arena_new_of(a, tab_column, KINDS);
+    uint64_t s = 11;
+    for (size_t k = 0; k < KINDS; k++) {
+        tab_builder *b = tab_builder_new(a, TAB_S("x"));
+        for (uint32_t i = 0; i < N; i++) {
+            char t[64];
+            s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+            uint32_t r = (uint32_t)(s >> 33);
+            if (k == 0)
+                snprintf(t, sizeof t, "06%08u", r % 100000000);
+            else if (k == 1)
+                snprintf(t, sizeof t, "1%u%09u", 3 + r % 2 * 5, r / 2 % 1000000000u);
+            else if (k == 2)
+                snprintf(t, sizeof t, "2%u3%u%06u", r % 9, 2 + r / 9 % 8, r / 72 % 1000000);
+            else if (k == 3)
+                snprintf(t, sizeof t, "0151 %07u", r % 10000000);
+            else if (k == 4) /* keys */
+                snprintf(t, sizeof t, "%u", 300000 + 13 * i);
+            else
+                snprintf(t, sizeof t, "%s%s", family[r % 6], given[r / 6 % 5]);
+            tab_builder_text(b, tab_str_of(t));
+        }
+        cr_assert(tab_builder_finish(b, &c[k]));
+    }
+    tab_profile *p = profile_of(a, c, KINDS, N);
+    for (size_t k = 0; k < 4; k++) {
+        cr_expect_eq(p->col[k].role, TAB_ROLE_PHONE, "%zu is %s", k,
+                     tab_role_names[p->col[k].role]);
+        cr_expect(p->col[k].pii, "%zu", k);
+    }
+    cr_expect_not(p->col[4].pii, "%s", tab_role_names[p->col[4].role]);
+    cr_expect(p->col[5].pii, "%s", tab_role_names[p->col[5].role]);
+}
+
 /* One letter with a mark, or a letter and its mark: the same text to a reader. */
 Test(wider, composed_and_decomposed_letters_are_one)
 {
