@@ -211,7 +211,7 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
     if (st == TAB_OK)
         st = tab_rows_build(e, nb, space, fill, &bb, &s[1], err);
     if (st == TAB_OK)
-        st = tab_rows_weigh(s, 2, space, err);
+        st = tab_rows_weigh(e, s, 2, space, err);
     if (st == TAB_OK && from_a)
         st = search(e, &s[0], &s[1], ab, err);
     if (st == TAB_OK && from_b)

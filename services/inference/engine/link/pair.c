@@ -23,7 +23,7 @@ tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_aren
     for (size_t i = 0; st == TAB_OK && i < v->n; i++)
         st = tab_rows_whole(e, v, i, grams, &s[i], err);
     if (st == TAB_OK)
-        st = tab_rows_weigh(s, v->n, v->terms, err);
+        st = tab_rows_weigh(e, s, v->n, v->terms, err);
     for (size_t i = 0; s != NULL && t != NULL && i < v->n; i++) {
         t[i].whole = s[i];
         if (st == TAB_OK)

@@ -6,9 +6,12 @@
 #include "services/inference/engine/align/text.h"
 
 enum {
-    CHUNKS = 64,    /* units of parallel work: fixed, so that results never depend on threads */
-    ROW_MAX = 4096, /* features of one row */
-    BUDGET = 1000   /* postings that one query reads: what keeps the search linear */
+    CHUNKS = 64,      /* units of parallel work: fixed, so that results never depend on threads */
+    ROW_MAX = 4096,   /* features of one row */
+    BUDGET = 1000,    /* postings that one query reads: what keeps the search linear */
+    BUCKETS = 128,    /* of a row's features while they are sorted */
+    PARTS = 128,      /* of the feature space while an index is built */
+    ROUND = PARTS / 4 /* of them at once: what travels is kept small */
 };
 
 struct tab_row_sink {
@@ -22,11 +25,33 @@ void tab_row_add(tab_row_sink *s, uint32_t id)
         s->id[s->n++] = id;
 }
 
-/* Shell's method with Ciura's gaps: rows have some hundred features, and the comparison is inline. */
-static size_t sort_unique(uint32_t *id, size_t n)
+/* Into buckets by the leading bits: hashed features fall evenly, so that what is left to a sort by insertion are a few
+ * neighbours. False, and nothing done, where they do not. */
+static bool into_buckets(uint32_t *id, uint32_t *spare, size_t n, int shift)
+{
+    enum { CROWD = 24 };
+    uint16_t at[BUCKETS + 1] = { 0 };
+    for (size_t i = 0; i < n; i++)
+        at[(id[i] >> shift) + 1]++;
+    uint16_t most = 0;
+    for (size_t k = 1; k <= BUCKETS; k++) {
+        most = at[k] > most ? at[k] : most;
+        at[k] = (uint16_t)(at[k] + at[k - 1]);
+    }
+    if (most > CROWD)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        spare[at[id[i] >> shift]++] = id[i];
+    memcpy(id, spare, n * sizeof *id);
+    return true;
+}
+
+/* Shell's method with Ciura's gaps, of which buckets leave the last. */
+static size_t sort_unique(uint32_t *id, uint32_t *spare, size_t n, int shift)
 {
     static const size_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+    enum { GAPS = sizeof gaps / sizeof *gaps };
+    for (size_t g = into_buckets(id, spare, n, shift) ? GAPS - 1 : 0; g < GAPS; g++)
         for (size_t gap = gaps[g], i = gap; i < n; i++) {
             uint32_t x = id[i];
             size_t k = i;
@@ -44,21 +69,23 @@ static size_t sort_unique(uint32_t *id, size_t n)
 typedef struct {
     const tab_engine *e;
     size_t rows;
+    int shift; /* of features into buckets */
     tab_row_fill *fill;
     void *ctx;
     uint64_t *at;
     struct chunk {
         uint32_t *id;
-        size_t n, cap;
+        size_t n, cap, from; /* from: of all the table's */
         bool failed;
     } chunk[CHUNKS];
+    uint32_t *all;
 } building;
 
 static void build_chunk(void *ctx, size_t c)
 {
     building *b = ctx;
     struct chunk *k = &b->chunk[c];
-    tab_row_sink sink = { malloc(ROW_MAX * sizeof(uint32_t)), 0 };
+    tab_row_sink sink = { malloc(2 * ROW_MAX * sizeof(uint32_t)), 0 };
     k->failed = sink.id == NULL;
     for (size_t row = b->rows * c / CHUNKS; row < b->rows * (c + 1) / CHUNKS && !k->failed; row++) {
         if ((row & 255) == 0 && tab_engine_cancelled(b->e))
@@ -67,7 +94,7 @@ static void build_chunk(void *ctx, size_t c)
         b->fill(b->ctx, row, &sink);
         if (sink.n == 0) /* at[row + 1] is 0 already; memcpy and qsort want no NULL */
             continue;
-        size_t n = sort_unique(sink.id, sink.n);
+        size_t n = sort_unique(sink.id, sink.id + ROW_MAX, sink.n, b->shift);
         if (k->n + n > k->cap) {
             size_t cap = (k->n + n) * 2 + 1024;
             uint32_t *grown = realloc(k->id, cap * sizeof *grown);
@@ -85,10 +112,31 @@ static void build_chunk(void *ctx, size_t c)
     free(sink.id);
 }
 
+static void join_chunk(void *ctx, size_t c)
+{
+    building *b = ctx;
+    struct chunk *k = &b->chunk[c];
+    if (k->n > 0)
+        memcpy(b->all + k->from, k->id, k->n * sizeof *k->id);
+    free(k->id);
+    k->id = NULL;
+}
+
+/* So many leading bits are not looked at that ids below n fall into `parts`, a power of 2. */
+static int shift_to(size_t n, size_t parts)
+{
+    int shift = 0;
+    while ((n - 1) >> shift >= parts)
+        shift++;
+    return shift;
+}
+
 tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab_row_fill *fill,
                           void *ctx, tab_sparse *ret, tab_error *err)
 {
-    building b = { .e = e, .rows = rows, .fill = fill, .ctx = ctx };
+    building b = {
+        .e = e, .rows = rows, .shift = shift_to(features, BUCKETS), .fill = fill, .ctx = ctx
+    };
     *ret = (tab_sparse){ .rows = rows, .features = features };
     b.at = calloc(rows + 1, sizeof *b.at);
     bool failed = b.at == NULL;
@@ -97,17 +145,17 @@ tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab
     size_t total = 0;
     for (size_t c = 0; c < CHUNKS; c++) {
         failed = failed || b.chunk[c].failed;
+        b.chunk[c].from = total;
         total += b.chunk[c].n;
     }
     ret->at = b.at;
     ret->id = failed ? NULL : malloc((total + 1) * sizeof *ret->id);
     failed = failed || ret->id == NULL;
-    for (size_t c = 0, n = 0; c < CHUNKS; c++) {
-        if (!failed && b.chunk[c].n > 0)
-            memcpy(ret->id + n, b.chunk[c].id, b.chunk[c].n * sizeof *ret->id);
-        n += b.chunk[c].n;
+    b.all = ret->id;
+    if (!failed)
+        tab_engine_for(e, CHUNKS, join_chunk, &b);
+    for (size_t c = 0; failed && c < CHUNKS; c++)
         free(b.chunk[c].id);
-    }
     for (size_t row = 0; !failed && row < rows; row++)
         b.at[row + 1] += b.at[row];
     if (tab_engine_cancelled(e) || failed) {
@@ -171,7 +219,32 @@ tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table,
     return tab_rows_build(e, w.t->rows, features, fill_whole, &w, ret, err);
 }
 
-tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err)
+typedef struct {
+    tab_sparse *s;
+    size_t words;
+    const float *idf;
+} weighing;
+
+static void weigh_chunk(void *ctx, size_t chunk)
+{
+    weighing *g = ctx;
+    tab_sparse *s = g->s;
+    float share = g->words < s->features ? 0.6f : 1.0f;
+    for (size_t row = s->rows * chunk / CHUNKS; row < s->rows * (chunk + 1) / CHUNKS; row++) {
+        float sum[2] = { 0, 0 };
+        for (uint64_t i = s->at[row]; i < s->at[row + 1]; i++) {
+            s->w[i] = g->idf[s->id[i]];
+            sum[s->id[i] >= g->words] += s->w[i] * s->w[i];
+        }
+        float scale[2] = { sum[0] > 0 ? sqrtf(share / sum[0]) : 0,
+                           sum[1] > 0 ? sqrtf((1 - share) / sum[1]) : 0 };
+        for (uint64_t i = s->at[row]; i < s->at[row + 1]; i++)
+            s->w[i] *= scale[s->id[i] >= g->words];
+    }
+}
+
+tab_status tab_rows_weigh(const tab_engine *e, tab_sparse *s, size_t n, size_t words,
+                          tab_error *err)
 {
     size_t features = s[0].features, rows = 0;
     float *idf = calloc(features + 1, sizeof *idf);
@@ -186,55 +259,134 @@ tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err)
     }
     for (size_t f = 0; f < features && !failed; f++)
         idf[f] = idf[f] > 0 ? logf(1.0f + (float)rows / idf[f]) : 0;
-    for (size_t t = 0; t < n && !failed; t++)
-        for (size_t row = 0; row < s[t].rows; row++) {
-            float sum[2] = { 0, 0 };
-            for (uint64_t i = s[t].at[row]; i < s[t].at[row + 1]; i++) {
-                s[t].w[i] = idf[s[t].id[i]];
-                sum[s[t].id[i] >= words] += s[t].w[i] * s[t].w[i];
-            }
-            float share = words < features ? 0.6f : 1.0f;
-            float scale[2] = { sum[0] > 0 ? sqrtf(share / sum[0]) : 0,
-                               sum[1] > 0 ? sqrtf((1 - share) / sum[1]) : 0 };
-            for (uint64_t i = s[t].at[row]; i < s[t].at[row + 1]; i++)
-                s[t].w[i] *= scale[s[t].id[i] >= words];
-        }
+    for (size_t t = 0; t < n && !failed; t++) {
+        weighing g = { &s[t], words, idf };
+        tab_engine_for(e, CHUNKS, weigh_chunk, &g);
+    }
     free(idf);
     return failed ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
 
+/* A row's feature on its way to the postings. */
+typedef struct {
+    uint32_t id;
+    tab_posting t;
+} travelling;
+
+/* Postings written where they belong would each miss the caches: first parted by their feature's leading bits, rows in
+ * order, then each part on its own (Manegold, Boncz, Kersten, "Optimizing main-memory join", 2002). */
+typedef struct {
+    const tab_engine *e;
+    const tab_sparse *s;
+    tab_index *x;
+    int shift;
+    uint64_t at[CHUNKS + 1][PARTS]; /* of rows' chunks, where each part's go */
+    uint64_t part[PARTS + 1];
+    size_t first; /* part of the round */
+    travelling *way;
+} indexing;
+
+static uint64_t chunk_end(const tab_sparse *s, size_t chunk)
+{
+    return s->at[s->rows * chunk / CHUNKS];
+}
+
+static void count_chunk(void *ctx, size_t chunk)
+{
+    indexing *g = ctx;
+    uint64_t n[PARTS] = { 0 };
+    for (uint64_t i = chunk_end(g->s, chunk); i < chunk_end(g->s, chunk + 1); i++)
+        n[g->s->id[i] >> g->shift]++;
+    memcpy(g->at[chunk + 1], n, sizeof n);
+}
+
+static void part_chunk(void *ctx, size_t chunk)
+{
+    indexing *g = ctx;
+    const tab_sparse *s = g->s;
+    size_t lo = g->first << g->shift, hi = (g->first + ROUND) << g->shift;
+    uint64_t to[PARTS];
+    for (size_t p = g->first; p < g->first + ROUND; p++)
+        to[p] = g->at[chunk][p] - g->part[g->first];
+    for (size_t row = s->rows * chunk / CHUNKS; row < s->rows * (chunk + 1) / CHUNKS; row++) {
+        uint64_t i = s->at[row], end = s->at[row + 1];
+        while (i < end && s->id[i] < lo)
+            i++;
+        for (; i < end && s->id[i] < hi; i++)
+            g->way[to[s->id[i] >> g->shift]++] =
+                (travelling){ s->id[i], { (uint32_t)row, s->w[i] } };
+    }
+}
+
+static void post_part(void *ctx, size_t k)
+{
+    indexing *g = ctx;
+    size_t part = g->first + k, lo = part << g->shift, hi = (part + 1) << g->shift;
+    const travelling *from = g->way + (g->part[part] - g->part[g->first]),
+                     *end = g->way + (g->part[part + 1] - g->part[g->first]);
+    uint64_t *at = g->x->at, sum = g->part[part];
+    lo = lo < g->x->features ? lo : g->x->features;
+    hi = hi < g->x->features ? hi : g->x->features;
+    if (tab_engine_cancelled(g->e))
+        return;
+    for (const travelling *t = from; t < end; t++)
+        at[t->id]++;
+    for (size_t f = lo; f < hi; f++) {
+        uint64_t n = at[f];
+        g->x->size[f] = n > 0 ? (uint8_t)(64 - __builtin_clzll(n)) : 0;
+        at[f] = sum;
+        sum += n;
+    }
+    for (const travelling *t = from; t < end; t++)
+        g->x->posting[at[t->id]++] = t->t;
+    for (size_t f = hi; f > lo; f--) /* each has moved on to where the next begins */
+        at[f - 1] = f - 1 > lo ? at[f - 2] : g->part[part];
+}
+
 tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret, tab_error *err)
 {
     size_t total = s->at[s->rows];
     *ret = (tab_index){ .features = s->features };
-    ret->at = calloc(s->features + 2, sizeof *ret->at);
+    ret->at = calloc(s->features + 1, sizeof *ret->at);
+    ret->size = calloc(s->features + 1, sizeof *ret->size);
     ret->posting = malloc((total + 1) * sizeof *ret->posting);
-    if (ret->at == NULL || ret->posting == NULL) {
-        tab_index_free(ret);
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    }
-    for (size_t i = 0; i < total; i++)
-        ret->at[s->id[i] + 2]++;
-    for (size_t f = 0; f < s->features; f++)
-        ret->at[f + 2] += ret->at[f + 1];
-    for (size_t row = 0; row < s->rows; row++) {
-        if ((row & 4095) == 0 && tab_engine_cancelled(e)) {
-            tab_index_free(ret);
-            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+    indexing *g = calloc(1, sizeof *g);
+    bool ok = ret->at != NULL && ret->size != NULL && ret->posting != NULL && g != NULL;
+    if (ok) {
+        *g = (indexing){ .e = e, .s = s, .x = ret, .shift = shift_to(s->features, PARTS) };
+        tab_engine_for(e, CHUNKS, count_chunk, g);
+        uint64_t most = 0;
+        for (size_t p = 0; p < PARTS; p++) {
+            g->at[0][p] = g->part[p];
+            for (size_t c = 0; c < CHUNKS; c++)
+                g->at[c + 1][p] += g->at[c][p];
+            g->part[p + 1] = g->at[CHUNKS][p];
+            if ((p + 1) % ROUND == 0 && g->part[p + 1] - g->part[p + 1 - ROUND] > most)
+                most = g->part[p + 1] - g->part[p + 1 - ROUND];
         }
-        for (uint64_t i = s->at[row]; i < s->at[row + 1]; i++) {
-            uint64_t to = ret->at[s->id[i] + 1]++;
-            ret->posting[to] = (tab_posting){ (uint32_t)row, s->w[i] };
+        g->way = malloc((most + 1) * sizeof *g->way);
+        ok = g->way != NULL;
+        for (; ok && g->first < PARTS; g->first += ROUND) {
+            tab_engine_for(e, CHUNKS, part_chunk, g);
+            tab_engine_for(e, ROUND, post_part, g);
         }
+        free(g->way);
+        ret->at[s->features] = total;
     }
-    return TAB_OK;
+    free(g);
+    if (ok && !tab_engine_cancelled(e))
+        return TAB_OK;
+    tab_index_free(ret);
+    return ok ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
+              : tab_fail(err, TAB_INTERNAL, "", "memory is out");
 }
 
 void tab_index_free(tab_index *x)
 {
     free(x->at);
+    free(x->size);
     free(x->posting);
     *x = (tab_index){ 0 };
 }
@@ -255,16 +407,24 @@ float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, siz
     return sum;
 }
 
-/* The query's features from the rarest on, to within a factor of two of their postings. */
-enum { SIZES = 40 };
+/* A query's features from the rarest on, to within a factor of two of their postings. */
+typedef struct {
+    size_t row, n;
+    uint64_t from; /* its features in the table's */
+    uint32_t order[ROW_MAX];
+} ordered;
 
-static size_t rarest_first(const tab_index *x, const uint32_t *id, size_t n, uint32_t *order)
+/* Places in memory asked for before they are needed: of a query's features, and of postings so many features ahead. */
+enum { SIZES = 40, FETCHED = 64, AHEAD = 6 };
+
+static void rarest_first(const tab_index *x, const tab_sparse *q, size_t row, ordered *ret)
 {
     size_t count[SIZES + 1] = { 0 }, m = 0;
     uint8_t size[ROW_MAX]; /* 0: no postings */
+    const uint32_t *id = q->id + q->at[row];
+    size_t n = (size_t)(q->at[row + 1] - q->at[row]);
     for (size_t i = 0; i < n; i++) {
-        uint64_t k = x->at[id[i] + 1] - x->at[id[i]];
-        size[i] = k > 0 ? (uint8_t)(64 - __builtin_clzll(k)) : 0;
+        size[i] = x->size[id[i]];
         count[size[i]]++;
     }
     count[0] = 0;
@@ -275,8 +435,12 @@ static size_t rarest_first(const tab_index *x, const uint32_t *id, size_t n, uin
     }
     for (size_t i = 0; i < n; i++)
         if (size[i] > 0)
-            order[count[size[i]]++] = (uint32_t)i;
-    return m;
+            ret->order[count[size[i]]++] = (uint32_t)i;
+    ret->row = row;
+    ret->from = q->at[row];
+    ret->n = m;
+    for (size_t k = 0; k < m && k < FETCHED; k++)
+        __builtin_prefetch(&x->at[id[ret->order[k]]]);
 }
 
 typedef struct {
@@ -289,6 +453,11 @@ typedef struct {
     tab_near *near;
     atomic_bool failed;
 } search;
+
+static size_t queried(const search *s, size_t i)
+{
+    return s->query == NULL ? i : s->query[i];
+}
 
 static bool better(tab_near a, tab_near b)
 {
@@ -307,14 +476,16 @@ static void keep(tab_near *best, tab_near x)
 
 /* Of a feature that alone exceeds the budget, as many rows are read as the budget allows, from a place that
  * depends on the query, so that common features cost no more than rare ones. */
-static void search_one(const search *s, size_t i, float *score, uint32_t *touched, uint32_t *order)
+static void search_one(const search *s, const ordered *o, tab_near *best, float *score,
+                       uint32_t *touched)
 {
-    size_t row = s->query == NULL ? i : s->query[i], n = 0;
-    uint64_t from = s->q->at[row], spent = 0;
-    size_t m = rarest_first(s->x, s->q->id + from, (size_t)(s->q->at[row + 1] - from), order),
-           k = 0;
-    for (; k < m && spent < BUDGET; k++) {
-        uint32_t f = s->q->id[from + order[k]];
+    size_t row = o->row, n = 0, k = 0;
+    uint64_t from = o->from, spent = 0;
+    const uint32_t *id = s->q->id + from, *order = o->order;
+    for (; k < o->n && spent < BUDGET; k++) {
+        if (k + AHEAD < o->n)
+            __builtin_prefetch(&s->x->posting[s->x->at[id[order[k + AHEAD]]]]);
+        uint32_t f = id[order[k]];
         float w = s->q->w[from + order[k]];
         uint64_t p = s->x->at[f], end = s->x->at[f + 1], all = end - p;
         if (all > BUDGET - spent) {
@@ -331,7 +502,6 @@ static void search_one(const search *s, size_t i, float *score, uint32_t *touche
             score[t->row] += w * t->w;
         }
     }
-    tab_near *best = s->near + i * TAB_NEAR;
     for (size_t j = 0; j < TAB_NEAR; j++)
         best[j] = (tab_near){ TAB_NULL, 0 };
     for (size_t j = 0; j < n; j++) {
@@ -339,7 +509,7 @@ static void search_one(const search *s, size_t i, float *score, uint32_t *touche
             keep(best, (tab_near){ touched[j], score[touched[j]] });
         score[touched[j]] = 0;
     }
-    if (k < m && !s->rough) { /* the prefix chose them; now their whole products */
+    if (k < o->n && !s->rough) { /* the prefix chose them; now their whole products */
         tab_near found[TAB_NEAR];
         memcpy(found, best, sizeof found);
         for (size_t j = 0; j < TAB_NEAR; j++)
@@ -356,18 +526,23 @@ static void search_chunk(void *ctx, size_t c)
     search *s = ctx;
     float *score = calloc(s->target->rows + 1, sizeof *score);
     uint32_t *touched = malloc((s->target->rows + 1) * sizeof *touched);
-    uint32_t *order = malloc(ROW_MAX * sizeof *order);
-    if (score == NULL || touched == NULL || order == NULL)
+    ordered *o = malloc(
+        2 * sizeof *o); /* of this query, and of the next, whose places are fetched meanwhile */
+    size_t i = s->queries * c / CHUNKS, end = s->queries * (c + 1) / CHUNKS;
+    if (score == NULL || touched == NULL || o == NULL)
         s->failed = true;
-    else
-        for (size_t i = s->queries * c / CHUNKS; i < s->queries * (c + 1) / CHUNKS; i++) {
-            if ((i & 63) == 0 && tab_engine_cancelled(s->e))
-                break;
-            search_one(s, i, score, touched, order);
-        }
+    else if (i < end)
+        rarest_first(s->x, s->q, queried(s, i), &o[i & 1]);
+    for (; i < end && !s->failed; i++) {
+        if ((i & 63) == 0 && tab_engine_cancelled(s->e))
+            break;
+        if (i + 1 < end)
+            rarest_first(s->x, s->q, queried(s, i + 1), &o[(i + 1) & 1]);
+        search_one(s, &o[i & 1], s->near + i * TAB_NEAR, score, touched);
+    }
     free(score);
     free(touched);
-    free(order);
+    free(o);
 }
 
 tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query,

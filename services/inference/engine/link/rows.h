@@ -24,7 +24,8 @@ typedef struct {
 
 typedef struct {
     size_t features;
-    uint64_t *at; /* (features + 1) into posting */
+    uint64_t *at;  /* (features + 1) into posting */
+    uint8_t *size; /* (features) digits of the number of postings in base 2, 0 for none */
     tab_posting *posting;
 } tab_index;
 
@@ -52,7 +53,8 @@ void tab_sparse_free(tab_sparse *s);
 
 /* Weights of n tables' rows in one feature space: idf over all of them. Features below `words` carry 0.6
  * of a row's squared length, the others 0.4 (all of it where words == features). */
-tab_status tab_rows_weigh(tab_sparse *s, size_t n, size_t words, tab_error *err) TAB_CHECKED;
+tab_status tab_rows_weigh(const tab_engine *e, tab_sparse *s, size_t n, size_t words,
+                          tab_error *err) TAB_CHECKED;
 
 tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *ret,
                            tab_error *err) TAB_CHECKED;

@@ -76,12 +76,47 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
     return g;
 }
 
+/* The value of attribute k on either side of pair i; NULL: none. */
+static const tab_value *side_value(const comparing *c, size_t i, size_t k, bool second)
+{
+    const tab_view *w = second ? &c->b->col[c->attr[k].b] : &c->a->col[c->attr[k].a];
+    uint32_t code = w->code[second ? c->rb[i] : c->ra[i]];
+    return code == TAB_NULL ? NULL : &w->value[code];
+}
+
+/* A pair's codes, values, texts and tokens lie anywhere in memory: each is asked for some pairs before it is read, when
+ * what it is found by has come. end: pairs of this chunk. */
+static void fetch(const comparing *c, size_t i, size_t end)
+{
+    enum { CODES = 12, VALUES = 8, WORDS = 4 };
+    for (size_t k = 0; k < c->attrs && i + CODES < end; k++) {
+        __builtin_prefetch(&c->a->col[c->attr[k].a].code[c->ra[i + CODES]]);
+        __builtin_prefetch(&c->b->col[c->attr[k].b].code[c->rb[i + CODES]]);
+    }
+    for (size_t k = 0; k < 2 * c->attrs && i + VALUES < end; k++) {
+        const char *x = (const char *)side_value(c, i + VALUES, k / 2, k & 1);
+        if (x != NULL) {
+            __builtin_prefetch(x);
+            __builtin_prefetch(x + sizeof(tab_value) - 1);
+        }
+    }
+    for (size_t k = 0; k < 2 * c->attrs && i + WORDS < end; k++) {
+        const tab_value *x = side_value(c, i + WORDS, k / 2, k & 1);
+        if (x != NULL) {
+            __builtin_prefetch(c->v->text + x->text);
+            __builtin_prefetch(c->v->tok + x->tok);
+        }
+    }
+}
+
 static void compare_chunk(void *ctx, size_t chunk)
 {
     comparing *c = ctx;
-    for (size_t i = c->n * chunk / CHUNKS; i < c->n * (chunk + 1) / CHUNKS; i++) {
+    size_t end = c->n * (chunk + 1) / CHUNKS;
+    for (size_t i = c->n * chunk / CHUNKS; i < end; i++) {
         if ((i & 1023) == 0 && tab_engine_cancelled(c->e))
             return;
+        fetch(c, i, end);
         double explained = 0;
         for (size_t k = 0; k < c->attrs; k++)
             c->agree[i * c->attrs + k] =

@@ -23,9 +23,14 @@ typedef enum {
 typedef struct {
     const tab_views *v;
     const tab_table_view *t;
-    voice *voice;    /* (cols) */
-    uint32_t *order; /* (cols) columns of most values first: they contradict soonest */
-    double prior;    /* log-odds of two rows that share nothing but the table */
+    voice *voice; /* (cols) */
+    uint32_t *
+        order; /* (heard) columns that are neither absent nor running, those of most values first: they contradict
+                        soonest */
+    size_t heard;
+    uint32_t *
+        key; /* (rows, heard) of the row's values, TAB_NULL where there is none: what contradicts is seen at one place */
+    double prior; /* log-odds of two rows that share nothing but the table */
 } telling;
 
 /* A row's number: every row has one, none twice, and it is a code (uuid, hash, id by its role) or whole numbers that leave
@@ -99,7 +104,6 @@ typedef struct {
 static void agree(account *k, voice how, const tab_view *w, double rows, double part)
 {
     double rare = part * log((double)w->present / rows);
-    k->agree++;
     if (how == MEASURED) {
         k->others += 0.3 * rare;
     } else if (rare > k->rarest) {
@@ -110,31 +114,9 @@ static void agree(account *k, voice how, const tab_view *w, double rows, double 
     }
 }
 
-/* Adds what column c says of rows i and j; false: it contradicts. Texts that differ are left to a second look. */
-static bool listen(const telling *s, size_t c, uint32_t i, uint32_t j, bool second, account *k)
+static const tab_value *value_at(const tab_view *w, uint32_t row)
 {
-    const tab_view *w = &s->t->col[c];
-    uint32_t p = w->code[i], q = w->code[j];
-    if (s->voice[c] < MEASURED || (p == TAB_NULL && q == TAB_NULL))
-        return true;
-    if (p == TAB_NULL || q == TAB_NULL) {
-        k->apart += !second;
-        return true;
-    }
-    const tab_value *x = &w->value[p], *y = &w->value[q];
-    double rows = p == q ? x->rows : (double)x->rows + y->rows;
-    bool text = w->kind == TAB_VIEW_TEXT;
-    if (x->key == y->key || (!text && x->number == y->number)) {
-        if (!second)
-            agree(k, s->voice[c], w, rows, 1);
-        return true;
-    }
-    if (!text || (second && !misspelt(s->v, x, y)))
-        return false;
-    k->differ += !second;
-    if (second)
-        agree(k, s->voice[c], w, rows, 0.7);
-    return true;
+    return &w->value[w->code[row]];
 }
 
 /* Probability that rows i and j are one entity, by Bayes' rule from what they agree on; 0 where a column contradicts,
@@ -142,14 +124,36 @@ static bool listen(const telling *s, size_t c, uint32_t i, uint32_t j, bool seco
 static float judge(const telling *s, uint32_t i, uint32_t j)
 {
     account k = { 0 };
-    for (size_t c = 0; c < s->t->cols; c++)
-        if (!listen(s, s->order[c], i, j, false, &k))
+    const uint32_t *p = s->key + i * s->heard, *q = s->key + j * s->heard;
+    for (size_t c = 0; c < s->heard; c++) {
+        if (p[c] == q[c])
+            k.agree += p[c] != TAB_NULL;
+        else if (p[c] == TAB_NULL || q[c] == TAB_NULL)
+            k.apart++;
+        else if (s->t->col[s->order[c]].kind == TAB_VIEW_TEXT)
+            k.differ++;
+        else
             return 0;
+    }
     if (k.differ > k.agree || k.agree + k.differ < 2 || k.apart > k.agree + k.differ)
         return 0;
-    for (size_t c = 0; c < s->t->cols && k.differ > 0; c++)
-        if (!listen(s, c, i, j, true, &k))
+    for (size_t c = 0; c < s->heard; c++)
+        if (p[c] == q[c] && p[c] != TAB_NULL) {
+            const tab_view *w = &s->t->col[s->order[c]];
+            const tab_value *x = value_at(w, i), *y = value_at(w, j);
+            agree(&k, s->voice[s->order[c]], w, x == y ? x->rows : (double)x->rows + y->rows, 1);
+        }
+    for (size_t c = 0; c < s->t->cols && k.differ > 0; c++) {
+        const tab_view *w = &s->t->col[c];
+        if (s->voice[c] < MEASURED || w->code[i] == TAB_NULL || w->code[j] == TAB_NULL)
+            continue;
+        const tab_value *x = value_at(w, i), *y = value_at(w, j);
+        if (x->key == y->key)
+            continue;
+        if (!misspelt(s->v, x, y))
             return 0;
+        agree(&k, s->voice[c], w, (double)x->rows + y->rows, 0.7);
+    }
     double z = k.rarest + 0.6 * k.others + s->prior;
     return (float)(0.99 / (1 + exp(-z)));
 }
@@ -184,59 +188,90 @@ static int likeliest_first(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Rows that share the values of columns c and d (one column where they are the same) meet: a hash table of the last
- * row of each value, a chain through the rows before it. */
-static void meet(const telling *s, size_t c, size_t d, uint32_t *slot, uint32_t mask,
-                 uint32_t *before, uint64_t *key, float least, found *f)
+/* Rows that share the values of two columns (of one where they are the same) meet: a hash table of the last row of each
+ * value, a chain through the rows before it. */
+typedef struct {
+    const tab_engine *e;
+    const telling *s;
+    float least;
+    struct pair {
+        size_t c, d; /* among the columns heard */
+        found f;
+    } pair[LEADING * (LEADING + 1) / 2];
+} meeting;
+
+static uint32_t place(uint64_t key, uint32_t mask)
 {
-    const tab_view *x = &s->t->col[c], *y = &s->t->col[d];
-    memset(slot, 0xff, ((size_t)mask + 1) * sizeof *slot);
-    for (uint32_t r = 0; r < s->t->rows; r++) {
-        if (x->code[r] == TAB_NULL || y->code[r] == TAB_NULL)
-            continue;
-        key[r] = tab_hash_mix(x->value[x->code[r]].key, y->value[y->code[r]].key);
-        uint32_t at = (uint32_t)(tab_hash_mix(key[r], 3) >> 20) & mask;
-        while (slot[at] != TAB_NULL && key[slot[at]] != key[r])
-            at = (at + 1) & mask;
-        before[r] = slot[at];
-        slot[at] = r;
-        uint32_t q = before[r];
-        for (int n = 1; n < GROUP && q != TAB_NULL; n++, q = before[q]) {
-            float p = judge(s, q, r);
-            if (p >= least)
-                add(f, (tab_twin){ q, r, p });
-        }
-    }
+    return (uint32_t)(tab_hash_mix(key, 3) >> 20) & mask;
 }
 
-/* The columns of most values that are not running, most first. */
-static size_t leading(const telling *s, size_t lead[LEADING])
+static void meet(void *ctx, size_t pair)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < s->t->cols && n < LEADING; k++)
-        if (s->voice[s->order[k]] >= MEASURED && s->t->col[s->order[k]].values >= 2)
-            lead[n++] = s->order[k];
-    return n;
-}
-
-static tab_status search(const tab_engine *e, const telling *s, float least, found *f,
-                         tab_error *err)
-{
-    size_t rows = s->t->rows, lead[LEADING], n = leading(s, lead);
+    enum { AHEAD = 12 };
+    meeting *m = ctx;
+    const telling *s = m->s;
+    found *f = &m->pair[pair].f;
+    size_t rows = s->t->rows, n = 0;
     uint32_t mask = 15;
     while (mask < 2 * rows)
         mask = 2 * mask + 1;
     uint32_t *slot = malloc(((size_t)mask + 1) * sizeof *slot),
-             *before = malloc((rows + 1) * sizeof *before);
+             *before = malloc((rows + 1) * sizeof *before),
+             *row = malloc((rows + 1) * sizeof *row); /* those that have both values */
     uint64_t *key = malloc((rows + 1) * sizeof *key);
-    f->failed = slot == NULL || before == NULL || key == NULL;
-    for (size_t i = 0; i < n && !f->failed && !tab_engine_cancelled(e); i++)
-        for (size_t j = i; j < n; j++)
-            meet(s, lead[i], lead[j], slot, mask, before, key, least, f);
+    f->failed = slot == NULL || before == NULL || row == NULL || key == NULL;
+    if (!f->failed && !tab_engine_cancelled(m->e)) {
+        memset(slot, 0xff, ((size_t)mask + 1) * sizeof *slot);
+        for (uint32_t r = 0; r < rows; r++) {
+            uint32_t x = s->key[r * s->heard + m->pair[pair].c],
+                     y = s->key[r * s->heard + m->pair[pair].d];
+            key[n] = tab_hash_mix(x, y);
+            row[n] = r;
+            n += x != TAB_NULL && y != TAB_NULL;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(&slot[place(key[i + AHEAD], mask)]);
+        uint32_t at = place(key[i], mask);
+        while (slot[at] != TAB_NULL && key[slot[at]] != key[i])
+            at = (at + 1) & mask;
+        before[i] = slot[at];
+        slot[at] = i;
+        uint32_t q = before[i];
+        for (int k = 1; k < GROUP && q != TAB_NULL; k++, q = before[q]) {
+            float p = judge(s, row[q], row[i]);
+            if (p >= m->least)
+                add(f, (tab_twin){ row[q], row[i], p });
+        }
+    }
     free(slot);
     free(before);
+    free(row);
     free(key);
-    if (f->failed)
+}
+
+/* The columns of most values, alone and in pairs; what they find one after the other in *all. */
+static tab_status search(const tab_engine *e, const telling *s, float least, found *all,
+                         tab_error *err)
+{
+    meeting m = { .e = e, .s = s, .least = least };
+    size_t lead[LEADING], n = 0, pairs = 0;
+    for (size_t k = 0; k < s->heard && n < LEADING; k++)
+        if (s->t->col[s->order[k]].values >= 2)
+            lead[n++] = k;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            m.pair[pairs++] = (struct pair){ .c = lead[i], .d = lead[j] };
+    tab_engine_for(e, pairs, meet, &m);
+    for (size_t i = 0; i < pairs; i++) {
+        found *f = &m.pair[i].f;
+        all->failed = all->failed || f->failed;
+        for (size_t k = 0; k < f->n && !all->failed; k++)
+            add(all, f->twin[k]);
+        free(f->twin);
+    }
+    if (all->failed)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }
@@ -289,18 +324,31 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table,
 {
     static const double SHARE = 0.05; /* of rows that have a twin, before anything is seen */
     const tab_table_view *t = &v->table[table];
-    telling s = { v, t, tab_arena_new_of(a, voice, t->cols), tab_arena_new_of(a, uint32_t, t->cols),
-                  log(SHARE / (double)(t->rows + 1)) };
+    telling s = { .v = v,
+                  .t = t,
+                  .voice = tab_arena_new_of(a, voice, t->cols),
+                  .order = tab_arena_new_of(a, uint32_t, t->cols),
+                  .prior = log(SHARE / (double)(t->rows + 1)) };
     *ret = NULL;
     *ret_n = 0;
     if (s.voice == NULL || s.order == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     for (uint32_t c = 0; c < t->cols; c++) {
         s.voice[c] = voice_of(&t->col[c], t->rows);
-        size_t k = c;
+        if (s.voice[c] < MEASURED)
+            continue;
+        size_t k = s.heard++;
         for (; k > 0 && t->col[s.order[k - 1]].values < t->col[c].values; k--)
             s.order[k] = s.order[k - 1];
         s.order[k] = c;
+    }
+    s.key = malloc((t->rows * s.heard + 1) * sizeof *s.key);
+    if (s.key == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    for (size_t k = 0; k < s.heard; k++) {
+        const tab_view *w = &t->col[s.order[k]];
+        for (size_t r = 0; r < t->rows; r++)
+            s.key[r * s.heard + k] = w->code[r] == TAB_NULL ? TAB_NULL : w->value[w->code[r]].key;
     }
     found f = { 0 };
     tab_status st = search(e, &s, least, &f, err);
@@ -309,5 +357,6 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table,
         st = group(&s, least, &f, a, ret, ret_n, err);
     }
     free(f.twin);
+    free(s.key);
     return st;
 }
