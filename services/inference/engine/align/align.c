@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/align/agreement.h"
 #include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/text.h"
 #include "services/inference/engine/align/weights.h"
@@ -294,152 +295,6 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
     *at++ = listed;
 }
 
-/* ---- agreement on matched rows --------------------------------------------------------------- */
-
-typedef struct {
-    double x, y;
-    uint32_t rx, ry;
-} point;
-
-static int by_x(const void *a, const void *b)
-{
-    const point *p = a, *q = b;
-    return (p->x > q->x) - (p->x < q->x);
-}
-
-static int by_y(const void *a, const void *b)
-{
-    const point *p = a, *q = b;
-    return (p->y > q->y) - (p->y < q->y);
-}
-
-/* Rank correlation (Spearman); units, currencies and rounding do not change it. */
-static double rank_correlation(point *p, size_t n)
-{
-    if (n < 8)
-        return 0;
-    qsort(p, n, sizeof *p, by_x);
-    for (size_t i = 0; i < n;) {
-        size_t j = i;
-        while (j < n && p[j].x == p[i].x)
-            j++;
-        for (size_t k = i; k < j; k++)
-            p[k].rx = (uint32_t)(i + j);
-        i = j;
-    }
-    qsort(p, n, sizeof *p, by_y);
-    for (size_t i = 0; i < n;) {
-        size_t j = i;
-        while (j < n && p[j].y == p[i].y)
-            j++;
-        for (size_t k = i; k < j; k++)
-            p[k].ry = (uint32_t)(i + j);
-        i = j;
-    }
-    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
-    for (size_t i = 0; i < n; i++) {
-        mx += p[i].rx;
-        my += p[i].ry;
-    }
-    mx /= (double)n;
-    my /= (double)n;
-    for (size_t i = 0; i < n; i++) {
-        double dx = p[i].rx - mx, dy = p[i].ry - my;
-        xx += dx * dx;
-        yy += dy * dy;
-        xy += dx * dy;
-    }
-    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
-}
-
-/* How well b's value follows from a's beyond chance: of the pairs whose a value occurs more than once,
- * the share whose b value is that a value's most frequent one, less the share of b's most frequent
- * value, over its complement (Goodman and Kruskal's lambda). Both columns have few values. */
-static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32_t nx, uint32_t ny)
-{
-    enum { FEW = 40 };
-    if (nx > FEW || ny > FEW || nx < 2 || ny < 2 || n < 10)
-        return 0;
-    uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, best_col = 0, hit = 0;
-    for (size_t i = 0; i < n; i++) {
-        table[x[i]][y[i]]++;
-        col[y[i]]++;
-    }
-    size_t used = 0;
-    for (uint32_t i = 0; i < nx; i++) {
-        uint32_t best = 0;
-        for (uint32_t j = 0; j < ny; j++) {
-            best = table[i][j] > best ? table[i][j] : best;
-            used += table[i][j] > 0;
-        }
-        hit += best;
-    }
-    for (uint32_t j = 0; j < ny; j++)
-        best_col = col[j] > best_col ? col[j] : best_col;
-    if (best_col >= n)
-        return 0;
-    (void)used;
-    return (double)(hit - best_col) / (double)(n - best_col);
-}
-
-/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. */
-static double likeness(const tab_views *v, const tab_value *x, const tab_value *y)
-{
-    if (x->key == y->key)
-        return 1;
-    uint32_t shared = 0;
-    for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
-        uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
-        shared += p == q;
-        i += p <= q;
-        j += q <= p;
-    }
-    uint32_t all = x->tok_n + y->tok_n - shared;
-    return all == 0 ? 0 : 0.9 * shared / all;
-}
-
-static void row_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                         const tab_row_pairs *rows, point *pt, uint32_t *xs, uint32_t *ys, float *f)
-{
-    size_t n = 0, m = 0, numbers = 0, equal = 0, one_sided = 0, present = 0;
-    double sum = 0, base = 0;
-    for (size_t i = 0; i < rows->n; i++) {
-        uint32_t ca = wa->code[rows->a[i]], cb = wb->code[rows->b[i]];
-        one_sided += (ca == TAB_NULL) != (cb == TAB_NULL);
-        present += ca != TAB_NULL || cb != TAB_NULL;
-        if (ca == TAB_NULL || cb == TAB_NULL)
-            continue;
-        const tab_value *x = &wa->value[ca], *y = &wb->value[cb];
-        sum += likeness(v, x, y);
-        equal += x->key == y->key;
-        xs[n] = ca;
-        ys[n] = cb;
-        n++;
-        if (!isnan(x->number) && !isnan(y->number))
-            pt[numbers++] = (point){ x->number, y->number, 0, 0 };
-        /* chance: the same a row beside the next pair's b row */
-        uint32_t other = wb->code[rows->b[(i + 1 + rows->n / 3) % rows->n]];
-        if (other != TAB_NULL) {
-            base += likeness(v, x, &wb->value[other]);
-            m++;
-        }
-    }
-    if (n < 5)
-        return;
-    double mean = sum / (double)n, chance = m > 0 ? base / (double)m : 0;
-    double trust = (double)n / ((double)n + 10);
-    f[0] = (float)(trust * mean);
-    f[1] = (float)(trust * (mean - chance) / fmax(1 - chance, 0.05));
-    f[2] = (float)(trust * (double)equal / (double)n);
-    f[3] = (float)(trust * fabs(rank_correlation(pt, numbers)));
-    double there = association(xs, ys, n, wa->values, wb->values);
-    double back = association(ys, xs, n, wb->values, wa->values);
-    f[4] = (float)(trust * fmin(there, back));
-    f[5] = (float)(trust * fmax(there, back));
-    f[6] = (float)(present > 0 ? trust * (double)one_sided / (double)present : 0);
-    f[7] = (float)trust;
-}
-
 /* ---- scores ---------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -531,9 +386,10 @@ static void score_chunk(void *ctx, size_t chunk)
 {
     scoring *s = ctx;
     size_t n = s->rows == NULL ? 0 : s->rows->n;
-    point *pt = malloc((n + 1) * sizeof *pt);
-    uint32_t *xs = malloc((n + 1) * sizeof *xs), *ys = malloc((n + 1) * sizeof *ys);
-    if (pt == NULL || xs == NULL || ys == NULL)
+    tab_agreement_scratch own = { malloc((n + 1) * sizeof *own.point),
+                                  malloc((n + 1) * sizeof *own.x),
+                                  malloc((n + 1) * sizeof *own.y) };
+    if (own.point == NULL || own.x == NULL || own.y == NULL)
         s->failed = true;
     for (size_t i = s->a->cols * chunk / CHUNKS;
          !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
@@ -548,7 +404,7 @@ static void score_chunk(void *ctx, size_t chunk)
             } else {
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
-                    row_features(s->v, wa, wb, s->rows, pt, xs, ys, f + TAB_ALIGN_VALUE_FEATURES);
+                    tab_row_agreement(s->v, wa, wb, s->rows, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
                 s->listed[at] = listed && !rowed;
@@ -560,9 +416,9 @@ static void score_chunk(void *ctx, size_t chunk)
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
         }
-    free(pt);
-    free(xs);
-    free(ys);
+    free(own.point);
+    free(own.x);
+    free(own.y);
 }
 
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,

@@ -1,0 +1,169 @@
+#include "services/inference/engine/align/agreement.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/profile/roles.h"
+
+static int by_x(const void *a, const void *b)
+{
+    const tab_rank_point *p = a, *q = b;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+static int by_y(const void *a, const void *b)
+{
+    const tab_rank_point *p = a, *q = b;
+    return (p->y > q->y) - (p->y < q->y);
+}
+
+/* Rank correlation (Spearman); units, currencies and rounding do not change it. */
+static double rank_correlation(tab_rank_point *p, size_t n)
+{
+    if (n < 8)
+        return 0;
+    qsort(p, n, sizeof *p, by_x);
+    for (size_t i = 0; i < n;) {
+        size_t j = i;
+        while (j < n && p[j].x == p[i].x)
+            j++;
+        for (size_t k = i; k < j; k++)
+            p[k].rx = (uint32_t)(i + j);
+        i = j;
+    }
+    qsort(p, n, sizeof *p, by_y);
+    for (size_t i = 0; i < n;) {
+        size_t j = i;
+        while (j < n && p[j].y == p[i].y)
+            j++;
+        for (size_t k = i; k < j; k++)
+            p[k].ry = (uint32_t)(i + j);
+        i = j;
+    }
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    for (size_t i = 0; i < n; i++) {
+        mx += p[i].rx;
+        my += p[i].ry;
+    }
+    mx /= (double)n;
+    my /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double dx = p[i].rx - mx, dy = p[i].ry - my;
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+/* How well b's value follows from a's beyond chance: of the pairs whose a value occurs more than once,
+ * the share whose b value is that a value's most frequent one, less the share of b's most frequent
+ * value, over its complement (Goodman and Kruskal's lambda). Both columns have few values. */
+static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32_t nx, uint32_t ny)
+{
+    enum { FEW = 40 };
+    if (nx > FEW || ny > FEW || nx < 2 || ny < 2 || n < 10)
+        return 0;
+    uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, best_col = 0, hit = 0;
+    for (size_t i = 0; i < n; i++) {
+        table[x[i]][y[i]]++;
+        col[y[i]]++;
+    }
+    size_t used = 0;
+    for (uint32_t i = 0; i < nx; i++) {
+        uint32_t best = 0;
+        for (uint32_t j = 0; j < ny; j++) {
+            best = table[i][j] > best ? table[i][j] : best;
+            used += table[i][j] > 0;
+        }
+        hit += best;
+    }
+    for (uint32_t j = 0; j < ny; j++)
+        best_col = col[j] > best_col ? col[j] : best_col;
+    if (best_col >= n)
+        return 0;
+    (void)used;
+    return (double)(hit - best_col) / (double)(n - best_col);
+}
+
+/* A city, its region and its country follow from one another and are three attributes; a country's name, its code and its
+ * people are one. 0: no such place. */
+static int kind_of_place(const tab_view *w)
+{
+    switch (w->profile->role) {
+    case TAB_ROLE_CITY:
+        return 1;
+    case TAB_ROLE_REGION:
+        return 2;
+    case TAB_ROLE_COUNTRY:
+    case TAB_ROLE_COUNTRY_CODE:
+    case TAB_ROLE_NATIONALITY:
+        return 3;
+    case TAB_ROLE_POSTAL_CODE:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. */
+static double likeness(const tab_views *v, const tab_value *x, const tab_value *y)
+{
+    if (x->key == y->key)
+        return 1;
+    uint32_t shared = 0;
+    for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
+        uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
+        shared += p == q;
+        i += p <= q;
+        j += q <= p;
+    }
+    uint32_t all = x->tok_n + y->tok_n - shared;
+    return all == 0 ? 0 : 0.9 * shared / all;
+}
+
+void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                       const tab_row_pairs *rows, tab_agreement_scratch *scratch, float *f)
+{
+    tab_rank_point *pt = scratch->point;
+    uint32_t *xs = scratch->x, *ys = scratch->y;
+    size_t n = 0, m = 0, numbers = 0, equal = 0, one_sided = 0, present = 0;
+    double sum = 0, base = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t ca = wa->code[rows->a[i]], cb = wb->code[rows->b[i]];
+        one_sided += (ca == TAB_NULL) != (cb == TAB_NULL);
+        present += ca != TAB_NULL || cb != TAB_NULL;
+        if (ca == TAB_NULL || cb == TAB_NULL)
+            continue;
+        const tab_value *x = &wa->value[ca], *y = &wb->value[cb];
+        sum += likeness(v, x, y);
+        equal += x->key == y->key;
+        xs[n] = ca;
+        ys[n] = cb;
+        n++;
+        if (!isnan(x->number) && !isnan(y->number))
+            pt[numbers++] = (tab_rank_point){ x->number, y->number, 0, 0 };
+        /* chance: the same a row beside the next pair's b row */
+        uint32_t other = wb->code[rows->b[(i + 1 + rows->n / 3) % rows->n]];
+        if (other != TAB_NULL) {
+            base += likeness(v, x, &wb->value[other]);
+            m++;
+        }
+    }
+    if (n < 5)
+        return;
+    double mean = sum / (double)n, chance = m > 0 ? base / (double)m : 0;
+    double trust = (double)n / ((double)n + 10);
+    f[0] = (float)(trust * mean);
+    f[1] = (float)(trust * (mean - chance) / fmax(1 - chance, 0.05));
+    f[2] = (float)(trust * (double)equal / (double)n);
+    f[3] = (float)(trust * fabs(rank_correlation(pt, numbers)));
+    int pa = kind_of_place(wa), pb = kind_of_place(wb);
+    bool nested = pa != pb && pa * pb != 0;
+    double there = nested ? 0 : association(xs, ys, n, wa->values, wb->values);
+    double back = nested ? 0 : association(ys, xs, n, wb->values, wa->values);
+    f[4] = (float)(trust * fmin(there, back));
+    f[5] = (float)(trust * fmax(there, back));
+    f[6] = (float)(present > 0 ? trust * (double)one_sided / (double)present : 0);
+    f[7] = (float)trust;
+}

@@ -1,0 +1,25 @@
+/* What rows that seem to match say of two columns: equal values, ranks that go along, one value following from another. */
+#ifndef TAB_ALIGN_AGREEMENT_H
+#define TAB_ALIGN_AGREEMENT_H
+
+#include "services/inference/engine/align/align.h"
+
+typedef struct {
+    double x, y;
+    uint32_t rx, ry;
+} tab_rank_point;
+
+/* The caller's memory: room for as many of each as there are pairs of rows. */
+typedef struct {
+    tab_rank_point *point;
+    uint32_t *x, *y;
+} tab_agreement_scratch;
+
+/* f: (TAB_ALIGN_ROW_FEATURES), left as it is where fewer than five pairs have a value in both columns. In order: mean
+ * likeness; the same above chance; share of equal values; Spearman's rank correlation of numbers; Goodman and Kruskal's
+ * lambda, the smaller and the larger of both directions; share of pairs with one value missing; trust in all of these
+ * by the number of pairs. */
+void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                       const tab_row_pairs *rows, tab_agreement_scratch *scratch, float *f);
+
+#endif

@@ -1,0 +1,68 @@
+/* What matched rows say of two columns. */
+#include "services/inference/engine/align/agreement.h"
+
+#include <criterion/criterion.h>
+
+enum { ROWS = 120, COLS = 4 };
+
+/* Row r of table t: a city or its country's code, a country by name or code, m or male, a letter of its own. */
+static const char *datum(size_t t, size_t r, size_t c)
+{
+    static const char *const city[2][5] = { { "Berlin", "Paris", "Madrid", "Rome", "Vienna" },
+                                            { "DE", "FR", "ES", "IT", "AT" } };
+    static const char *const country[2][5] = { { "Germany", "France", "Spain", "Italy", "Austria" },
+                                               { "DE", "FR", "ES", "IT", "AT" } };
+    static const char *const gender[2][2] = { { "m", "f" }, { "male", "female" } };
+    static const char *const letter[2][3] = { { "a", "b", "c" }, { "x", "y", "z" } };
+    size_t k = r * r % 11 + r;
+    switch (c) {
+    case 0:
+        return city[t][k % 5];
+    case 1:
+        return country[t][(k + r / 7) % 5];
+    case 2:
+        return gender[t][(k + r / 3) % 2];
+    default:
+        return letter[t][(k + (t == 0 ? 0 : r / 5)) % 3]; /* nothing follows */
+    }
+}
+
+Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_two_kinds)
+{
+    tab_arena *arena = tab_arena_new(SIZE_MAX / 2);
+    tab_engine e = { .arena = arena };
+    tab_table table[2];
+    tab_profile *p[2];
+    tab_views *v;
+    tab_error err = { 0 };
+    for (size_t t = 0; t < 2; t++) {
+        tab_column *col = tab_arena_new_of(arena, tab_column, COLS);
+        for (size_t c = 0; c < COLS; c++) {
+            tab_builder *b = tab_builder_new(arena, TAB_S(""));
+            for (size_t r = 0; r < ROWS; r++)
+                tab_builder_text(b, tab_str_of(datum(t, r, c)));
+            cr_assert(tab_builder_finish(b, &col[c]));
+        }
+        table[t] = (tab_table){
+            .id = t == 0 ? TAB_S("a") : TAB_S("b"), .rows = ROWS, .cols = COLS, .col = col
+        };
+        cr_assert_eq(tab_profile_table(&e, &table[t], &p[t], &err), TAB_OK);
+    }
+    cr_assert_eq(tab_views_new(&e, p, 2, &v, &err), TAB_OK);
+    uint32_t row[ROWS], x[ROWS], y[ROWS];
+    tab_rank_point point[ROWS];
+    for (uint32_t r = 0; r < ROWS; r++)
+        row[r] = r;
+    tab_row_pairs rows = { ROWS, row, row };
+    tab_agreement_scratch own = { point, x, y };
+    float f[COLS][TAB_ALIGN_ROW_FEATURES] = { { 0 } };
+    for (size_t c = 0; c < COLS; c++)
+        tab_row_agreement(v, &v->table[0].col[c], &v->table[1].col[c], &rows, &own, f[c]);
+    cr_expect(f[0][4] == 0 && f[0][5] == 0, "a city is no country: %g %g", (double)f[0][4],
+              (double)f[0][5]);
+    cr_expect_gt(f[1][4], 0.8f, "a country's name and its code: %g", (double)f[1][4]);
+    cr_expect_gt(f[2][4], 0.8f, "m and male: %g", (double)f[2][4]);
+    cr_expect_lt(f[3][4], 0.5f, "letters that have nothing in common: %g", (double)f[3][4]);
+    tab_views_free(v);
+    tab_arena_free(arena);
+}
