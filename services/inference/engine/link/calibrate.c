@@ -38,9 +38,9 @@ static int highest_first(const void *a, const void *b)
 
 /* ---- two assignments ------------------------------------------------------------------------- */
 
-static float ratio(const tab_candidates *c, const float *self, size_t na, size_t i)
+double tab_pair_ratio(const tab_candidates *c, const float *self, size_t na, size_t i)
 {
-    return c->evidence[i] / fmaxf(fminf(self[c->a[i]], self[na + c->b[i]]), 1);
+    return (double)(c->evidence[i] / fmaxf(fminf(self[c->a[i]], self[na + c->b[i]]), 1));
 }
 
 typedef struct {
@@ -59,19 +59,30 @@ static double spread(const moment *m, double n)
     return sqrt(fmax(m->square / n - mean * mean, 0)) + 1e-9;
 }
 
-/* Candidates by the sum of their standardised evidence, cosine and share of the possible evidence. */
-static void rank(const tab_candidates *c, const float *self, size_t na, ranked *r)
+tab_pair_scale tab_pair_scale_of(const tab_candidates *c, const float *self, size_t na)
 {
     moment s = { 0 }, q = { 0 }, t = { 0 };
     for (size_t i = 0; i < c->n; i++) {
         take(&s, (double)c->evidence[i]);
         take(&q, (double)c->cosine[i]);
-        take(&t, (double)ratio(c, self, na, i));
+        take(&t, tab_pair_ratio(c, self, na, i));
     }
-    double n = (double)c->n, ds = spread(&s, n), dq = spread(&q, n), dt = spread(&t, n);
+    double n = (double)c->n;
+    return (tab_pair_scale){ spread(&s, n), spread(&q, n), spread(&t, n) };
+}
+
+float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, double ratio)
+{
+    return (float)(evidence / s->evidence + cosine / s->cosine + ratio / s->ratio);
+}
+
+/* Candidates by tab_pair_key. */
+static void rank(const tab_candidates *c, const float *self, size_t na, ranked *r)
+{
+    tab_pair_scale s = tab_pair_scale_of(c, self, na);
     for (size_t i = 0; i < c->n; i++)
-        r[i] = (ranked){ (float)((double)c->evidence[i] / ds + (double)c->cosine[i] / dq +
-                                 (double)ratio(c, self, na, i) / dt),
+        r[i] = (ranked){ tab_pair_key(&s, (double)c->evidence[i], (double)c->cosine[i],
+                                      tab_pair_ratio(c, self, na, i)),
                          (uint32_t)i };
     qsort(r, c->n, sizeof *r, highest_first);
 }
@@ -147,7 +158,7 @@ static void features(const tab_linkage *l, const float *self, size_t na, size_t 
         double lead = (double)c->evidence[i] - high - log1p(exp(fmin(other, log_none) - high));
         float *f = x[k].x;
         f[0] = c->evidence[i];
-        f[1] = ratio(c, self, na, i);
+        f[1] = (float)tab_pair_ratio(c, self, na, i);
         f[2] = c->cosine[i];
         f[3] = c->cosine[i] - fmaxf(rival(&q[a], i), rival(&q[b], i));
         f[4] = (float)(4 * tanh(lead / 4));

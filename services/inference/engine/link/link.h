@@ -73,7 +73,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
                            tab_error *err) TAB_CHECKED;
 
 /* How row ra of a's table and row rb of b's agree on one attribute. exact, when not NULL, receives the evidence of
- * equal tokens above what common ones have (compare_whole). */
+ * equal tokens above what common ones have (tab_elsewhere). */
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                         const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact);
 
@@ -89,6 +89,25 @@ tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage
 
 /* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
 bool tab_link_real(const tab_table_view *t, float *real);
+
+/* How candidates are ranked before anything is learned: the sum of evidence, cosine and share of the possible evidence
+ * (tab_pair_ratio), each by its spread over the candidates. calibrate.c. */
+typedef struct {
+    double evidence, cosine, ratio; /* spreads */
+} tab_pair_scale;
+tab_pair_scale tab_pair_scale_of(const tab_candidates *c, const float *self, size_t rows_a);
+double tab_pair_ratio(const tab_candidates *c, const float *self, size_t rows_a, size_t i);
+float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, double ratio);
+
+/* Evidence of words that two rows share in any columns, above what the aligned ones explain (tab_agree's exact), and the
+ * rows' cosine. score.c. */
+double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra,
+                     uint32_t rb, double explained, float *ret_cosine);
+
+/* own.c: lowers the p of matches that are not more than what chance makes alike within each table (decision 0210). */
+tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
+                          tab_linkage *l, const float *self, double text,
+                          tab_error *err) TAB_CHECKED;
 
 /* calibrate.c: the assignment of candidates (kept), one partner for each row that may have but one, and its p, from the
  * model's, which is in p before. text: 0 for tables of short fields, 1 for tables of texts. */

@@ -139,7 +139,8 @@ static int partners(const best_few *b, const usual *u)
 typedef struct {
     size_t sure;
     double second,
-        several; /* whose second candidate is like a partner; who have several partners */
+        several;  /* whose second candidate is like a partner; who have several partners */
+    double noise; /* standard deviation of several */
 } side_share;
 
 static side_share shares(const best_few *b, const float *self, size_t n, usual *u, float *x)
@@ -158,6 +159,7 @@ static side_share shares(const best_few *b, const float *self, size_t n, usual *
     }
     s.second /= fmax((double)s.sure, 1);
     s.several /= fmax((double)s.sure, 1);
+    s.noise = sqrt(s.several * (1 - s.several) / fmax((double)s.sure, 1));
     return s;
 }
 
@@ -180,8 +182,8 @@ static void relate(tab_linkage *l, const best_few *best, const float *self, size
     bool both = (a.second >= SECOND && b.second >= SECOND && cliff) ||
                 (sure && a.several >= MOST && b.several >= MOST);
     /* one to many wants the one side clear of repeats: else rows are variants of one another */
-    l->many_b = both || (sure && a.several >= MANY && b.several <= NONE);
-    l->many_a = both || (sure && b.several >= MANY && a.several <= NONE);
+    l->many_b = both || (sure && a.several - a.noise >= MANY && b.several <= NONE);
+    l->many_a = both || (sure && b.several - b.noise >= MANY && a.several <= NONE);
 }
 
 tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,

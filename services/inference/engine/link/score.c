@@ -23,27 +23,25 @@ typedef struct {
     float *cosine, *elsewhere;
 } comparing;
 
-/* Whole rows at once: their cosine, and the evidence of words that they share in any columns, above what
- * the aligned columns explain. A word in another column is worth less, and a common one nothing. */
-static void compare_whole(const comparing *c, size_t i, double explained)
+/* Whole rows at once. A word in another column is worth less, and a common one nothing. */
+double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra,
+                     uint32_t rb, double explained, float *ret_cosine)
 {
-    const tab_sparse *a = c->wa, *b = c->wb;
-    uint64_t p = a->at[c->ra[i]], pn = a->at[c->ra[i] + 1], q = b->at[c->rb[i]],
-             qn = b->at[c->rb[i] + 1];
+    uint64_t p = a->at[ra], pn = a->at[ra + 1], q = b->at[rb], qn = b->at[rb + 1];
     double sum = -fmax(explained, 0);
     float cosine = 0;
     while (p < pn && q < qn) {
         uint32_t x = a->id[p], y = b->id[q];
         if (x == y) {
             cosine += a->w[p] * b->w[q];
-            if (x < c->v->terms)
-                sum += fmax(0, (double)c->v->rarity[x] - 2.5);
+            if (x < v->terms)
+                sum += fmax(0, (double)v->rarity[x] - 2.5);
         }
         p += x <= y;
         q += y <= x;
     }
-    c->cosine[i] = cosine;
-    c->elsewhere[i] = sum <= 0 ? 0 : (float)(0.5 * sum / (1 + 0.05 * sum));
+    *ret_cosine = cosine;
+    return sum <= 0 ? 0 : 0.5 * sum / (1 + 0.05 * sum);
 }
 
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
@@ -122,7 +120,8 @@ static void compare_chunk(void *ctx, size_t chunk)
             c->agree[i * c->attrs + k] =
                 tab_agree(c->v, c->a, c->b, &c->attr[k], c->ra[i], c->rb[i], &explained);
         if (c->cosine != NULL)
-            compare_whole(c, i, explained);
+            c->elsewhere[i] = (float)tab_elsewhere(c->v, c->wa, c->wb, c->ra[i], c->rb[i],
+                                                   explained, &c->cosine[i]);
     }
 }
 
@@ -347,6 +346,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     }
     l->share = share;
     float *self = NULL;
+    double text = text_share(A, B);
     tab_status st = tab_link_repeats(e, v, l, &self, err);
     if (st == TAB_OK && (l->many_a || l->many_b))
         compete(l, na, nb, sum_a, sum_b, c->p);
@@ -354,7 +354,9 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         for (size_t i = 0; i < c->n; i++)
             c->kept[i] = true;
     else if (st == TAB_OK)
-        st = tab_calibrate(e, v, l, self, text_share(A, B), err);
+        st = tab_calibrate(e, v, l, self, text, err);
+    if (st == TAB_OK && !l->many_a && !l->many_b)
+        st = tab_link_doubt(e, v, tables, l, self, text, err);
     free(self);
     return st;
 }
