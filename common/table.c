@@ -382,6 +382,19 @@ void tab_builder_cell(tab_builder *b, tab_cell x)
     }
 }
 
+void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t *known)
+{
+    uint32_t level = c->layout == TAB_CODED ? c->code[row] : TAB_NULL;
+    if (b == NULL || level == TAB_NULL) {
+        tab_builder_cell(b, tab_cell_at(c, row));
+    } else if (known[level] == 0) {
+        add_level(b, tab_level(c, level), c->kind[level]);
+        known[level] = b->failed ? 0 : b->code[b->rows - 1] + 1;
+    } else if (room_for_row(b)) {
+        b->code[b->rows++] = known[level] - 1;
+    }
+}
+
 size_t tab_builder_rows(const tab_builder *b)
 {
     return b->rows;

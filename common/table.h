@@ -98,6 +98,9 @@ void tab_builder_number_text(tab_builder *b, tab_str digits); /* kept by its dig
 void tab_builder_text(tab_builder *b, tab_str s);
 void tab_builder_bool(tab_builder *b, bool x);
 void tab_builder_cell(tab_builder *b, tab_cell x); /* as tab_cell_at gave it, of any column */
+/* The cell of c at row; a level is looked up once. known: (c->levels) of this builder and this column, zeroed before
+ * the first call. */
+void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t *known);
 size_t tab_builder_rows(const tab_builder *b);
 bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */
 

@@ -33,6 +33,40 @@ Test(builder, keeps_numbers_as_doubles_until_something_else_comes)
     cr_expect_eq(mixed.code[5], mixed.code[0]);
 }
 
+Test(builder, copies_cells_of_any_column)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_builder *b[4];
+    tab_column c[4];
+    for (int i = 0; i < 4; i++)
+        b[i] = tab_builder_new(a, TAB_S("x"));
+    for (int r = 0; r < 6;
+         r++) { /* numbers alone; then texts, booleans, nulls and long numbers, repeated */
+        tab_builder_number(b[0], r % 3 + 0.5);
+        if (r % 5 == 1)
+            tab_builder_null(b[1]);
+        else if (r % 2 == 0)
+            tab_builder_text(b[1], r == 2 ? TAB_S("") : TAB_S("0.5"));
+        else if (r == 3)
+            tab_builder_bool(b[1], true);
+        else
+            tab_builder_number_text(b[1], TAB_S("9007199254740993"));
+    }
+    cr_assert(tab_builder_finish(b[0], &c[0]) && tab_builder_finish(b[1], &c[1]));
+    uint32_t known[2][8] = { { 0 } };
+    for (size_t r = 0; r < 6; r++)
+        for (int k = 0; k < 2; k++) {
+            tab_builder_copy(b[2], &c[k], r, known[k]);
+            tab_builder_cell(b[3], tab_cell_at(&c[k], r));
+        }
+    cr_assert(tab_builder_finish(b[2], &c[2]) && tab_builder_finish(b[3], &c[3]));
+    tab_table copied = { TAB_S("t"), 12, 1, &c[2] }, told = { TAB_S("t"), 12, 1, &c[3] };
+    cr_expect(tab_table_equal(&copied, &told));
+    cr_expect_eq(c[2].levels, c[3].levels);
+    for (size_t r = 0; r < 12; r++)
+        cr_expect_eq(c[2].code[r], c[3].code[r]);
+}
+
 Test(builder, says_no_when_the_arena_is_full)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(20000);

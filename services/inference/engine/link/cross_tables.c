@@ -274,25 +274,58 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
     return TAB_OK;
 }
 
+enum { CHUNKS = 64 };
+
+typedef struct {
+    const crossing *x;
+    const tab_clusters *cl;
+    Tabella__EntityMatches *em;
+    const size_t *from; /* (matches) of each match, in matched_on, similarity and weight */
+    uint32_t *n;        /* (matches) attributes written there */
+} evidence;
+
 /* What each attribute says of a match: those with a value on both sides. */
-static void write_evidence(const crossing *x, const tab_match *q, Tabella__EntityMatches *em)
+static void evidence_chunk(void *ctx, size_t chunk)
 {
-    const tab_linkage *l = &x->link[q->link];
-    const tab_table_view *A = &x->v->table[l->ta], *B = &x->v->table[l->tb];
-    for (size_t k = 0; k < l->attrs; k++) {
-        const tab_attribute *t = &l->attr[k];
-        tab_agreement g = tab_agree(x->v, A, B, t, q->a, q->b, NULL);
-        if (g.level == TAB_MISSING)
-            continue;
-        const tab_view *wa = &A->col[t->a], *wb = &B->col[t->b];
-        double like =
-            tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
-        if (t->other != NULL)
-            tab_geo_compare(A, B, t, q->a, q->b, &like);
-        em->similarity[em->n_similarity++] = like;
-        em->weight[em->n_weight++] = tab_evidence(l, k, &g) / M_LN2;
-        em->matched_on[em->n_matched_on++] = x->attr_of[l->ta][t->a];
+    evidence *w = ctx;
+    const crossing *x = w->x;
+    size_t n = w->cl->matches;
+    for (size_t i = n * chunk / CHUNKS; i < n * (chunk + 1) / CHUNKS; i++) {
+        const tab_match *q = &w->cl->match[i];
+        const tab_linkage *l = &x->link[q->link];
+        const tab_table_view *A = &x->v->table[l->ta], *B = &x->v->table[l->tb];
+        size_t to = w->from[i];
+        for (size_t k = 0; k < l->attrs; k++) {
+            const tab_attribute *t = &l->attr[k];
+            tab_agreement g = tab_agree(x->v, A, B, t, q->a, q->b, NULL);
+            if (g.level == TAB_MISSING)
+                continue;
+            const tab_view *wa = &A->col[t->a], *wb = &B->col[t->b];
+            double like =
+                tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
+            if (t->other != NULL)
+                tab_geo_compare(A, B, t, q->a, q->b, &like);
+            w->em->similarity[to] = like;
+            w->em->weight[to] = tab_evidence(l, k, &g) / M_LN2;
+            w->em->matched_on[to++] = x->attr_of[l->ta][t->a];
+        }
+        w->n[i] = (uint32_t)(to - w->from[i]);
     }
+}
+
+/* The chunks' evidence, end to end. */
+static void close_ranks(const evidence *w, Tabella__EntityMatches *em)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->cl->matches; i++) {
+        for (size_t from = w->from[i], k = from; k < from + w->n[i]; k++, n++) {
+            em->similarity[n] = em->similarity[k];
+            em->weight[n] = em->weight[k];
+            em->matched_on[n] = em->matched_on[k];
+        }
+        em->matched_on_end[i] = (uint32_t)n;
+    }
+    em->n_similarity = em->n_weight = em->n_matched_on = n;
 }
 
 static tab_status write_matches(const crossing *x, const tab_clusters *cl,
@@ -300,10 +333,14 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
 {
     tab_arena *a = x->e->arena;
     Tabella__EntityMatches *em = tab_arena_new_of(a, Tabella__EntityMatches, 1);
-    size_t n = cl->matches, evidence = 0;
-    for (size_t i = 0; i < n; i++)
-        evidence += x->link[cl->match[i].link].attrs;
-    if (em == NULL)
+    size_t n = cl->matches, most = 0;
+    size_t *from = tab_arena_new_of(x->work, size_t, n);
+    uint32_t *written = tab_arena_new_of(x->work, uint32_t, n);
+    for (size_t i = 0; i < n && from != NULL; i++) {
+        from[i] = most;
+        most += x->link[cl->match[i].link].attrs;
+    }
+    if (em == NULL || from == NULL || written == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     tabella__entity_matches__init(em);
     em->a_table = tab_arena_new_of(a, uint32_t, n);
@@ -312,9 +349,9 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
     em->b_row = tab_arena_new_of(a, uint32_t, n);
     em->confidence = tab_arena_new_of(a, double, n);
     em->matched_on_end = tab_arena_new_of(a, uint32_t, n);
-    em->matched_on = tab_arena_new_of(a, uint32_t, evidence);
-    em->similarity = tab_arena_new_of(a, double, evidence);
-    em->weight = tab_arena_new_of(a, double, evidence);
+    em->matched_on = tab_arena_new_of(a, uint32_t, most);
+    em->similarity = tab_arena_new_of(a, double, most);
+    em->weight = tab_arena_new_of(a, double, most);
     em->attributes = tab_arena_new_of(a, ProtobufCBinaryData, x->attrs);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
@@ -327,9 +364,10 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
         em->a_row[i] = q->a;
         em->b_row[i] = q->b;
         em->confidence[i] = (double)q->p;
-        write_evidence(x, q, em);
-        em->matched_on_end[i] = (uint32_t)em->n_matched_on;
     }
+    evidence w = { x, cl, em, from, written };
+    tab_engine_for(x->e, CHUNKS, evidence_chunk, &w);
+    close_ranks(&w, em);
     em->n_a_table = em->n_b_table = em->n_a_row = em->n_b_row = n;
     em->n_confidence = em->n_matched_on_end = n;
     m->entity_matches = em;

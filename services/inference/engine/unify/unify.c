@@ -102,6 +102,8 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
                        size_t i, const double *r, const uint32_t *stamp)
 {
     size_t from = n->at[i], end = n->at[i + 1], best = end;
+    if (end == from + 1)
+        return value_of(v, t, n->member[from]) != NULL ? from : end;
     double best_votes = 0, best_date = 0, best_trust = 0;
     uint32_t best_length = 0;
     for (size_t k = from; k < end; k++) {
@@ -151,13 +153,17 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         const tab_table *table = v->table[s].profile->table;
         const tab_column *c = &table->col[t->col[s]];
         tab_builder *b = tab_builder_new(e->arena, c->name);
-        for (size_t i = 0; b != NULL && i < n->n; i++) {
+        uint32_t *known = calloc(c->levels + 1, sizeof *known);
+        for (size_t i = 0; b != NULL && known != NULL && i < n->n; i++) {
             uint32_t row = n->row[i * v->n + s];
             if (row == TAB_NULL)
                 tab_builder_null(b);
             else
-                tab_builder_cell(b, tab_cell_at(c, row));
+                tab_builder_copy(b, c, row, known);
         }
+        free(known);
+        if (known == NULL)
+            return false;
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
         Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
@@ -184,6 +190,30 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
     return true;
 }
 
+static const tab_column *source_column(const tab_views *v, const tab_shared_attribute *t, size_t s)
+{
+    return &v->table[s].profile->table->col[t->col[s]];
+}
+
+/* Of each source, room for what tab_builder_copy knows of its column. */
+static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t)
+{
+    size_t levels = 0;
+    for (size_t s = 0; s < v->n; s++)
+        levels += t->col[s] == TAB_NULL ? 0 : source_column(v, t, s)->levels;
+    uint32_t **known = malloc(v->n * sizeof *known),
+             *all = known == NULL ? NULL : calloc(levels + 1, sizeof *all);
+    if (all == NULL) {
+        free(known);
+        return NULL;
+    }
+    for (size_t s = 0; s < v->n; s++) {
+        known[s] = all; /* known[0] is all of it */
+        all += t->col[s] == TAB_NULL ? 0 : source_column(v, t, s)->levels;
+    }
+    return known;
+}
+
 static tab_status record_column(const tab_engine *e, const tab_views *v,
                                 const tab_shared_attribute *t, const tab_entities *n, double *r,
                                 const uint32_t *stamp, Tabella__Column **ret, tab_error *err)
@@ -191,19 +221,29 @@ static tab_status record_column(const tab_engine *e, const tab_views *v,
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
     tab_builder *b = tab_builder_new(a, t->name);
-    for (size_t i = 0; b != NULL && i < n->n; i++) {
+    uint32_t **known = known_levels(v, t);
+    for (size_t i = 0; b != NULL && known != NULL && i < n->n; i++) {
         size_t end = n->at[i + 1], k = survivor(v, t, n, i, r, stamp);
-        tab_cell cell = { .kind = TAB_CELL_NULL };
+        bool kept = false;
         /* a value without letters or digits has no normal form; it still survives as it stands */
-        for (size_t m = k == end ? n->at[i] : k; m < end && cell.kind == TAB_CELL_NULL; m++) {
-            uint32_t s = n->member[m].table;
-            if (t->col[s] != TAB_NULL)
-                cell = tab_cell_at(&v->table[s].profile->table->col[t->col[s]], n->member[m].row);
+        for (size_t m = k == end ? n->at[i] : k; m < end && !kept; m++) {
+            uint32_t s = n->member[m].table, row = n->member[m].row;
+            if (t->col[s] == TAB_NULL)
+                continue;
+            const tab_column *c = source_column(v, t, s);
+            kept = c->layout == TAB_CODED ? c->code[row] != TAB_NULL : !isnan(c->num[row]);
+            if (kept)
+                tab_builder_copy(b, c, row, known[s]);
         }
-        tab_builder_cell(b, cell);
+        if (!kept)
+            tab_builder_null(b);
     }
+    if (known != NULL)
+        free(known[0]);
+    bool all = known != NULL;
+    free(known);
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
-    if (b == NULL || built == NULL || !tab_builder_finish(b, built) ||
+    if (!all || b == NULL || built == NULL || !tab_builder_finish(b, built) ||
         (*ret = column_message(a, built, n->n)) == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return TAB_OK;
