@@ -344,13 +344,15 @@ static int decimals_of(double x)
     return d;
 }
 
-static uint64_t bits_of(double x)
+/* Multiply and fold: the low bits depend on all of x. */
+static uint64_t number_hash(double x)
 {
     uint64_t b;
     if (x == 0)
         x = 0; /* -0 is 0 */
     memcpy(&b, &x, sizeof b);
-    return b;
+    unsigned __int128 m = (unsigned __int128)(b ^ 0xa0761d6478bd642fULL) * 0xe7037ed1a0b428dbULL;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
 /* Distinct numbers by open addressing, and each row's code. The table doubles as they come. */
@@ -369,8 +371,7 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
             r->nulls++;
             continue;
         }
-        uint64_t b = bits_of(x);
-        size_t h = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+        size_t h = number_hash(x) & (slots - 1);
         while (table[h] != 0 && value[table[h] - 1] != x)
             h = (h + 1) & (slots - 1);
         if (table[h] == 0) {
@@ -384,15 +385,13 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
                 cap *= 2;
                 slots *= 2;
                 for (size_t k = 0; k < n; k++) {
-                    b = bits_of(value[k]);
-                    size_t g = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+                    size_t g = number_hash(value[k]) & (slots - 1);
                     while (wider[g] != 0)
                         g = (g + 1) & (slots - 1);
                     wider[g] = (uint32_t)k + 1;
                 }
                 table = wider;
-                b = bits_of(x);
-                h = tab_hash_bytes(&b, 8, 0) & (slots - 1);
+                h = number_hash(x) & (slots - 1);
                 while (table[h] != 0)
                     h = (h + 1) & (slots - 1);
             }

@@ -136,7 +136,7 @@ static bool is_word(const token *t, const char *const *words, size_t n)
         return false;
     tab_str f = tab_fold(word_of(t), buf, sizeof buf);
     for (size_t i = 0; i < n; i++)
-        if (tab_str_eq(f, tab_str_of(words[i])))
+        if (tab_str_is(f, words[i]))
             return true;
     return false;
 }

@@ -113,7 +113,7 @@ static double time_unit(tab_str w)
         { "yrs", 31557600 },  { "y", 31557600 },
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (tab_str_eq(w, tab_str_of(units[i].word)))
+        if (tab_str_is(w, units[i].word))
             return units[i].seconds;
     return 0;
 }
@@ -274,8 +274,8 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         if (f.n == 0 || (f.p[0] != pairs[i].yes[0] && f.p[0] != pairs[i].no[0]))
             continue;
-        bool yes = tab_str_eq(f, tab_str_of(pairs[i].yes));
-        if (yes || tab_str_eq(f, tab_str_of(pairs[i].no))) {
+        bool yes = tab_str_is(f, pairs[i].yes);
+        if (yes || tab_str_is(f, pairs[i].no)) {
             *ret = yes;
             mask |= UINT64_C(1) << i;
         }

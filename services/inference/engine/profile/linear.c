@@ -31,7 +31,7 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 /* Wider registers where the machine has them: the same additions in the same order, so the same bits. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
 #endif

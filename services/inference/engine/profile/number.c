@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/text.h"
 
 static bool digit(char c)
 {
@@ -12,9 +13,10 @@ static bool eat(tab_str *s, const char *word)
 {
     if (s->n == 0 || *s->p != *word) /* nearly always */
         return false;
-    size_t n = strlen(word);
-    if (s->n < n || memcmp(s->p, word, n) != 0)
-        return false;
+    size_t n = 0;
+    for (; word[n] != 0; n++)
+        if (n == s->n || s->p[n] != word[n])
+            return false;
     s->p += n;
     s->n -= n;
     return true;
@@ -311,7 +313,7 @@ static bool touching_unit(tab_str u)
         "\xe4\xb8\x87",
     };
     for (size_t i = 0; i < COUNT(units); i++)
-        if (u.p[0] == units[i][0] && tab_str_eq(u, tab_str_of(units[i])))
+        if (u.p[0] == units[i][0] && tab_str_is(u, units[i]))
             return true;
     return false;
 }

@@ -115,18 +115,17 @@ static bool ipv6(tab_str s)
 
 static bool template_of(tab_str s, const char *t) /* 9 digit, H hex, A upper, else itself */
 {
-    if (s.n != strlen(t))
-        return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool ok = t[i] == '9'   ? digit(c)
+        bool ok = t[i] == 0     ? false
+                  : t[i] == '9' ? digit(c)
                   : t[i] == 'H' ? hex(c)
                   : t[i] == 'A' ? upper(c)
                                 : c == t[i];
         if (!ok)
             return false;
     }
-    return true;
+    return t[s.n] == 0;
 }
 
 static bool phone(tab_str s)
@@ -272,7 +271,7 @@ static bool path(tab_str s)
     if (ext == 0 || ext > 4 || dot == s.p)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i]) == ext && memcmp(known[i], dot + 1, ext) == 0)
+        if (tab_str_is((tab_str){ dot + 1, ext }, known[i]))
             return true;
     return false;
 }
@@ -356,14 +355,13 @@ static bool plate_form(tab_str s)
                                          "AAA-9999",   "AAA9A99",  "A999AA99",   "A999AA999",
                                          "99 AAA 999", "AA-AA 999" };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        size_t n = strlen(forms[i]), k = 0;
-        if (n != s.n)
-            continue;
-        while (k < n && (forms[i][k] == 'A'   ? upper(s.p[k])
-                         : forms[i][k] == '9' ? digit(s.p[k])
-                                              : s.p[k] == forms[i][k]))
+        size_t k = 0;
+        while (k < s.n && forms[i][k] != 0 &&
+               (forms[i][k] == 'A'   ? upper(s.p[k])
+                : forms[i][k] == '9' ? digit(s.p[k])
+                                     : s.p[k] == forms[i][k]))
             k++;
-        if (k == n)
+        if (k == s.n && forms[i][k] == 0)
             return true;
     }
     return false;
@@ -516,7 +514,7 @@ static bool street(tab_str s)
         number |= digits > 0 && digits <= 5 && n <= 9;
         letters |= digits == 0 && n > 2;
         for (size_t k = 0; !word && digits == 0 && k < sizeof words / sizeof *words; k++)
-            word = n > 0 && w.p[0] == words[k][0] && tab_str_eq(w, tab_str_of(words[k]));
+            word = n > 0 && w.p[0] == words[k][0] && tab_str_is(w, words[k]);
         for (size_t k = 0; !word && digits == 0 && n > 5 && k < sizeof ends / sizeof *ends; k++)
             word = memchr("esmzrgtnjuia", w.p[n - 1], 12) != NULL && ends_with(w, ends[k]);
     }

@@ -215,9 +215,9 @@ tab_foreign tab_foreign_mark(tab_str s)
         return TAB_FOREIGN_STRICT;
     if (s.n > 24)
         return TAB_FOREIGN_NO;
-    bool marks = true;
-    for (size_t i = 0; i < s.n; i++)
-        marks = marks && s.p[i] == s.p[0] && memchr("?-._", s.p[i], 4) != NULL;
+    bool marks = memchr("?-._", s.p[0], 4) != NULL;
+    for (size_t i = 1; marks && i < s.n; i++)
+        marks = s.p[i] == s.p[0];
     if (marks || (s.n == 3 && memcmp(s.p, "\xe2\x80\x94", 3) == 0) ||
         (s.n == 3 && memcmp(s.p, "\xe2\x80\x93", 3) == 0))
         return TAB_FOREIGN_STRICT;
@@ -227,10 +227,10 @@ tab_foreign tab_foreign_mark(tab_str s)
     char buf[64];
     tab_str f = tab_fold(s, buf, sizeof buf);
     for (size_t i = 0; i < sizeof strict / sizeof *strict; i++)
-        if (f.n > 0 && f.p[0] == strict[i][0] && tab_str_eq(f, tab_str_of(strict[i])))
+        if (f.n > 0 && f.p[0] == strict[i][0] && tab_str_is(f, strict[i]))
             return TAB_FOREIGN_STRICT;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (f.n > 0 && f.p[0] == words[i][0] && tab_str_eq(f, tab_str_of(words[i])))
+        if (f.n > 0 && f.p[0] == words[i][0] && tab_str_is(f, words[i]))
             return TAB_FOREIGN_WORD;
     return TAB_FOREIGN_NO;
 }

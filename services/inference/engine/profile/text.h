@@ -25,4 +25,13 @@ tab_foreign tab_foreign_mark(tab_str s);
 
 /* 64-bit hash of bytes (wyhash's mixing step); good in all bits, the same on every machine. */
 uint64_t tab_hash_bytes(const void *p, size_t n, uint64_t seed);
+
+/* s is the word; most words of a list are turned away by their first byte. */
+static inline bool tab_str_is(tab_str s, const char *word)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (word[i] == 0 || s.p[i] != word[i])
+            return false;
+    return word[s.n] == 0;
+}
 #endif
