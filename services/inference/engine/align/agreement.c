@@ -5,6 +5,9 @@
 
 #include "services/inference/engine/profile/roles.h"
 
+/* The largest part of what two rows share that two columns may hold of it and be judged by these rows. */
+static const float ELSEWHERE = 0.8f;
+
 static int by_x(const void *a, const void *b)
 {
     const tab_rank_point *p = a, *q = b;
@@ -106,24 +109,30 @@ static int kind_of_place(const tab_view *w)
     }
 }
 
-/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. */
-static double likeness(const tab_views *v, const tab_value *x, const tab_value *y)
+/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. *weight, when not NULL: of the
+ * common ones, the sum of idf. */
+static double likeness(const tab_views *v, const tab_value *x, const tab_value *y, float *weight)
 {
-    if (x->key == y->key)
-        return 1;
     uint32_t shared = 0;
+    if (x->key == y->key && weight == NULL)
+        return 1;
     for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
         uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
         shared += p == q;
+        if (p == q && weight != NULL)
+            *weight += v->idf[p];
         i += p <= q;
         j += q <= p;
     }
+    if (x->key == y->key)
+        return 1;
     uint32_t all = x->tok_n + y->tok_n - shared;
     return all == 0 ? 0 : 0.9 * shared / all;
 }
 
 void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                       const tab_row_pairs *rows, tab_agreement_scratch *scratch, float *f)
+                       const tab_row_pairs *rows, const float *shared,
+                       tab_agreement_scratch *scratch, float *f)
 {
     tab_rank_point *pt = scratch->point;
     uint32_t *xs = scratch->x, *ys = scratch->y;
@@ -136,7 +145,11 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
         if (ca == TAB_NULL || cb == TAB_NULL)
             continue;
         const tab_value *x = &wa->value[ca], *y = &wb->value[cb];
-        sum += likeness(v, x, y);
+        float own = 0;
+        double alike = likeness(v, x, y, &own);
+        if (own > ELSEWHERE * shared[i])
+            continue;
+        sum += alike;
         equal += x->key == y->key;
         xs[n] = ca;
         ys[n] = cb;
@@ -146,7 +159,7 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
         /* chance: the same a row beside the next pair's b row */
         uint32_t other = wb->code[rows->b[(i + 1 + rows->n / 3) % rows->n]];
         if (other != TAB_NULL) {
-            base += likeness(v, x, &wb->value[other]);
+            base += likeness(v, x, &wb->value[other], NULL);
             m++;
         }
     }

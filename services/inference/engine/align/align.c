@@ -303,8 +303,9 @@ typedef struct {
     const tab_table_view *a, *b;
     const tab_signature *sa, *sb;
     const tab_row_pairs *rows;
+    float *shared;       /* (rows->n) shared_in_rows */
     float *z, *features; /* (cols_a, cols_b), log-odds before the columns compete */
-    bool *listed;
+    bool *listed, *usual;
     atomic_bool failed;
 } scoring;
 
@@ -345,10 +346,12 @@ static float rivals(const float *p, size_t n, size_t step, float z)
 /* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of either column. A
  * rival below WEAK says no more than one there; without a rival there is no lead. Lists of values rival one another in
  * crowds (sixty hold yes and no), so that their number counts too; the constants for them were fitted with the weights
- * (weights.h). */
-static bool compete(size_t na, size_t nb, const bool *listed, const float *z, float *p)
+ * (weights.h). Counts, ages and ratings of any two tables have numbers in common: whole numbers, and those of two roles, count ALONE less
+ * where no other columns go together (decision 0220). */
+static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z,
+                    float *p)
 {
-    static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4;
+    static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = 4;
     static const float ODDS = 0.37f, LEAD = 0.83f, LEAD_MOST = 3, CROWD = 0.57f, BASE = -0.11f;
     best_two *b = malloc((na + nb + 1) * sizeof *b);
     if (b == NULL)
@@ -359,6 +362,12 @@ static bool compete(size_t na, size_t nb, const bool *listed, const float *z, fl
         for (size_t j = 0; j < nb; j++) {
             note(&b[i], z[i * nb + j]);
             note(&b[na + j], z[i * nb + j]);
+        }
+    size_t company = 0;
+    for (size_t i = 0; i < na; i++)
+        for (size_t j = 0; j < nb; j++) {
+            float x = z[i * nb + j];
+            company += !usual[i * nb + j] && x >= 0 && x == b[i].first && x == b[na + j].first;
         }
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
@@ -376,6 +385,8 @@ static bool compete(size_t na, size_t nb, const bool *listed, const float *z, fl
                     odds -=
                         CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
             }
+            if (usual[i * nb + j] && company == 0)
+                odds -= ALONE;
             p[i * nb + j] = x == NEVER ? 0 : 1 / (1 + expf(-odds));
         }
     free(b);
@@ -404,10 +415,14 @@ static void score_chunk(void *ctx, size_t chunk)
             } else {
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
-                    tab_row_agreement(s->v, wa, wb, s->rows, &own, f + TAB_ALIGN_VALUE_FEATURES);
+                    tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own,
+                                      f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
                 s->listed[at] = listed && !rowed;
+                s->usual[at] = s->sa->col[i].numeric && s->sb->col[j].numeric &&
+                               ((wa->profile->decimals == 0 && wb->profile->decimals == 0) ||
+                                wa->profile->role != wb->profile->role);
                 s->z[at] = (float)log_odds(rowed    ? tab_align_weights_rows
                                            : listed ? tab_align_weights_listed
                                                     : tab_align_weights_values,
@@ -419,6 +434,36 @@ static void score_chunk(void *ctx, size_t chunk)
     free(own.point);
     free(own.x);
     free(own.y);
+}
+
+/* What the words that two rows share weigh, all columns together: (rows->n). */
+static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
+                           const tab_row_pairs *rows, float *ret)
+{
+    uint32_t *seen = calloc(v->terms + 1, sizeof *seen);
+    if (seen == NULL)
+        return false;
+    for (uint32_t i = 0; i < rows->n; i++) {
+        ret[i] = 0;
+        for (int side = 0; side < 2; side++) {
+            const tab_table_view *t = side == 0 ? a : b;
+            for (size_t c = 0; c < t->cols; c++) {
+                uint32_t code = t->col[c].code[side == 0 ? rows->a[i] : rows->b[i]];
+                const tab_value *x = code == TAB_NULL ? NULL : &t->col[c].value[code];
+                for (uint32_t k = 0; x != NULL && k < x->tok_n; k++) {
+                    uint32_t id = v->tok[x->tok + k];
+                    if (side == 0) {
+                        seen[id] = i + 1;
+                    } else if (seen[id] == i + 1) {
+                        seen[id] = 0;
+                        ret[i] += v->idf[id];
+                    }
+                }
+            }
+        }
+    }
+    free(seen);
+    return true;
 }
 
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
@@ -433,16 +478,21 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
                   sa,
                   sb,
                   rows,
+                  malloc(((rows == NULL ? 0 : rows->n) + 1) * sizeof(float)),
                   malloc((n + 1) * sizeof(float)),
                   features,
                   calloc(n + 1, sizeof(bool)),
+                  calloc(n + 1, sizeof(bool)),
                   false };
-    s.failed = s.z == NULL || s.listed == NULL;
+    s.failed = s.shared == NULL || s.z == NULL || s.listed == NULL || s.usual == NULL ||
+               (rows != NULL && !shared_in_rows(v, s.a, s.b, rows, s.shared));
     if (!s.failed)
         tab_engine_for(e, CHUNKS, score_chunk, &s);
-    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.listed, s.z, p);
+    bool failed = s.failed || !compete(s.a->cols, s.b->cols, s.listed, s.usual, s.z, p);
+    free(s.shared);
     free(s.z);
     free(s.listed);
+    free(s.usual);
     if (failed)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;

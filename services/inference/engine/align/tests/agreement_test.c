@@ -50,14 +50,15 @@ Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_tw
     }
     cr_assert_eq(tab_views_new(&e, p, 2, &v, &err), TAB_OK);
     uint32_t row[ROWS], x[ROWS], y[ROWS];
+    float shared[ROWS];
     tab_rank_point point[ROWS];
     for (uint32_t r = 0; r < ROWS; r++)
-        row[r] = r;
+        row[r] = r, shared[r] = 100;
     tab_row_pairs rows = { ROWS, row, row };
     tab_agreement_scratch own = { point, x, y };
     float f[COLS][TAB_ALIGN_ROW_FEATURES] = { { 0 } };
     for (size_t c = 0; c < COLS; c++)
-        tab_row_agreement(v, &v->table[0].col[c], &v->table[1].col[c], &rows, &own, f[c]);
+        tab_row_agreement(v, &v->table[0].col[c], &v->table[1].col[c], &rows, shared, &own, f[c]);
     cr_expect(f[0][4] == 0 && f[0][5] == 0, "a city is no country: %g %g", (double)f[0][4],
               (double)f[0][5]);
     cr_expect_gt(f[1][4], 0.8f, "a country's name and its code: %g", (double)f[1][4]);
