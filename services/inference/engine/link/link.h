@@ -104,6 +104,9 @@ float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, doub
 double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra,
                      uint32_t rb, double explained, float *ret_cosine);
 
+/* ties.c: shares the p of matches among rows that cannot be told apart. False: memory is out. */
+bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self);
+
 /* own.c: lowers the p of matches that are not more than what chance makes alike within each table (decision 0210). */
 tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                           tab_linkage *l, const float *self, double text,

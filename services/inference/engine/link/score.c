@@ -355,6 +355,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
             c->kept[i] = true;
     else if (st == TAB_OK)
         st = tab_calibrate(e, v, l, self, text, err);
+    if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_link_ties(v, l, self))
+        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
     if (st == TAB_OK && !l->many_a && !l->many_b)
         st = tab_link_doubt(e, v, tables, l, self, text, err);
     free(self);

@@ -20,7 +20,7 @@ typedef enum {
     NAMED     /* what an entity is called or described by */
 } voice;
 
-typedef struct {
+typedef struct tab_twin_teller {
     const tab_views *v;
     const tab_table_view *t;
     voice *voice; /* (cols) */
@@ -119,9 +119,7 @@ static const tab_value *value_at(const tab_view *w, uint32_t row)
     return &w->value[w->code[row]];
 }
 
-/* Probability that rows i and j are one entity, by Bayes' rule from what they agree on; 0 where a column contradicts,
- * where they agree on less than two columns, or where most of what is known of either is not known of the other. */
-static float judge(const telling *s, uint32_t i, uint32_t j)
+float tab_twin_judge(const telling *s, uint32_t i, uint32_t j)
 {
     account k = { 0 };
     const uint32_t *p = s->key + i * s->heard, *q = s->key + j * s->heard;
@@ -240,7 +238,7 @@ static void meet(void *ctx, size_t pair)
         slot[at] = i;
         uint32_t q = before[i];
         for (int k = 1; k < GROUP && q != TAB_NULL; k++, q = before[q]) {
-            float p = judge(s, row[q], row[i]);
+            float p = tab_twin_judge(s, row[q], row[i]);
             if (p >= m->least)
                 add(f, (tab_twin){ row[q], row[i], p });
         }
@@ -285,7 +283,7 @@ static float between(const telling *s, const uint32_t *next, uint32_t x, uint32_
     int left = MOST;
     do {
         do {
-            p = fminf(p, judge(s, i, j));
+            p = fminf(p, tab_twin_judge(s, i, j));
             j = next[j];
         } while (j != y && --left > 0);
         i = next[i];
@@ -319,44 +317,53 @@ static tab_status group(const telling *s, float least, const found *f, tab_arena
     return st;
 }
 
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least,
-                          tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err)
+const telling *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a)
 {
     static const double SHARE = 0.05; /* of rows that have a twin, before anything is seen */
     const tab_table_view *t = &v->table[table];
-    telling s = { .v = v,
-                  .t = t,
-                  .voice = tab_arena_new_of(a, voice, t->cols),
-                  .order = tab_arena_new_of(a, uint32_t, t->cols),
-                  .prior = log(SHARE / (double)(t->rows + 1)) };
+    telling *s = tab_arena_new_of(a, telling, 1);
+    if (s == NULL)
+        return NULL;
+    *s = (telling){ .v = v,
+                    .t = t,
+                    .voice = tab_arena_new_of(a, voice, t->cols),
+                    .order = tab_arena_new_of(a, uint32_t, t->cols),
+                    .prior = log(SHARE / (double)(t->rows + 1)) };
+    if (s->voice == NULL || s->order == NULL)
+        return NULL;
+    for (uint32_t c = 0; c < t->cols; c++) {
+        s->voice[c] = voice_of(&t->col[c], t->rows);
+        if (s->voice[c] < MEASURED)
+            continue;
+        size_t k = s->heard++;
+        for (; k > 0 && t->col[s->order[k - 1]].values < t->col[c].values; k--)
+            s->order[k] = s->order[k - 1];
+        s->order[k] = c;
+    }
+    s->key = tab_arena_new_of(a, uint32_t, t->rows * s->heard);
+    for (size_t k = 0; s->key != NULL && k < s->heard; k++) {
+        const tab_view *w = &t->col[s->order[k]];
+        for (size_t r = 0; r < t->rows; r++)
+            s->key[r * s->heard + k] = w->code[r] == TAB_NULL ? TAB_NULL : w->value[w->code[r]].key;
+    }
+    return tab_arena_full(a) ? NULL : s;
+}
+
+tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least,
+                          tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
+    const telling *s = own == NULL ? NULL : tab_twin_teller_new(v, table, own);
     *ret = NULL;
     *ret_n = 0;
-    if (s.voice == NULL || s.order == NULL)
+    if (s == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    for (uint32_t c = 0; c < t->cols; c++) {
-        s.voice[c] = voice_of(&t->col[c], t->rows);
-        if (s.voice[c] < MEASURED)
-            continue;
-        size_t k = s.heard++;
-        for (; k > 0 && t->col[s.order[k - 1]].values < t->col[c].values; k--)
-            s.order[k] = s.order[k - 1];
-        s.order[k] = c;
-    }
-    s.key = malloc((t->rows * s.heard + 1) * sizeof *s.key);
-    if (s.key == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    for (size_t k = 0; k < s.heard; k++) {
-        const tab_view *w = &t->col[s.order[k]];
-        for (size_t r = 0; r < t->rows; r++)
-            s.key[r * s.heard + k] = w->code[r] == TAB_NULL ? TAB_NULL : w->value[w->code[r]].key;
-    }
     found f = { 0 };
-    tab_status st = search(e, &s, least, &f, err);
+    tab_status st = search(e, s, least, &f, err);
     if (st == TAB_OK && f.n > 0) {
         qsort(f.twin, f.n, sizeof *f.twin, likeliest_first);
-        st = group(&s, least, &f, a, ret, ret_n, err);
+        st = group(s, least, &f, a, ret, ret_n, err);
     }
     free(f.twin);
-    free(s.key);
     return st;
 }

@@ -17,6 +17,13 @@ typedef struct {
 tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least,
                           tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
+/* Probability that rows i and j of one table are one entity, by Bayes' rule from what they agree on; 0 where a column
+ * contradicts, where they agree on less than two columns, or where most of what is known of either is not known of the other.
+ * What tells of a table is made once and lives in arena a; NULL: memory is out. */
+typedef struct tab_twin_teller tab_twin_teller;
+const tab_twin_teller *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a);
+float tab_twin_judge(const tab_twin_teller *s, uint32_t i, uint32_t j);
+
 /* Groups of rows: up[] leads to a group's root (union-find), next[] is a ring through its rows. */
 static inline uint32_t tab_root(uint32_t *up, uint32_t i)
 {
