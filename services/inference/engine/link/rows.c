@@ -276,7 +276,7 @@ typedef struct {
 } travelling;
 
 /* Postings written where they belong would each miss the caches: first parted by their feature's leading bits, rows in
- * order, then each part on its own (Manegold, Boncz, Kersten, "Optimizing main-memory join", 2002). */
+ * order, then each part on its own (decision 0215; Manegold, Boncz, Kersten, "Optimizing main-memory join", 2002). */
 typedef struct {
     const tab_engine *e;
     const tab_sparse *s;
@@ -448,8 +448,8 @@ typedef struct {
     const tab_sparse *q, *target;
     const tab_index *x;
     const uint32_t *query;
-    size_t queries;
-    bool same, rough;
+    size_t queries, chunks;
+    bool same, rough, wide; /* wide: rows have many features, and whole products are common */
     tab_near *near;
     atomic_bool failed;
 } search;
@@ -476,8 +476,36 @@ static void keep(tab_near *best, tab_near x)
 
 /* Of a feature that alone exceeds the budget, as many rows are read as the budget allows, from a place that
  * depends on the query, so that common features cost no more than rare ones. */
+/* tab_sparse_dot of a row laid out over the features with rows of the target: what they do not share adds nothing, so that
+ * the sums are the same to the bit. */
+static float laid_out_dot(const float *laid, const tab_sparse *b, size_t row)
+{
+    float sum = 0;
+    for (uint64_t i = b->at[row]; i < b->at[row + 1]; i++)
+        sum += laid[b->id[i]] * b->w[i];
+    return sum;
+}
+
+static void whole_products(const search *s, size_t row, float *laid, tab_near *best)
+{
+    tab_near found[TAB_NEAR];
+    uint64_t from = s->q->at[row], end = s->q->at[row + 1];
+    memcpy(found, best, sizeof found);
+    for (size_t j = 0; j < TAB_NEAR; j++)
+        best[j] = (tab_near){ TAB_NULL, 0 };
+    for (uint64_t i = from; laid != NULL && i < end; i++)
+        laid[s->q->id[i]] = s->q->w[i];
+    for (size_t j = 0; j < TAB_NEAR && found[j].row != TAB_NULL; j++) {
+        found[j].score = laid != NULL ? laid_out_dot(laid, s->target, found[j].row)
+                                      : tab_sparse_dot(s->q, row, s->target, found[j].row);
+        keep(best, found[j]);
+    }
+    for (uint64_t i = from; laid != NULL && i < end; i++)
+        laid[s->q->id[i]] = 0;
+}
+
 static void search_one(const search *s, const ordered *o, tab_near *best, float *score,
-                       uint32_t *touched)
+                       uint32_t *touched, float *laid)
 {
     size_t row = o->row, n = 0, k = 0;
     uint64_t from = o->from, spent = 0;
@@ -509,16 +537,8 @@ static void search_one(const search *s, const ordered *o, tab_near *best, float 
             keep(best, (tab_near){ touched[j], score[touched[j]] });
         score[touched[j]] = 0;
     }
-    if (k < o->n && !s->rough) { /* the prefix chose them; now their whole products */
-        tab_near found[TAB_NEAR];
-        memcpy(found, best, sizeof found);
-        for (size_t j = 0; j < TAB_NEAR; j++)
-            best[j] = (tab_near){ TAB_NULL, 0 };
-        for (size_t j = 0; j < TAB_NEAR && found[j].row != TAB_NULL; j++) {
-            found[j].score = tab_sparse_dot(s->q, row, s->target, found[j].row);
-            keep(best, found[j]);
-        }
-    }
+    if (k < o->n && !s->rough) /* the prefix chose them; now their whole products */
+        whole_products(s, row, laid, best);
 }
 
 static void search_chunk(void *ctx, size_t c)
@@ -528,8 +548,9 @@ static void search_chunk(void *ctx, size_t c)
     uint32_t *touched = malloc((s->target->rows + 1) * sizeof *touched);
     ordered *o = malloc(
         2 * sizeof *o); /* of this query, and of the next, whose places are fetched meanwhile */
-    size_t i = s->queries * c / CHUNKS, end = s->queries * (c + 1) / CHUNKS;
-    if (score == NULL || touched == NULL || o == NULL)
+    float *laid = s->wide ? calloc(s->target->features + 1, sizeof *laid) : NULL;
+    size_t i = s->queries * c / s->chunks, end = s->queries * (c + 1) / s->chunks;
+    if (score == NULL || touched == NULL || o == NULL || (s->wide && laid == NULL))
         s->failed = true;
     else if (i < end)
         rarest_first(s->x, s->q, queried(s, i), &o[i & 1]);
@@ -538,8 +559,9 @@ static void search_chunk(void *ctx, size_t c)
             break;
         if (i + 1 < end)
             rarest_first(s->x, s->q, queried(s, i + 1), &o[(i + 1) & 1]);
-        search_one(s, &o[i & 1], s->near + i * TAB_NEAR, score, touched);
+        search_one(s, &o[i & 1], s->near + i * TAB_NEAR, score, touched, laid);
     }
+    free(laid);
     free(score);
     free(touched);
     free(o);
@@ -549,8 +571,19 @@ tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_
                          size_t queries, const tab_sparse *target, const tab_index *x, bool same,
                          bool rough, tab_near *near, tab_error *err)
 {
-    search s = { e, q, target, x, query, queries, same, rough, near, false };
-    tab_engine_for(e, CHUNKS, search_chunk, &s);
+    enum { WIDE = 40, A_CHUNK = 100 };
+    search s = { .e = e,
+                 .q = q,
+                 .target = target,
+                 .x = x,
+                 .query = query,
+                 .queries = queries,
+                 .chunks = queries / A_CHUNK < CHUNKS ? queries / A_CHUNK + 1 : CHUNKS,
+                 .same = same,
+                 .rough = rough,
+                 .wide = !rough && target->at[target->rows] > WIDE * target->rows,
+                 .near = near };
+    tab_engine_for(e, s.chunks, search_chunk, &s);
     if (s.failed)
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
