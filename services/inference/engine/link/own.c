@@ -196,7 +196,8 @@ static double log_odds(double p)
 tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                           tab_linkage *l, const float *self, double text, tab_error *err)
 {
-    static const double MOST = 0.5; /* of the smaller table's rows: so many are not chance */
+    /* of the smaller table's rows: so many are not chance where the model of score.c sees shared rows at all */
+    static const double MOST = 0.5, SHARED = 0.25;
     tab_candidates *c = &l->c;
     size_t n = 0, said = 0, na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
     double sure = 0;
@@ -205,7 +206,7 @@ tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_lin
         said += c->kept[i] && c->p[i] >= 0.5f;
         sure += c->kept[i] && c->p[i] >= 0.5f ? (double)c->p[i] : 0;
     }
-    if (said == 0 || (double)said >= MOST * (double)(na < nb ? na : nb))
+    if (said == 0 || (l->share >= SHARED && (double)said >= MOST * (double)(na < nb ? na : nb)))
         return TAB_OK;
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     if (a == NULL)
