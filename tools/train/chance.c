@@ -119,19 +119,54 @@ static const list *words_of(tab_arena *a, const char *name)
     return l;
 }
 
+int script_of(tab_str w)
+{
+    for (size_t i = 0; i < w.n; i++) {
+        unsigned char c = (unsigned char)w.p[i];
+        if (c >= 0xca)            /* the first byte beyond Latin letters; blocks by that byte */
+            return c < 0xd0   ? 1 /* Greek */
+                   : c < 0xd5 ? 2 /* Cyrillic, Armenian */
+                   : c < 0xd8 ? 3
+                   : c < 0xe0 ? 4 /* Arabic and its neighbours */
+                   : c < 0xe3 ? 5 /* India, Thai, Georgian */
+                   : c < 0xea ? 6 /* kana, Han */
+                              : 7;
+    }
+    return 0;
+}
+
 tab_str word_of(maker *m, const char *name)
 {
     const list *l = words_of(m->a, name);
-    return l->word[chance_below(m->c, l->n)];
+    tab_str w = l->word[chance_below(m->c, l->n)];
+    for (int tries = 0; script_of(w) != m->script && tries < 40; tries++) {
+        if (tries > 12 &&
+            script_of(w) == 0) /* what has no word in the script is written in Latin */
+            break;
+        w = l->word[chance_below(m->c, l->n)];
+    }
+    return w;
 }
 
 tab_str title_case(maker *m, tab_str w)
 {
     tab_str s = tab_arena_copy(m->a, w);
-    char *p = (char *)(uintptr_t)s.p;
-    for (size_t i = 0; i < s.n; i++)
-        if ((i == 0 || p[i - 1] == ' ' || p[i - 1] == '-') && p[i] >= 'a' && p[i] <= 'z')
-            p[i] = (char)(p[i] - 32);
+    unsigned char *p = (unsigned char *)(uintptr_t)s.p;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char next = i + 1 < s.n ? p[i + 1] : 0;
+        if (i > 0 && p[i - 1] != ' ' && p[i - 1] != '-')
+            continue;
+        if (p[i] >= 'a' && p[i] <= 'z')
+            p[i] = (unsigned char)(p[i] - 32);
+        else if (p[i] == 0xc3 && next >= 0xa0 && next != 0xb7 && next != 0xbf) /* Latin-1 */
+            p[i + 1] = (unsigned char)(next - 32);
+        else if (p[i] == 0xd0 && next >= 0xb0) /* Cyrillic */
+            p[i + 1] = (unsigned char)(next - 32);
+        else if (p[i] == 0xd1 && next >= 0x80 && next < 0x90) {
+            p[i] = 0xd0;
+            p[i + 1] = (unsigned char)(next + 32);
+        }
+    }
     return s;
 }
 

@@ -493,17 +493,21 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
 static bool keys(maker *m, const spec *s)
 {
     chance *c = m->c;
-    static const char *const forms[] = { "AA-99999",    "AAA9999",     "9999-99",  "A9999999",
-                                         "AA99-9999",   "999-999",     "NNNNNNNN", "AAA-9999-99",
-                                         "99-9999",     "aaaaa99",     "A-999",    "HHHHHHHH",
-                                         "AA999999",    "9999999999",  "99999999", "A99",
-                                         "99999999999", "999999999999" };
+    static const char *const forms[] = { "AA-99999",  "AAA9999",    "9999-99",     "A9999999",
+                                         "AA99-9999", "999-999",    "NNNNNNNN",    "AAA-9999-99",
+                                         "99-9999",   "aaaaa99",    "99999999",    "HHHHHHHH",
+                                         "AA999999",  "9999999999", "99999999999", "999999999999",
+                                         "A-999",     "A99" };
     bool own = s->arg[0] != 0 && strcmp(s->arg, "ref") != 0,
-         ref = strcmp(s->arg, "ref") == 0 || (!own && chance_of(c, 0.3));
-    size_t way = own ? 9 : chance_below(c, 10), n = ref ? 3 + chance_below(c, m->rows) : m->rows;
-    double start = way < 2 ? (double)chance_below(c, 2) : floor(exp(3 + 10 * chance_unit(c))),
-           spread = exp(1 + 4 * chance_unit(c));
-    const char *form = own ? s->arg : forms[chance_below(c, sizeof forms / sizeof *forms)];
+         ref = strcmp(s->arg, "ref") == 0 || (!own && chance_of(c, 0.2));
+    size_t way = own ? 9 : chance_below(c, 14), n = ref ? 3 + chance_below(c, m->rows) : m->rows;
+    bool rows = way > 9; /* the row's number, as programs write it out */
+    way = rows ? 0 : way;
+    double start = rows      ? 1
+                   : way < 2 ? (double)chance_below(c, 2)
+                             : floor(exp(3 + 10 * chance_unit(c))),
+           spread = exp(1 + 4 * chance_unit(c)), spread_log = 2 + 9 * chance_unit(c);
+    const char *form = own ? s->arg : forms[chance_below(c, m->rows > 90 ? 16 : 18)];
     char head[12], t[64];
     size_t n_head = strspn(form, "A"),
            fixed = chance_of(c, 0.75) ? n_head : 0; /* capitals in front are usually one prefix */
@@ -519,8 +523,10 @@ static bool keys(maker *m, const spec *s)
         } else if (way == 4) { /* in order, with holes */
             at += 1 + floor(spread * chance_unit(c) / 4);
             snprintf(t, sizeof t, "%.0f", at);
-        } else if (way < 7) { /* scattered */
+        } else if (way < 6) { /* scattered */
             snprintf(t, sizeof t, "%.0f", floor(start + start * 9 * chance_unit(c)));
+        } else if (way == 6) { /* of all ages: from the first hundreds to the latest millions */
+            snprintf(t, sizeof t, "%.0f", floor(start * exp(spread_log * chance_unit(c))));
         } else {
             fill_template(c, form, t, sizeof t);
             memcpy(t, head, fixed);
@@ -531,7 +537,7 @@ static bool keys(maker *m, const spec *s)
         made[i] = tab_arena_copy(m->a, tab_str_of(t));
     }
     for (size_t i = 0; i < m->rows; i++)
-        m->cell[i] = ref ? made[chance_below(c, n)] : made[i % n];
+        m->cell[i] = made[ref ? (size_t)((double)n * drift_unit(m, i)) : i % n];
     return true;
 }
 
@@ -545,10 +551,10 @@ static bool codes(maker *m, const spec *s)
                                          "AA.99", "99999", "9999AA", "AAA99", "999-9A" };
     bool own = s->arg[0] != 0;
     bool pipes = strchr(s->arg, '|') != NULL;
-    size_t want = 2 + (size_t)exp(4.5 * chance_unit(c)), n = want < 120 ? want : 120;
+    size_t want = 2 + (size_t)exp(5.2 * chance_unit(c)), n = want < 120 ? want : 120;
     tab_str set[128];
     const char *form = own ? s->arg : forms[chance_below(c, 20)];
-    bool mixed = !own && chance_of(c, 0.2), dense = !own && chance_of(c, 0.15);
+    bool mixed = !own && chance_of(c, 0.4), dense = !own && chance_of(c, 0.15);
     size_t first = chance_below(c, 40);
     if (pipes) {
         n = 0;

@@ -139,7 +139,7 @@ static bool goes_with_group(maker *m, int role)
     case TAB_FAMILY_VOCABULARY:
         return chance_of(m->c, 0.8);
     case TAB_FAMILY_IDENTIFIER:
-        return chance_of(m->c, 0.6);
+        return chance_of(m->c, 0.35);
     case TAB_FAMILY_CATEGORY:
     case TAB_FAMILY_FLAG:
         return chance_of(m->c, 0.5);
@@ -156,6 +156,7 @@ static bool make_column(maker *m, const spec *s, tab_column *col)
     bool numeric = false, made = false, ok;
     m->cell = tab_arena_new_of(m->a, tab_str, m->rows);
     m->now = tab_arena_new_of(m->a, double, m->rows);
+    drift_column(m);
     if (m->cell == NULL || m->now == NULL || !make_numbers(m, s, &numeric))
         return false;
     if (numeric) {
@@ -324,12 +325,19 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
         return false;
     maker m = { .a = a,
                 .c = c,
-                .rows = 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c)),
+                .rows = chance_of(c, 0.35) ? 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c))
+                                           : 120 + (size_t)exp(4 + 3 * chance_unit(c)),
                 .sector = tab_sectors[p->sector].slug,
                 .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2)
                                                         : chance_below(c, train_locale_count)] };
     if (chance_of(c, 0.05)) /* in a long table everything but keys repeats */
-        m.rows *= 4 + chance_below(c, 12);
+        m.rows *= 4 + chance_below(c, 5);
+    if (!drift_begin(&m))
+        return false;
+    for (int tries = 0; chance_of(c, 0.12) && m.script == 0 && tries < 20; tries++) {
+        m.script = -1; /* any */
+        m.script = script_of(word_of(&m, "city"));
+    }
     if (chance_of(c, 0.25)) {
         uint32_t *group = tab_arena_new_of(a, uint32_t, m.rows), at = 0;
         if (group == NULL)

@@ -46,7 +46,9 @@ typedef struct {
     double *now, *last[2]; /* (rows) its numbers; those of the columns before */
     int64_t *day;          /* (rows) the last date column, or NULL */
     const uint32_t *group; /* (rows) rows of one thing, or NULL */
-    size_t groups;
+    int script;            /* script_of the words of this table */
+    const double *drift;   /* (rows) what neighbouring rows share, standard normal (drift.c) */
+    double tie;            /* the column's correlation with it */
 } maker;
 
 typedef struct {
@@ -62,8 +64,16 @@ bool make_times(maker *m,
 bool make_texts(maker *m, const spec *s);             /* texts.c: words, names, classes */
 bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: identifiers of every kind */
 
+/* Rows of real tables come in some order, and neighbours are alike (drift.c). Begun once a table and once a
+ * column; then a column's normal or uniform draw for a row. False: no memory. */
+bool drift_begin(maker *m);
+void drift_column(maker *m);
+double drift_normal(maker *m, size_t row);
+double drift_unit(maker *m, size_t row);
+
 /* Word lists of the engine's lexicon ("city", "sector_banking"); the program ends when there is none. */
-tab_str word_of(maker *m, const char *list);
+tab_str word_of(maker *m, const char *list); /* of the table's script, where the list has one */
+int script_of(tab_str w);                    /* 0 Latin, else a number for the others */
 tab_str title_case(maker *m, tab_str w);
 /* 9 digit, A capital, a small letter, H hex, N letter or digit, else itself */
 void fill_template(chance *c, const char *t, char *out, size_t size);

@@ -78,18 +78,29 @@ static void number_text(const locale *l, double v, int decimals, bool fixed, boo
 }
 
 /* One draw within lo..hi (about 95 % of the mass), skewed when the range spans decades. */
-static double draw(maker *m, const range *r, bool skewed, bool bell)
+static double draw(maker *m, const range *r, bool skewed, bool bell, size_t row)
 {
-    chance *c = m->c;
     if (r->uniform)
-        return r->lo + (r->hi - r->lo) * chance_unit(c);
+        return r->lo + (r->hi - r->lo) * drift_unit(m, row);
     if (skewed) {
         double lo = log(fmax(r->lo, r->hi / 1e5)), hi = log(r->hi);
-        return exp((lo + hi) / 2 + (hi - lo) / 4 * fmax(-3.5, fmin(3.5, chance_normal(c))));
+        return exp((lo + hi) / 2 + (hi - lo) / 4 * fmax(-3.5, fmin(3.5, drift_normal(m, row))));
     }
     if (bell)
-        return (r->lo + r->hi) / 2 + (r->hi - r->lo) / 4 * chance_normal(c);
-    return r->lo + (r->hi - r->lo) * (chance_unit(c) + chance_unit(c)) / 2;
+        return (r->lo + r->hi) / 2 + (r->hi - r->lo) / 4 * drift_normal(m, row);
+    return r->lo + (r->hi - r->lo) * (drift_unit(m, row) + chance_unit(m->c)) / 2;
+}
+
+/* A part of the range, somewhere in it. */
+static void narrowed(chance *c, range *r, bool skewed)
+{
+    double wide = 0.15 + 0.75 * chance_unit(c), from = (1 - wide) * chance_unit(c);
+    double lo = skewed ? log(fmax(r->lo, r->hi / 1e5)) : r->lo, hi = skewed ? log(r->hi) : r->hi;
+    double a = lo + (hi - lo) * from, b = lo + (hi - lo) * (from + wide);
+    if (r->lo < 0 || r->zeros)
+        return;
+    r->lo = skewed ? exp(a) : a;
+    r->hi = skewed ? exp(b) : b;
 }
 
 /* A count about `mean`: Poisson's law (Knuth's product for small means, the normal one beyond), `loose` times as
@@ -129,6 +140,8 @@ static bool quantities(maker *m, const spec *s)
     factor *= r.lo >= 0 && r.hi > 30 ? shift : 1;
     bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85),
          bell = chance_of(c, 0.7);
+    if (r.given && !r.walk && chance_of(c, 0.5)) /* one table holds a part of what there is */
+        narrowed(c, &r, skewed);
     int decimals = r.decimals;
     double size = fmax(fabs(r.lo), fabs(r.hi)) * factor;
     if (decimals < 0)
@@ -147,11 +160,16 @@ static bool quantities(maker *m, const spec *s)
                                                    : 1 + (int)chance_below(c, 3);
     if (count)
         decimals = 0;
-    if (s->role == TAB_ROLE_MEASURE && chance_of(c, 0.04)) /* computed, not written by a person */
+    if (s->role == TAB_ROLE_MEASURE && r.decimals < 0 && size >= 15 && chance_of(c, 0.4))
+        decimals = 0;
+    /* computed, not written by a person */
+    if (s->role == TAB_ROLE_MEASURE && chance_of(c, 0.04))
         decimals = 9;
+    if (money && chance_of(c, 0.12))
+        decimals = 3 + (int)chance_below(c, 6);
     /* rounding to steps */
     double step = 0;
-    if (money && decimals == 0 && chance_of(c, 0.45))
+    if (money && decimals == 0 && chance_of(c, 0.6))
         step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000  ? 6
                                                                        : size > 300 ? 4
                                                                                     : 2)];
@@ -163,7 +181,9 @@ static bool quantities(maker *m, const spec *s)
     double zero = r.zeros                                  ? 0.2 + 0.6 * chance_unit(c)
                   : (count || money) && chance_of(c, 0.12) ? 0.3 * chance_unit(c)
                                                            : 0;
-    bool walk = r.walk, few = chance_of(c, 0.1), trend = chance_of(c, 0.03),
+    /* some cells are written shorter than the finest one */
+    double shorter = decimals > 0 && chance_of(c, 0.3) ? chance_unit(c) : 0;
+    bool walk = r.walk, few = chance_of(c, money ? 0.2 : 0.12), trend = chance_of(c, 0.03),
          outliers = chance_of(c, 0.08);
     double at = r.lo + (r.hi - r.lo) * (0.2 + 0.6 * chance_unit(c)),
            pace = (r.hi - r.lo) * (0.004 + 0.03 * chance_unit(c));
@@ -182,14 +202,14 @@ static bool quantities(maker *m, const spec *s)
     double set[24];
     size_t sets = 3 + chance_below(c, 20);
     for (size_t i = 0; i < sets; i++)
-        set[i] = draw(m, &r, skewed, bell);
+        set[i] = draw(m, &r, skewed, bell, i % m->rows);
     double ratio = 0.05 + 0.8 * chance_unit(c), spread = 0.02 + 0.15 * chance_unit(c);
     if (r.like)
         ratio = exp(0.3 * chance_normal(c));
     for (size_t i = 0; i < m->rows; i++) {
-        double v = few ? set[chance_below(c, sets)] : draw(m, &r, skewed, bell);
+        double v = few ? set[chance_below(c, sets)] : draw(m, &r, skewed, bell, i);
         if (counts)
-            v = counted(c, about, loose);
+            v = counted(c, about * (m->tie == 0 ? 1 : exp(0.4 * drift_normal(m, i))), loose);
         if (measured) {
             double mid = skewed ? sqrt(fmax(r.lo, r.hi / 1e5) * r.hi) : (r.lo + r.hi) / 2;
             v = mid + (v - mid) * narrow + (other > 0 && i % 3 == 1 ? other * (r.hi - mid) : 0);
@@ -221,7 +241,9 @@ static bool quantities(maker *m, const spec *s)
             v = floor(v) + (chance_of(c, 0.7) ? 0.99 : chance_of(c, 0.5) ? 0.95 : 0.49);
         if (count && r.lo >= 1)
             v = fmax(1, v);
-        m->now[i] = rounded(v, decimals);
+        m->now[i] =
+            rounded(v, shorter > 0 && chance_of(c, shorter) ? (int)chance_below(c, (size_t)decimals)
+                                                            : decimals);
     }
     /* in writing */
     bool fixed = chance_of(c, money ? 0.6 : 0.3),
@@ -271,23 +293,25 @@ static bool percentages(maker *m, const spec *s)
     if (strchr(s->arg, 'f') != NULL)
         way = 0;
     double of = way < 9 ? 0.01 : 1;
-    int decimals = way < 9             ? 2 + (int)chance_below(c, 3)
-                   : chance_of(c, 0.2) ? 0
-                                       : 1 + (int)chance_below(c, 3);
-    if (chance_of(c, way < 9 ? 0.15 : 0.06)) /* a quotient as the program left it */
-        decimals = 9;
+    int decimals = way < 9              ? 2 + (int)chance_below(c, 3)
+                   : chance_of(c, 0.35) ? 0
+                                        : 1 + (int)chance_below(c, 3);
+    if (chance_of(c, way < 9 ? 0.3 : 0.15)) /* a quotient as the program left it */
+        decimals = 4 + (int)chance_below(c, 6);
     if (!r.given) {
         r.lo = 0;
         r.hi = 100;
     }
-    bool skewed = r.lo >= 0 && r.hi < 60 && chance_of(c, 0.5),
-         shares = strstr(s->arg, "rest") != NULL && m->last[1] != NULL, few = chance_of(c, 0.1);
+    bool skewed = r.lo >= 0 && r.hi < 60 && chance_of(c, 0.5);
+    if (r.lo >= 0 && chance_of(c, 0.5))
+        narrowed(c, &r, skewed);
+    bool shares = strstr(s->arg, "rest") != NULL && m->last[1] != NULL, few = chance_of(c, 0.1);
     double set[8];
     for (int i = 0; i < 8; i++)
         set[i] = r.lo + (r.hi - r.lo) * chance_unit(c);
     bool zeros = r.zeros;
     for (size_t i = 0; i < m->rows; i++) {
-        double v = few ? set[chance_below(c, 8)] : draw(m, &r, skewed, true);
+        double v = few ? set[chance_below(c, 8)] : draw(m, &r, skewed, true, i);
         if (zeros && chance_of(c, 0.5))
             v = 0;
         if (r.lo >= 0)
@@ -327,7 +351,7 @@ static bool ratings(maker *m, const spec *s)
            sd = (r.hi - r.lo) * (0.08 + 0.2 * chance_unit(c));
     bool of = chance_of(c, 0.03);
     for (size_t i = 0; i < m->rows; i++) {
-        double v = fmax(r.lo, fmin(r.hi, mid + sd * chance_normal(c)));
+        double v = fmax(r.lo, fmin(r.hi, mid + sd * drift_normal(m, i)));
         v = round(v / step) * step;
         m->now[i] = v;
         char t[60];
@@ -353,7 +377,8 @@ static bool whole_numbers(maker *m, const spec *s)
     switch (s->role) {
     case TAB_ROLE_YEAR:
         if (!r.given)
-            r.lo = 1960 + (double)chance_below(c, 55), r.hi = 2023;
+            r.lo = 1950 + (double)chance_below(c, 65),
+            r.hi = fmin(2023, r.lo + 8 + (double)chance_below(c, 60));
         if (chance_of(c, 0.4)) { /* a few years only */
             r.hi = r.lo + (r.hi - r.lo) * (0.4 + 0.6 * chance_unit(c));
             r.lo = fmax(r.lo, r.hi - 1 - (double)chance_below(c, 12));
@@ -380,7 +405,8 @@ static bool whole_numbers(maker *m, const spec *s)
     default:
         break;
     }
-    bool steady = chance_of(c, 0.25), descending = chance_of(c, 0.2), shuffled = chance_of(c, 0.4);
+    bool steady = chance_of(c, s->role == TAB_ROLE_YEAR ? 0.5 : 0.25),
+         descending = chance_of(c, 0.2), shuffled = chance_of(c, 0.4);
     if (s->role == TAB_ROLE_RANK && chance_of(c, 0.3))
         top = 5 + chance_below(c, 40);
     for (size_t i = 0; i < m->rows; i++) {
@@ -388,7 +414,7 @@ static bool whole_numbers(maker *m, const spec *s)
         if (s->role == TAB_ROLE_RANK) {
             v = (double)((shuffled ? (i * 7919 + 13) % m->rows : i) % top) + 1;
         } else if (s->role == TAB_ROLE_AGE) {
-            v = fmax(r.lo, fmin(r.hi, mid + sd * chance_normal(c)));
+            v = fmax(r.lo, fmin(r.hi, mid + sd * drift_normal(m, i)));
             v = way == 9 ? rounded(v, 1) : floor(v);
         } else if (onward) {
             v = r.lo + floor((r.hi - r.lo + 1) * (double)i / (double)m->rows);

@@ -7,21 +7,21 @@
 #include "tools/train/words.h"
 
 /* How often each class comes: even, or falling. */
-static size_t fall(chance *c, size_t n, double bend)
+static size_t fall(double u, size_t n, double bend)
 {
-    size_t k = (size_t)((double)n * pow(chance_unit(c), bend));
+    size_t k = (size_t)((double)n * pow(u, bend));
     return k < n ? k : n - 1;
 }
 
 static bool spread(maker *m, const tab_str *set, size_t n)
 {
     chance *c = m->c;
-    double bend = chance_of(c, 0.3) ? 1 : 1 + 2.5 * chance_unit(c);
+    double bend = chance_of(c, 0.25) ? 1 : 1 + 4 * chance_unit(c);
     bool blocks = chance_of(c, 0.12);
     if (n == 0)
         return false;
     for (size_t i = 0; i < m->rows; i++)
-        m->cell[i] = set[blocks ? i * n / m->rows : fall(c, n, bend)];
+        m->cell[i] = set[blocks ? i * n / m->rows : fall(drift_unit(m, i), n, bend)];
     return true;
 }
 
@@ -34,7 +34,7 @@ static bool classes(maker *m, const spec *s, const tab_str *given, size_t n)
     bool plain = s->role != TAB_ROLE_CATEGORY ||
                  strchr(s->arg, '!') != NULL; /* statuses stay words, nearly always */
     bool underscore = chance_of(c, 0.12);
-    if (n > 3 && chance_of(c, 0.4)) /* not all of them occur */
+    if (n > 3 && chance_of(c, 0.25)) /* not all of them occur */
         n -= chance_below(c, n / 2);
     for (size_t i = 0; i < n; i++) {
         char t[160];
@@ -107,7 +107,7 @@ static bool flags(maker *m)
         { "FALSE", "TRUE" }, { "F", "T" }, { "n", "y" },        { "NO", "YES" }
     };
     chance *c = m->c;
-    const char *const *p = pairs[chance_below(c, 12)];
+    const char *const *p = pairs[chance_of(c, 0.35) ? 0 : chance_below(c, 12)];
     bool native = m->loc->decimal == ',' && chance_of(c, 0.5), alone = chance_of(c, 0.04);
     double rate = chance_of(c, 0.5) ? 0.5 * chance_unit(c) : 0.1 + 0.8 * chance_unit(c);
     for (size_t i = 0; i < m->rows; i++) {
@@ -305,7 +305,8 @@ bool make_texts(maker *m, const spec *s)
     if (s->arg[0] == '~')
         return from_lists(
             m, s, sector_list(m, buf, sizeof buf), 2,
-            (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)))));
+            (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)) *
+                                         (chance_of(c, 0.25) ? 5 : 1))));
     bool own_list = s->arg[0] == 'w' && s->arg[1] == ':';
     if (own_list)
         snprintf(list, sizeof list, "%.60s", s->arg + 2);
@@ -342,7 +343,7 @@ bool make_texts(maker *m, const spec *s)
         return classes(m, s, set, n);
     for (size_t i = 0; i < m->rows; i++) {
         if (repeat && i >= pool) {
-            m->cell[i] = m->cell[fall(c, pool, 1.5)];
+            m->cell[i] = m->cell[fall(chance_unit(c), pool, 1.5)];
             continue;
         }
         if (!one_text(m, s, set, n, way, t, sizeof t)) {

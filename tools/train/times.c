@@ -103,6 +103,8 @@ static bool dates(maker *m, const spec *s)
     if (dots != NULL) {
         y1 = strtod(s->arg, NULL);
         y2 = strtod(dots + 2, NULL);
+    } else if (!birth && chance_of(c, 0.12)) { /* history: matches, laws, storms, releases */
+        y1 = 1880 + (double)chance_below(c, 110);
     }
     int64_t lo = tab_days_from_civil((int)y1, 1, 1), hi = tab_days_from_civil((int)y2, 12, 28);
     if (!birth && chance_of(c, 0.5)) { /* a stretch of it */
@@ -118,14 +120,17 @@ static bool dates(maker *m, const spec *s)
     if (stamp && layout == 12)
         layout = 0;
     double gap = exp(0.5 + 1.2 * chance_normal(c));
+    /* in order, some rows share a day */
+    size_t each = sorted && chance_of(c, 0.5) ? 1 + chance_below(c, m->rows / 6 + 2) : 1;
     int64_t *day = tab_arena_new_of(m->a, int64_t, m->rows);
     if (day == NULL)
         return false;
     for (size_t i = 0; i < m->rows; i++) {
-        int64_t d = lo + (int64_t)((double)(hi - lo) *
-                                   (sorted ? (double)i / (double)m->rows : chance_unit(c)));
+        int64_t d =
+            lo + (int64_t)((double)(hi - lo) *
+                           (sorted ? (double)(i - i % each) / (double)m->rows : chance_unit(c)));
         if (daily)
-            d = lo + (int64_t)i;
+            d = lo + (int64_t)(i / each);
         if (after)
             d = m->day[i] + (int64_t)(-gap * log(fmax(1e-9, chance_unit(c))));
         if (working)
@@ -230,6 +235,8 @@ static bool others(maker *m, const spec *s)
             else if (way < 8)
                 snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ",
                          way == 6 ? y % 100 : y);
+            else if (way == 8 && lang == 0) /* as a card expires */
+                snprintf(t, sizeof t, "%02zu/%02zu", mo + 1, y % 100);
             else if (way == 8)
                 snprintf(t, sizeof t, "%zu/%02zu", y, (y + 1) % 100);
             else if (way == 9)

@@ -45,9 +45,17 @@ static void phrase(maker *m, size_t words, char *t, size_t size)
             n += (size_t)snprintf(t + n, size - n, "%s%.*s",
                                   k == 0                  ? ""
                                   : chance_of(m->c, 0.06) ? ". "
+                                  : chance_of(m->c, 0.1)  ? ", "
                                                           : " ",
-                                  TAB_STR(w));
+                                  TAB_STR(chance_of(m->c, 0.07) ? title_case(m, w) : w));
+        if (chance_of(m->c, 0.04))
+            n += (size_t)snprintf(t + n, size - n, " %zu", chance_below(m->c, 2000));
+        else if (chance_of(m->c, 0.03))
+            n += (size_t)snprintf(t + n, size - n, "'s");
     }
+    for (size_t i = 2; i < n; i++) /* sentences */
+        if (t[i - 2] == '.' && t[i] >= 'a' && t[i] <= 'z')
+            t[i] = (char)(t[i] - 32);
     if (n > 0 && t[0] >= 'a' && t[0] <= 'z' && chance_of(m->c, 0.8))
         t[0] = (char)(t[0] - 32);
     if (n > 0 && words > 5 && chance_of(m->c, 0.6))
@@ -93,12 +101,16 @@ static void street(maker *m, const char *form, char *t, size_t size)
 /* A name of a list that begins with a Hangul syllable, or else a Han character: by the first byte. */
 static tab_str eastern(maker *m, const char *list, bool hangul)
 {
-    for (;;) {
-        tab_str w = word_of(m, list);
-        unsigned char a = (unsigned char)w.p[0];
-        if (hangul ? a >= 0xea && a <= 0xed : a >= 0xe4 && a <= 0xe9)
-            return w;
-    }
+    int script = m->script;
+    tab_str w;
+    unsigned char a;
+    m->script = script_of(hangul ? TAB_S("\xea\xb0\x80") : TAB_S("\xe4\xb8\x80"));
+    do {
+        w = word_of(m, list);
+        a = (unsigned char)w.p[0];
+    } while (hangul ? a < 0xea || a > 0xed : a < 0xe4 || a > 0xe9);
+    m->script = script;
+    return w;
 }
 
 static void person(maker *m, size_t way, char *t, size_t size)

@@ -98,6 +98,8 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     put(c, repeats && fabs(odd) < 0.08);
     /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
     double liked = share(digit[0] + digit[5] + digit[9], total);
+    f->counted = n > 2 && (lo == 0 || lo == 1) && g->integer >= total * 0.999 && s->down == 0 &&
+                 s->up > 0 && s->unit_steps == s->up && f->distinct * 8 <= f->present;
     f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
 }
 

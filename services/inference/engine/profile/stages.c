@@ -272,6 +272,17 @@ static bool epoch(const tab_features *f, double unit)
            f->max - f->min < 1577836800 * unit;
 }
 
+/* Digits as telephone numbers have them, in groups or by a plan; bare numbers below 13 digits may be some, too. */
+static bool as_phones(const tab_features *f)
+{
+    static const uint8_t by[] = { TAB_CHECK_PHONE, TAB_CHECK_PHONE_NANP, TAB_CHECK_PHONE_MOBILE,
+                                  TAB_CHECK_PHONE_TRUNK, TAB_CHECK_PHONE_ABROAD };
+    for (size_t i = 0; i < sizeof by; i++)
+        if (f->check[by[i]] >= 0.3)
+            return true;
+    return false;
+}
+
 static bool possible(const tab_staged *c, int role)
 {
     const tab_reading *r = c->reading;
@@ -279,6 +290,8 @@ static bool possible(const tab_staged *c, int role)
     bool number = r->can_number, whole = number && r->decimals == 0;
     if (f->present == 0 || role == TAB_ROLE_EMPTY)
         return (f->present == 0) == (role == TAB_ROLE_EMPTY);
+    if (role == TAB_ROLE_PHONE && !as_phones(f) && !(number && f->max < 1e13))
+        return false;
     switch ((tab_role_kind)tab_role_kinds[role]) {
     case TAB_KIND_NUM:
         if (role == TAB_ROLE_DURATION)
@@ -365,7 +378,8 @@ void tab_restrict_roles(const tab_staged *c, float *p)
 
 void tab_deny_keys(const tab_staged *c, float *p)
 {
-    if (!c->features.heaped || (double)c->reading->levels >= c->features.present)
+    if ((!c->features.heaped && !c->features.counted) ||
+        (double)c->reading->levels >= c->features.present)
         return;
     float lost = 0.9f * p[TAB_ROLE_ID];
     p[TAB_ROLE_ID] -= lost;

@@ -43,7 +43,7 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows);
  * in its place, and scale to a sum of 1. */
 void tab_restrict_roles(const tab_staged *c, float *p);
 
-/* Keys have no favourite digits (docs/decisions/0165): a last word on stage 2's answer, after the models. */
+/* Keys have no favourite digits (docs/decisions/0165, 0208): a last word on stage 2's answer, after the models. */
 void tab_deny_keys(const tab_staged *c, float *p);
 
 /* The role to say: the likeliest of the likeliest type, so that role and type agree. */

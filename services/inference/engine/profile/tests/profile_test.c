@@ -190,6 +190,37 @@ Test(profile, denies_keys_that_end_as_prices_do)
     }
 }
 
+/* Numbers of companies and of census blocks: more digits than a telephone's, and not in its groups. */
+Test(profile, rules_out_phones_with_too_many_digits)
+{
+    enum { ROWS = 60 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    static char text[3][ROWS][24];
+    const char *cell[3][ROWS];
+    float p[TAB_ROLES];
+    for (unsigned i = 0; i < ROWS; i++) {
+        unsigned x = i * 7919 + 104729;
+        snprintf(text[0][i], 24, "36%03u%06u%04u", x % 120, x % 999983, x % 9973);
+        snprintf(text[1][i], 24, "%03u %03u %03u %05u", x % 997, x % 991, x % 983, x % 99991);
+        snprintf(text[2][i], 24, "(%03u) %03u-%04u", 200 + x % 700, x % 991, x % 9973);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        tab_reading r;
+        tab_summary s;
+        tab_staged c = { .reading = &r };
+        for (unsigned i = 0; i < ROWS; i++)
+            cell[k][i] = text[k][i];
+        tab_column col = column_of(a, "", cell[k], ROWS);
+        cr_assert(tab_read_column(a, &col, ROWS, &r) && tab_summarize(&r, &s));
+        tab_features_of(&s, &c.features);
+        for (int q = 0; q < TAB_ROLES; q++)
+            p[q] = 1.0f / TAB_ROLES;
+        tab_restrict_roles(&c, p);
+        cr_expect((p[TAB_ROLE_PHONE] > 0) == (k == 2), "column %u: %f", k,
+                  (double)p[TAB_ROLE_PHONE]);
+    }
+}
+
 Test(profile, stands_hostile_cells)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
