@@ -162,10 +162,14 @@ static void together(const Tabella__Bundle *b)
             printf("   %.*s | %.*s", BYTES(c->example_a), BYTES(c->example_b));
         puts("");
     }
-    for (size_t i = 0; i < m->n_relation && i < 20; i++)
-        printf("  %.*s to %.*s: %s, %llu matches\n", BYTES(b->tables[m->relation[i]->a_table]->id),
-               BYTES(b->tables[m->relation[i]->b_table]->id), m->relation[i]->relation,
-               (unsigned long long)m->relation[i]->matches);
+    for (size_t i = 0, shown = 0; i < m->n_relation && shown < 20; i++) {
+        const Tabella__TableRelation *r = m->relation[i];
+        if (r->matches == 0 && strcmp(r->relation, "one_to_one") == 0)
+            continue; /* nothing between them */
+        shown++;
+        printf("  %.*s to %.*s: %s, %llu matches\n", BYTES(b->tables[r->a_table]->id),
+               BYTES(b->tables[r->b_table]->id), r->relation, (unsigned long long)r->matches);
+    }
     matches(b, m->entity_matches);
     const Tabella__Duplicates *d = m->duplicates;
     for (size_t i = 0; d != NULL && i < d->n_row && i < 5; i++)

@@ -393,6 +393,15 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
     return true;
 }
 
+/* Whole numbers from near 0, or from 1000 or 10001 on: where most counts and keys of any tables lie. */
+static bool usual_range(const column_signature *s)
+{
+    double low = s->quantile[0], tens = 1;
+    while (tens * 10 <= low)
+        tens *= 10;
+    return low <= s->quantile[QUANTILES - 1] / 2 || low - tens <= 1;
+}
+
 static void score_chunk(void *ctx, size_t chunk)
 {
     scoring *s = ctx;
@@ -409,6 +418,7 @@ static void score_chunk(void *ctx, size_t chunk)
                 break;
             float f[TAB_ALIGN_FEATURES] = { 0 };
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
+            const tab_column_profile *pa = wa->profile, *pb = wb->profile;
             size_t at = i * s->b->cols + j;
             if (wa->present == 0 || wb->present == 0) {
                 s->z[at] = NEVER;
@@ -421,8 +431,9 @@ static void score_chunk(void *ctx, size_t chunk)
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
                 s->listed[at] = listed && !rowed;
                 s->usual[at] = s->sa->col[i].numeric && s->sb->col[j].numeric &&
-                               ((wa->profile->decimals == 0 && wb->profile->decimals == 0) ||
-                                wa->profile->role != wb->profile->role);
+                               (pa->role != pb->role ||
+                                (pa->decimals == 0 && pb->decimals == 0 &&
+                                 (usual_range(&s->sa->col[i]) || usual_range(&s->sb->col[j]))));
                 s->z[at] = (float)log_odds(rowed    ? tab_align_weights_rows
                                            : listed ? tab_align_weights_listed
                                                     : tab_align_weights_values,

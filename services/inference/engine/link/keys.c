@@ -19,10 +19,10 @@ static bool unique(const tab_view *w)
     return w->values == w->present;
 }
 
-/* Whole numbers so dense that others of their range are among them by chance. */
-static bool dense(const tab_view *w)
+/* Whole numbers counted up from where people begin (0, 1, 1000, 10001): others of their range are among them by chance. */
+static bool counted(const tab_view *w)
 {
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY, tens = 1;
     for (uint32_t i = 0; i < w->values; i++) {
         double x = w->value[i].number;
         if (!(isfinite(x) && x == trunc(x)))
@@ -30,7 +30,9 @@ static bool dense(const tab_view *w)
         low = fmin(low, x);
         high = fmax(high, x);
     }
-    return (double)w->values > 0.5 * (high - low + 1);
+    while (tens * 10 <= low)
+        tens *= 10;
+    return (double)w->values > 0.5 * (high - low + 1) && (low <= 1 || low - tens <= 1);
 }
 
 static size_t held_by(const tab_view *a, const tab_view *b, bool *scratch)
@@ -50,7 +52,7 @@ tab_status tab_key_of(const tab_views *v, const tab_view *a, const tab_view *b,
 {
     *ret = TAB_KEY_NONE;
     bool ua = unique(a), ub = unique(b);
-    if (!identifies(a) || !identifies(b) || !(ua || ub) || dense(ua ? a : b))
+    if (!identifies(a) || !identifies(b) || !(ua || ub) || counted(ua ? a : b))
         return TAB_OK;
     bool *scratch = calloc(v->terms + 1, sizeof *scratch);
     if (scratch == NULL)

@@ -77,6 +77,44 @@ Test(keys, values_that_name_nobody_are_none)
     tab_arena_free(arena);
 }
 
+/* One column of whole numbers from `from` on, and one that repeats them: a key unless anyone counts so. */
+static const char *key_of_counters(uint32_t from)
+{
+    enum { ORDERS = 150, ITEMS = 450 };
+    tab_arena *arena = tab_arena_new(SIZE_MAX / 2);
+    tab_builder *b[2][3];
+    uint64_t s = 9;
+    static char ret[32];
+    char text[32];
+    for (int t = 0; t < 2; t++)
+        for (int c = 0; c < 3; c++)
+            b[t][c] = tab_builder_new(arena, t == 0 && c == 0 ? TAB_S("order") : TAB_S(""));
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        tab_builder_number(b[0][0], from + i);
+        snprintf(text, sizeof text, "2024-%02u-%02u", 1 + i / 15, 1 + draw(&s, 28));
+        tab_builder_text(b[0][1], tab_str_of(text));
+        tab_builder_text(b[0][2], draw(&s, 2) ? TAB_S("shipped") : TAB_S("pending"));
+    }
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        tab_builder_number(b[1][0], from + draw(&s, ORDERS));
+        snprintf(text, sizeof text, "SKU-%u", 100 + draw(&s, 40));
+        tab_builder_text(b[1][1], tab_str_of(text));
+        tab_builder_number(b[1][2], 5 + (double)draw(&s, 9000) / 100);
+    }
+    tab_table table[2] = { { .id = TAB_S("orders"), .rows = ORDERS, .cols = 3 },
+                           { .id = TAB_S("items"), .rows = ITEMS, .cols = 3 } };
+    snprintf(ret, sizeof ret, "%s", crossed(arena, table, b)->keys_used);
+    tab_arena_free(arena);
+    return ret;
+}
+
+Test(keys, counters_meet_by_chance_where_people_begin_to_count)
+{
+    cr_expect_str_eq(key_of_counters(50321), "order");
+    cr_expect_str_eq(key_of_counters(1001), "none");
+    cr_expect_str_eq(key_of_counters(1), "none");
+}
+
 /* Customers numbered from 1 on and the stock of products have numbers in common, and nothing else. */
 Test(keys, numbers_in_common_are_no_attribute)
 {
