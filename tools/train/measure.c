@@ -33,7 +33,7 @@ void train_score(const samples *all, FILE *dump)
     size_t n = 0, right = 0, family = 0, type = 0, right1 = 0, want = 0;
     double *conf = NULL;
     bool *hit = NULL;
-    static const double at[] = { 0.2, 0.3, 0.341, 0.4, 0.5, 0.6 };
+    static const double at[] = { 0.2, 0.28, 0.3, 0.4, 0.5, 0.6 };
     size_t tp[6] = { 0 }, said[6] = { 0 };
     size_t miss[TAB_ROLES][TAB_ROLES] = { 0 };
     for (size_t i = 0; i < all->n; i++)
