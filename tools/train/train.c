@@ -9,7 +9,7 @@
  *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a sector, or
  *                          --generated N)
  *
- * options: --generated N  tables a sector (default 100)   --no-tables  generated tables alone
+ * options: --generated N  tables a sector (default 150)   --no-tables  generated tables alone
  *          --dump FILE    with --cv: each column's and table's answer
  *
  * Stage 2 and the sector model are trained on answers of stage 1 for tables it did not see (inner folds). */
@@ -517,7 +517,7 @@ int main(int argc, char **argv)
     tab_labelled *t;
     if (shipped)
         return measure_shipped(a, generated > 0 ? generated : 20);
-    if (!tab_generate_tables(a, generated > 0 ? generated : 100, 1, &t, &n))
+    if (!tab_generate_tables(a, generated > 0 ? generated : 150, 1, &t, &n))
         return 1;
     load(a, t, n, false, &made);
     bool *in = all_of(&made);

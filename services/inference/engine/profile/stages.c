@@ -265,11 +265,10 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 
 /* ---- what cannot be, and what must be -------------------------------------------------------- */
 
-/* Numbers of 1990 to 2100 as seconds since 1970, `unit` of them a second, that lie within half a century. */
+/* Numbers of 1990 to 2037 (what follows are telephone numbers) as seconds since 1970, `unit` of them a second. */
 static bool epoch(const tab_features *f, double unit)
 {
-    return f->min >= 631152000 * unit && f->max < 4102444800 * unit &&
-           f->max - f->min < 1577836800 * unit;
+    return f->min >= 631152000 * unit && f->max < 2145916800 * unit;
 }
 
 /* Digits as telephone numbers have them, in groups or by a plan; bare numbers below 13 digits may be some, too. */
