@@ -67,9 +67,11 @@ uint64_t tab_numbering_plans(tab_str text)
                           (s.n == 10 && s.p[0] >= '6'));               /* India */
     SET(PHONE_TRUNK, s.n <= 12 && s.p[0] == '0' && s.p[1] != '0');
     tab_str number = s.p[0] == '0' && s.p[1] == '0' ? (tab_str){ s.p + 2, s.n - 2 } : s;
-    for (size_t i = 0; i < sizeof abroad / sizeof *abroad; i++)
-        SET(PHONE_ABROAD, number.n >= abroad[i].least && number.n <= abroad[i].most &&
-                              heads(number, abroad[i].head));
+    bool known = false;
+    for (size_t i = 0; !known && i < sizeof abroad / sizeof *abroad; i++)
+        known = abroad[i].head[0] == number.p[0] && number.n >= abroad[i].least &&
+                number.n <= abroad[i].most && heads(number, abroad[i].head);
+    SET(PHONE_ABROAD, known);
     return r;
 #undef SET
 }
