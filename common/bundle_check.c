@@ -21,8 +21,8 @@ bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret)
         return false;
     uint32_t last = 0;
     for (size_t i = 0; i < ret->levels; i++) {
-        if (ret->end[i] < last || ret->end[i] > c->level_text.len ||
-            ret->kind[i] == TAB_CELL_NULL || ret->kind[i] > TAB_CELL_BOOL)
+        if (ret->end[i] < last || ret->end[i] > c->level_text.len || ret->kind[i] == TAB_CELL_NULL ||
+            ret->kind[i] > TAB_CELL_BOOL)
             return false;
         last = ret->end[i];
     }
@@ -52,13 +52,11 @@ static bool results_sound(const Tabella__Prediction *p, const Tabella__Results *
     if (r == NULL)
         return true;
     size_t n = r->n_row, classes = class_count(p);
-    return (r->n_label == 0 || (r->n_label == n && r->n_probabilities == n * classes &&
-                                below(r->label, n, classes))) &&
+    return (r->n_label == 0 ||
+            (r->n_label == n && r->n_probabilities == n * classes && below(r->label, n, classes))) &&
            (r->n_value == 0 || (r->n_value == n && r->n_quantiles == n * p->n_quantile_levels)) &&
-           (r->n_std == 0 || r->n_std == n) &&
-           (r->n_anomaly_score == 0 || r->n_anomaly_score == n) &&
-           (r->n_reasons == 0 || r->n_reasons == n) &&
-           (r->n_label + r->n_value + r->n_anomaly_score == n);
+           (r->n_std == 0 || r->n_std == n) && (r->n_anomaly_score == 0 || r->n_anomaly_score == n) &&
+           (r->n_reasons == 0 || r->n_reasons == n) && (r->n_label + r->n_value + r->n_anomaly_score == n);
 }
 
 static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
@@ -85,8 +83,7 @@ static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
             return false;
     for (size_t i = 0; i < u->n_shared_variants; i++)
         if (u->shared_variants[i]->from == NULL || u->shared_variants[i]->from->table >= tables ||
-            u->shared_variants[i]->values == NULL ||
-            !tab_column_view(u->shared_variants[i]->values, n, &c))
+            u->shared_variants[i]->values == NULL || !tab_column_view(u->shared_variants[i]->values, n, &c))
             return false;
     return true;
 }
@@ -99,10 +96,9 @@ static bool imputation_sound(const Tabella__Bundle *b)
     tab_column c;
     size_t n = m->n_row;
     if (m->n_table != n || m->n_column != n || m->n_method_of != n ||
-        m->n_confidence_row != m->n_row_confidence ||
-        m->n_confidence_table != m->n_row_confidence || !tab_column_view(m->value, n, &c) ||
-        !below(m->method_of, n, m->n_method) || !below(m->table, n, b->n_tables) ||
-        !below(m->confidence_table, m->n_confidence_table, b->n_tables))
+        m->n_confidence_row != m->n_row_confidence || m->n_confidence_table != m->n_row_confidence ||
+        !tab_column_view(m->value, n, &c) || !below(m->method_of, n, m->n_method) ||
+        !below(m->table, n, b->n_tables) || !below(m->confidence_table, m->n_confidence_table, b->n_tables))
         return false;
     for (size_t i = 0; i < n; i++)
         if (m->column[i] >= b->tables[m->table[i]]->n_column_profile)
@@ -152,7 +148,6 @@ bool tab_bundle_sound(const Tabella__Bundle *b)
     const Tabella__Prediction *p = b->prediction;
     tab_column c;
     return map_sound(b) && unified_sound(b->unified_rows, b->n_tables) && imputation_sound(b) &&
-           (p == NULL ||
-            ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
-             results_sound(p, p->results) && results_sound(p, p->missing_target_results)));
+           (p == NULL || ((p->classes == NULL || tab_column_view(p->classes, class_count(p), &c)) &&
+                          results_sound(p, p->results) && results_sound(p, p->missing_target_results)));
 }

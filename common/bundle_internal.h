@@ -49,7 +49,7 @@ void bundle_writer_free(bundle_writer *w);
 size_t bundle_total(const Tabella__Bundle *b, tab_paged array);
 
 /* The first page as member `key`, then its cursor as member `cursor`; gives the number shown. */
-size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key,
-                    const char *cursor, const tab_bundle_view *view);
+size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,
+                    const tab_bundle_view *view);
 
 #endif

@@ -38,8 +38,7 @@ static void summary(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view 
         MEMBER(o, "task", tab_out_cstr(o, p->task_type));
         MEMBER(o, "tier", tab_out_cstr(o, p->tier));
         MEMBER(o, "held_out",
-               view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out)
-                                                    : tab_out_null(o));
+               view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
         tab_out_close(o, '}');
     }
     tab_out_close(o, '}');
@@ -394,10 +393,9 @@ static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
     bundle_paged(o, w, TAB_PAGE_RESULTS, "results", "next_cursor", view);
     MEMBER(o, "total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_RESULTS)));
     if (!anomaly) {
-        bundle_paged(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results",
-                     "missing_target_next_cursor", view);
-        MEMBER(o, "missing_target_total",
-               tab_out_uint(o, bundle_total(w->b, TAB_PAGE_MISSING_TARGET)));
+        bundle_paged(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results", "missing_target_next_cursor",
+                     view);
+        MEMBER(o, "missing_target_total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_MISSING_TARGET)));
     }
     MEMBER(o, "held_out",
            view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
@@ -442,8 +440,7 @@ static bool recalled(tab_out *o, const tab_bundle_view *view, int member, const 
 }
 
 /* o holds the value from position `from` on. */
-static void remember(const tab_out *o, const tab_bundle_view *view, int member, const void *of,
-                     size_t from)
+static void remember(const tab_out *o, const tab_bundle_view *view, int member, const void *of, size_t from)
 {
     tab_bundle_memory *m = view == NULL ? NULL : view->memory;
     if (m == NULL || o->failed)

@@ -23,8 +23,8 @@ typedef enum {
         TAB_PAGE_COUNT
 } tab_paged;
 
-/* Bundles that share messages, written one after the other: what one has written of a shared message the next one copies.
- * It ends before the messages do. */
+/* Bundles that share messages, written one after the other: what one has written of a shared message the
+ * next one copies. It ends before the messages do. */
 typedef struct tab_bundle_memory tab_bundle_memory;
 tab_bundle_memory *tab_bundle_memory_new(void);
 void tab_bundle_memory_free(tab_bundle_memory *m);
@@ -52,8 +52,8 @@ bool tab_bundle_sound(const Tabella__Bundle *b) TAB_CHECKED;
 void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view *view);
 
 /* { "array", "items", "next_cursor", "total" }: the elements from `from`, at most `limit`. */
-void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from,
-                          size_t limit, const tab_bundle_view *view);
+void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t limit,
+                          const tab_bundle_view *view);
 
 /* A wire column as a column, without a copy; false when its lengths or codes are wrong. */
 bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB_CHECKED;

@@ -75,8 +75,7 @@ static bool column_names(bundle_writer *w, tab_arena *a)
     w->column_name = tab_arena_new_of(a, tab_str, total + 1);
     for (size_t t = 0; t < b->n_tables && w->column_name != NULL; t++) {
         size_t n = b->tables[t]->n_column_profile;
-        const Tabella__ColumnProfile **sorted =
-            tab_arena_new_of(a, const Tabella__ColumnProfile *, n + 1);
+        const Tabella__ColumnProfile **sorted = tab_arena_new_of(a, const Tabella__ColumnProfile *, n + 1);
         if (sorted == NULL)
             return false;
         for (size_t i = 0; i < n; i++)
@@ -109,14 +108,12 @@ bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b
                 return false;
         for (size_t i = 0; i < u->n_shared_variants; i++) {
             w->variant[i] = (struct bundle_variant){ .v = u->shared_variants[i], .at = i };
-            if (!tab_column_view(u->shared_variants[i]->values, u->records->rows,
-                                 &w->variant[i].values))
+            if (!tab_column_view(u->shared_variants[i]->values, u->records->rows, &w->variant[i].values))
                 return false;
         }
         qsort(w->variant, u->n_shared_variants, sizeof *w->variant, by_attribute);
     }
-    if (b->imputation != NULL &&
-        !tab_column_view(b->imputation->value, b->imputation->n_row, &w->fill))
+    if (b->imputation != NULL && !tab_column_view(b->imputation->value, b->imputation->n_row, &w->fill))
         return false;
     if (!column_names(w, a))
         return false;
@@ -141,8 +138,7 @@ bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b
     for (size_t i = 0; i < p->n_quantile_levels; i++) {
         char buf[32];
         w->quantile_key.comma = false;
-        tab_out_key_str(&w->quantile_key,
-                        (tab_str){ buf, tab_number_text(p->quantile_levels[i], buf) });
+        tab_out_key_str(&w->quantile_key, (tab_str){ buf, tab_number_text(p->quantile_levels[i], buf) });
         w->quantile_end[i] = w->quantile_key.n;
         if (p->quantile_levels[i] == 0.5)
             w->median = i;
@@ -200,8 +196,7 @@ static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r
     } else {
         /* As printed, so that the answer agrees with itself. */
         MEMBER(o, "anomaly_score", tab_out_fixed(o, r->anomaly_score[i]));
-        MEMBER(o, "is_anomaly",
-               tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
+        MEMBER(o, "is_anomaly", tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
     }
     if (r->n_reasons > 0) {
         tab_out_key(o, "reasons");
@@ -321,8 +316,7 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
     for (size_t k = 0; k < u->n_shared_variants;) {
         tab_str attribute = bundle_bytes(w->variant[k].v->attribute);
         bool open = false;
-        for (; k < u->n_shared_variants &&
-               tab_str_eq(bundle_bytes(w->variant[k].v->attribute), attribute);
+        for (; k < u->n_shared_variants && tab_str_eq(bundle_bytes(w->variant[k].v->attribute), attribute);
              k++) {
             const Tabella__ColumnRef *c = w->variant[k].v->from;
             if (from[c->table] == UINT32_MAX)
@@ -346,8 +340,7 @@ static const Tabella__Results *results_of(const Tabella__Bundle *b, tab_paged ar
 {
     if (b->prediction == NULL)
         return NULL;
-    return array == TAB_PAGE_RESULTS ? b->prediction->results
-                                     : b->prediction->missing_target_results;
+    return array == TAB_PAGE_RESULTS ? b->prediction->results : b->prediction->missing_target_results;
 }
 
 size_t bundle_total(const Tabella__Bundle *b, tab_paged array)
@@ -381,12 +374,10 @@ static void items(tab_out *o, const bundle_writer *w, tab_paged array, size_t fr
 static size_t first_page(const Tabella__Bundle *b, tab_paged array, const tab_bundle_view *view)
 {
     size_t total = bundle_total(b, array);
-    return view == NULL || view->cursor == NULL || view->first[array] >= total ? total
-                                                                               : view->first[array];
+    return view == NULL || view->cursor == NULL || view->first[array] >= total ? total : view->first[array];
 }
 
-static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array, size_t next,
-                        size_t total)
+static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array, size_t next, size_t total)
 {
     if (next < total && view != NULL && view->cursor != NULL)
         view->cursor(view->arg, o, array, next);
@@ -394,16 +385,16 @@ static void next_cursor(tab_out *o, const tab_bundle_view *view, tab_paged array
         tab_out_null(o);
 }
 
-size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key,
-                    const char *cursor, const tab_bundle_view *view)
+size_t bundle_paged(tab_out *o, const bundle_writer *w, tab_paged array, const char *key, const char *cursor,
+                    const tab_bundle_view *view)
 {
     size_t shown = first_page(w->b, array, view);
     MEMBER(o, key, items(o, w, array, 0, shown));
     MEMBER(o, cursor, next_cursor(o, view, array, shown, bundle_total(w->b, array)));
     return shown;
 }
-void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from,
-                          size_t limit, const tab_bundle_view *view)
+void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t limit,
+                          const tab_bundle_view *view)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     bundle_writer w = { 0 };

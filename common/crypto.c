@@ -64,8 +64,7 @@ tab_keyring *tab_keyring_new(const char *text)
             end = p + strlen(p);
         size_t id_n = colon == NULL || colon > end ? 0 : (size_t)(colon - p), got = 0;
         if (id_n == 0 || id_n > KEY_ID || k->n == KEYS || end - colon - 1 != 2 * KEY ||
-            sodium_hex2bin(k->at[k->n].key, KEY, colon + 1, 2 * KEY, NULL, &got, NULL) != 0 ||
-            got != KEY)
+            sodium_hex2bin(k->at[k->n].key, KEY, colon + 1, 2 * KEY, NULL, &got, NULL) != 0 || got != KEY)
             goto bad;
         memcpy(k->at[k->n].id, p, id_n);
         k->at[k->n++].id_n = id_n;
@@ -85,8 +84,8 @@ void tab_keyring_free(tab_keyring *k)
     free(k);
 }
 
-tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context,
-                    tab_str *ret, tab_error *err)
+tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                    tab_error *err)
 {
     size_t id_n = k->at[0].id_n, n = 1 + id_n + NONCE + plain.n + TAG;
     uint8_t *out = tab_arena_alloc(a, n, 1);
@@ -96,9 +95,9 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
     memcpy(out + 1, k->at[0].id, id_n);
     uint8_t *nonce = out + 1 + id_n;
     randombytes_buf(nonce, NONCE);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE, NULL, (const uint8_t *)plain.p,
-                                               plain.n, (const uint8_t *)context.p, context.n, NULL,
-                                               nonce, k->at[0].key);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE, NULL, (const uint8_t *)plain.p, plain.n,
+                                               (const uint8_t *)context.p, context.n, NULL, nonce,
+                                               k->at[0].key);
     *ret = (tab_str){ (const char *)out, n };
     return TAB_OK;
 }
@@ -115,8 +114,8 @@ static const uint8_t *key_of(const tab_keyring *k, tab_str sealed, size_t *ret_h
     return NULL;
 }
 
-tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context,
-                      tab_str *ret, tab_error *err)
+tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
+                      tab_error *err)
 {
     size_t head = 0;
     const uint8_t *key = key_of(k, sealed, &head);
@@ -128,8 +127,7 @@ tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_st
     if (out == NULL)
         return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, NULL, NULL, nonce + NONCE, n,
-                                                   (const uint8_t *)context.p, context.n, nonce,
-                                                   key) != 0)
+                                                   (const uint8_t *)context.p, context.n, nonce, key) != 0)
         return tab_fail(err, TAB_INTERNAL, NULL, "a sealed value does not open: damaged, or moved");
     *ret = (tab_str){ (const char *)out, n - TAG };
     return TAB_OK;

@@ -21,11 +21,10 @@ typedef struct tab_keyring tab_keyring;
 tab_keyring *tab_keyring_new(const char *text); /* NULL when the text is no keyring */
 void tab_keyring_free(tab_keyring *k);          /* wipes the keys */
 TAB_DEFINE_AUTO(tab_keyring)
-tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context,
-                    tab_str *ret, tab_error *err) TAB_CHECKED;
-tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context,
-                      tab_str *ret, tab_error *err) TAB_CHECKED;
-bool tab_keyring_stale(const tab_keyring *k,
-                       tab_str sealed); /* sealed by another key than the first */
+tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                    tab_error *err) TAB_CHECKED;
+tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
+                      tab_error *err) TAB_CHECKED;
+bool tab_keyring_stale(const tab_keyring *k, tab_str sealed); /* sealed by another key than the first */
 
 #endif

@@ -53,11 +53,10 @@ static tab_str from_utf16(tab_arena *a, tab_str s, bool big)
 
 static tab_str from_windows_1252(tab_arena *a, tab_str s)
 {
-    static const uint16_t HIGH[32] = { 0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020,
-                                       0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,
-                                       0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D,
-                                       0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
-                                       0x0153, 0x9D,   0x017E, 0x0178 };
+    static const uint16_t HIGH[32] = { 0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                       0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                       0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                       0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178 };
     char *q = tab_arena_alloc(a, s.n * 3 + 1, 1);
     size_t n = 0;
     for (size_t i = 0; q != NULL && i < s.n; i++) {
@@ -197,8 +196,8 @@ static char sniff_delimiter(tab_str text, char *scratch)
     for (size_t i = 0; candidates[i] != 0; i++) {
         size_t width;
         double score = evenness(text, cut, candidates[i], scratch, &width);
-        score += score > 0 ? 0.01 * (double)(width < 20 ? width : 20)
-                           : 0; /* evenly cut both ways: the finer */
+        score +=
+            score > 0 ? 0.01 * (double)(width < 20 ? width : 20) : 0; /* evenly cut both ways: the finer */
         if (score > best_score)
             best_score = score, best = candidates[i];
     }
@@ -267,8 +266,8 @@ static tab_status look(reader *r)
             }
         }
         if (f.unclosed)
-            return tab_fail(r->err, TAB_VALIDATION, "",
-                            "line %zu: a quote is opened and never closed", f.quote_line);
+            return tab_fail(r->err, TAB_VALIDATION, "", "line %zu: a quote is opened and never closed",
+                            f.quote_line);
         if (header == 0) {
             if (bytes == 0)
                 r->cols = 0; /* empty lines above the header */
@@ -329,8 +328,8 @@ static tab_status build(reader *r, tab_column *ret)
     return ok ? TAB_OK : tab_fail(r->err, TAB_INTERNAL, "", "out of memory");
 }
 
-tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret,
-                        tab_csv_notes *notes, tab_error *err)
+tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
+                        tab_error *err)
 {
     reader r = { .a = a, .err = err };
     r.text = as_utf8(a, bytes, &r.notes.encoding);

@@ -19,7 +19,7 @@ typedef struct {
 
 /* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, no
  * header, NUL bytes), INTERNAL (memory). notes may be NULL. */
-tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret,
-                        tab_csv_notes *notes, tab_error *err) TAB_CHECKED;
+tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
+                        tab_error *err) TAB_CHECKED;
 
 #endif

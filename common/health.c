@@ -133,8 +133,7 @@ tab_health *tab_health_open(int64_t port)
     evhttp_set_cb(h->http, "/healthz", livez, h);
     evhttp_set_cb(h->http, "/readyz", readyz, h);
     evhttp_set_cb(h->http, "/metrics", metrics, h);
-    const char *at =
-        getenv("TAB_HEALTH_BIND"); /* a pod binds all; a developer's machine loopback */
+    const char *at = getenv("TAB_HEALTH_BIND"); /* a pod binds all; a developer's machine loopback */
     struct evhttp_bound_socket *s =
         evhttp_bind_socket_with_handle(h->http, at == NULL ? "127.0.0.1" : at, (uint16_t)port);
     struct sockaddr_in addr = { 0 };

@@ -7,8 +7,7 @@
 #include "common/metrics.h"
 
 typedef struct tab_health tab_health;
-tab_health *
-tab_health_open(int64_t port); /* 0: any free port, named in the log; NULL after logging why */
+tab_health *tab_health_open(int64_t port); /* 0: any free port, named in the log; NULL after logging why */
 void tab_health_free(tab_health *h);
 TAB_DEFINE_AUTO(tab_health)
 int tab_health_port(const tab_health *h);

@@ -113,11 +113,9 @@ static bool grant_words(tab_str *text, tab_grant *g)
 {
     return next_copy(text, g->org, sizeof g->org) && next_copy(text, g->key, sizeof g->key) &&
            next_u32(text, &g->scopes) && next_copy(text, g->plan, sizeof g->plan) &&
-           next_u32(text, &g->key_rpm) && next_u32(text, &g->org_rpm) &&
-           next_u32(text, &g->endpoint_rpm) &&
-           next_number(text, UINT64_MAX, &g->cells_per_minute) &&
-           next_u32(text, &g->endpoint_concurrency) && next_u32(text, &g->batch_concurrency) &&
-           next_number(text, UINT64_MAX, &g->version);
+           next_u32(text, &g->key_rpm) && next_u32(text, &g->org_rpm) && next_u32(text, &g->endpoint_rpm) &&
+           next_number(text, UINT64_MAX, &g->cells_per_minute) && next_u32(text, &g->endpoint_concurrency) &&
+           next_u32(text, &g->batch_concurrency) && next_number(text, UINT64_MAX, &g->version);
 }
 
 bool tab_grant_read(tab_str text, tab_grant *ret)
@@ -134,12 +132,10 @@ bool tab_identity_key_set(tab_identity_key *k, tab_str secret)
 {
     if (secret.n < 32)
         return false;
-    return crypto_generichash(k->key, sizeof k->key, (const unsigned char *)secret.p, secret.n,
-                              NULL, 0) == 0;
+    return crypto_generichash(k->key, sizeof k->key, (const unsigned char *)secret.p, secret.n, NULL, 0) == 0;
 }
 
-static void signature(const tab_identity_key *k, const char *p, size_t n,
-                      char hex[SIGNATURE_HEX + 1])
+static void signature(const tab_identity_key *k, const char *p, size_t n, char hex[SIGNATURE_HEX + 1])
 {
     unsigned char mac[crypto_generichash_BYTES];
     (void)crypto_generichash(mac, sizeof mac, (const unsigned char *)p, n, k->key, sizeof k->key);
@@ -164,8 +160,7 @@ size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char
     return (size_t)(w.p - buf) + SIGNATURE_HEX;
 }
 
-bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_ms,
-                         tab_identity *ret)
+bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_ms, tab_identity *ret)
 {
     char want[SIGNATURE_HEX + 1];
     if (header.n <= SIGNATURE_HEX || header.n >= TAB_IDENTITY_TEXT)
@@ -180,8 +175,8 @@ bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_
     uint64_t time_ms;
     if (!next_word(&text, &version) || !tab_str_eq(version, TAB_S("v1")) ||
         !next_number(&text, INT64_MAX, &time_ms) || !next_word(&text, &id.request_id) ||
-        !next_word(&text, &id.route) || !next_word(&text, &id.path) ||
-        !next_word(&text, &id.state) || !grant_words(&text, &id.grant) || text.n != 0)
+        !next_word(&text, &id.route) || !next_word(&text, &id.path) || !next_word(&text, &id.state) ||
+        !grant_words(&text, &id.grant) || text.n != 0)
         return false;
     id.time_ms = (int64_t)time_ms;
     int64_t age = now_ms - id.time_ms;

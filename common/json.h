@@ -100,9 +100,8 @@ void tab_out_int(tab_out *o, int64_t x);
 void tab_out_uint(tab_out *o, uint64_t x);
 void tab_out_double(tab_out *o, double x); /* shortest; not finite: null */
 /* Computed figures, rounded so that processors whose last bits differ print the same. */
-void tab_out_fixed(tab_out *o,
-                   double x); /* 6 decimals at most: confidences, shares, probabilities */
-void tab_out_real(tab_out *o, double x); /* 9 significant digits: predicted values */
+void tab_out_fixed(tab_out *o, double x); /* 6 decimals at most: confidences, shares, probabilities */
+void tab_out_real(tab_out *o, double x);  /* 9 significant digits: predicted values */
 void tab_out_cell(tab_out *o, const tab_column *c, size_t row);
 
 static inline tab_str tab_out_text(const tab_out *o)

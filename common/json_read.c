@@ -42,8 +42,7 @@ static bool no_memory(json_scan *s)
     return false;
 }
 
-tab_status json_scan_init(json_scan *s, tab_arena *a, tab_str text, size_t depth_max,
-                          tab_error *err)
+tab_status json_scan_init(json_scan *s, tab_arena *a, tab_str text, size_t depth_max, tab_error *err)
 {
     *s = (json_scan){ .start = text.p, .p = text.p, .end = text.p + text.n, .a = a, .err = err };
     s->depth_max = depth_max < JSON_DEPTH_MAX ? depth_max : JSON_DEPTH_MAX;
@@ -146,8 +145,8 @@ bool json_string(json_scan *s, tab_str *ret)
             return true;
         }
         if (*s->p != '\\')
-            return json_bad(s, s->p == s->end ? "a string without its end"
-                                              : "a control character in a string");
+            return json_bad(s,
+                            s->p == s->end ? "a string without its end" : "a control character in a string");
         s->p++;
         size_t k = escape(s, s->scratch + n);
         if (k == 0)
@@ -175,8 +174,7 @@ bool json_enter(json_scan *s)
         return true;
     }
     s->syntax = true;
-    tab_fail(s->err, TAB_VALIDATION, "body", "the body is nested deeper than the limit of %zu",
-             s->depth_max);
+    tab_fail(s->err, TAB_VALIDATION, "body", "the body is nested deeper than the limit of %zu", s->depth_max);
     return false;
 }
 
@@ -229,8 +227,7 @@ static bool remember_key(json_scan *s, bool first, tab_str key)
         k->n = 0;
     }
     if (k->n == JSON_KEYS_MAX || key.n > JSON_KEY_BYTES_MAX)
-        return json_bad(s,
-                        "an object of more keys, or a key of more bytes, than the limit of 1024");
+        return json_bad(s, "an object of more keys, or a key of more bytes, than the limit of 1024");
     for (size_t i = 0; i < k->n && i < FEW_KEYS; i++)
         if (tab_str_eq(k->few[i], key))
             return json_bad(s, "a repeated key of an object");
@@ -420,8 +417,7 @@ bool json_end(json_scan *s)
     return s->p == s->end || json_bad(s, "something after the document");
 }
 
-tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_json **ret,
-                         tab_error *err)
+tab_status tab_json_read(tab_arena *a, tab_str text, size_t depth, const tab_json **ret, tab_error *err)
 {
     tab_error own;
     json_scan s;

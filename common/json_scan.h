@@ -11,12 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-enum {
-    JSON_KEYS_MAX = 1024,
-    JSON_KEY_BYTES_MAX = 1024,
-    JSON_DEPTH_MAX = 32,
-    JSON_NODES_MAX = 1 << 18
-};
+enum { JSON_KEYS_MAX = 1024, JSON_KEY_BYTES_MAX = 1024, JSON_DEPTH_MAX = 32, JSON_NODES_MAX = 1 << 18 };
 
 typedef struct {
     const char *start, *p, *end;
@@ -66,8 +61,7 @@ static inline void json_space(json_scan *s)
 static inline const char *json_plain(const char *p, const char *end)
 {
 #ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'),
-                  low = _mm_set1_epi8(0x1f);
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1f);
     for (; end - p >= 16; p += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
         __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, slash)),

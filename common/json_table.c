@@ -23,8 +23,7 @@ typedef struct {
 
 #define SHAPE(b, ...) (tab_fail((b)->s.err, TAB_VALIDATION, __VA_ARGS__), false)
 
-static const char *path(char buf[static 128], const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+static const char *path(char buf[static 128], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *path(char buf[static 128], const char *fmt, ...)
 {
     va_list ap;
@@ -98,14 +97,12 @@ static bool read_columns(body *b, reading *t)
         if (n == b->limits->columns)
             return over_columns(b);
         if (*s->p != '"')
-            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
-                         "a column's name is a string");
+            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n), "a column's name is a string");
         s->p++;
         if (!json_string(s, &name))
             return false;
         if (s->nul)
-            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n),
-                         "a name holds no zero character");
+            return SHAPE(b, path(at, "tables[%zu].columns[%zu]", b->i, n), "a name holds no zero character");
         t->names[n] = tab_arena_copy(s->a, name);
         if (t->names[n].p == NULL)
             return no_memory(b);
@@ -191,9 +188,8 @@ static bool add_column(body *b, reading *t)
 static bool ragged(body *b, const reading *t, size_t values, bool more)
 {
     char at[128];
-    return SHAPE(b, path(at, "tables[%zu].rows", b->i),
-                 "row %zu has %s%zu values, the table has %zu columns", t->rows,
-                 more ? "more than " : "", values, t->width);
+    return SHAPE(b, path(at, "tables[%zu].rows", b->i), "row %zu has %s%zu values, the table has %zu columns",
+                 t->rows, more ? "more than " : "", values, t->width);
 }
 
 /* One row, its bracket passed. Cells are by far the most of a body: this loop is the reader. */
@@ -267,8 +263,7 @@ static bool read_rows(body *b, reading *t)
         if (done)
             return true;
         if (*s->p != '[')
-            return SHAPE(b, path(at, "tables[%zu].rows[%zu]", b->i, t->rows),
-                         "a row is an array of cells");
+            return SHAPE(b, path(at, "tables[%zu].rows[%zu]", b->i, t->rows), "a row is an array of cells");
         const char *row = s->p++;
         if (!read_row(b, t))
             return false;
@@ -277,8 +272,7 @@ static bool read_rows(body *b, reading *t)
         if (b->out->cells > b->limits->cells)
             return over_cells(b);
         if (b->limits->rows != 0 && b->out->rows > b->limits->rows)
-            return SHAPE(b, "tables", "the tables have more than the limit of %zu rows",
-                         b->limits->rows);
+            return SHAPE(b, "tables", "the tables have more than the limit of %zu rows", b->limits->rows);
         if (t->rows == 0)
             guess_rows(s, t, row);
     }
@@ -315,8 +309,7 @@ static bool read_table(body *b, tab_table *ret)
     json_scan *s = &b->s;
     reading t = { 0 };
     if (*s->p != '{')
-        return SHAPE(b, path(at, "tables[%zu]", b->i),
-                     "a table is an object with id, columns and rows");
+        return SHAPE(b, path(at, "tables[%zu]", b->i), "a table is an object with id, columns and rows");
     s->p++;
     if (!json_enter(s))
         return false;

@@ -101,12 +101,11 @@ void tab_out_key_str(tab_out *o, tab_str key)
 
 /* 0: as it stands; 'u': \u00XX; 1: not ASCII; else the letter behind the backslash. */
 static const char ESCAPE[256] = {
-    ['\b'] = 'b',  ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"',
-    ['\\'] = '\\', [0] = 'u',    [1] = 'u',    [2] = 'u',    [3] = 'u',    [4] = 'u',
-    [5] = 'u',     [6] = 'u',    [7] = 'u',    [11] = 'u',   [14] = 'u',   [15] = 'u',
-    [16] = 'u',    [17] = 'u',   [18] = 'u',   [19] = 'u',   [20] = 'u',   [21] = 'u',
-    [22] = 'u',    [23] = 'u',   [24] = 'u',   [25] = 'u',   [26] = 'u',   [27] = 'u',
-    [28] = 'u',    [29] = 'u',   [30] = 'u',   [31] = 'u',   [127] = 'u',
+    ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\',
+    [0] = 'u',    [1] = 'u',    [2] = 'u',    [3] = 'u',    [4] = 'u',    [5] = 'u',   [6] = 'u',
+    [7] = 'u',    [11] = 'u',   [14] = 'u',   [15] = 'u',   [16] = 'u',   [17] = 'u',  [18] = 'u',
+    [19] = 'u',   [20] = 'u',   [21] = 'u',   [22] = 'u',   [23] = 'u',   [24] = 'u',  [25] = 'u',
+    [26] = 'u',   [27] = 'u',   [28] = 'u',   [29] = 'u',   [30] = 'u',   [31] = 'u',  [127] = 'u',
 };
 
 /* The length of the well-formed UTF-8 character at p (RFC 3629), 0 when there is none. */
@@ -123,8 +122,8 @@ static size_t character(const unsigned char *p, size_t n)
     for (size_t i = 1; i < len; i++)
         if ((p[i] & 0xC0) != 0x80)
             return 0;
-    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) ||
-        (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+        (p[0] == 0xF4 && p[1] > 0x8F))
         return 0;
     return len;
 }

@@ -2,8 +2,8 @@
 
 #include "common/limits_lua.h"
 
-tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err,
-                           int argc, const char **argv)
+tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err, int argc,
+                           const char **argv)
 {
     const char *all[TAB_LIMITS_ARGS + 1] = { "FCALL" };
     size_t len[TAB_LIMITS_ARGS + 1] = { 5 };

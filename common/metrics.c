@@ -12,8 +12,7 @@ static const double bounds[] = { .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 1
 enum { BOUNDS = sizeof bounds / sizeof *bounds };
 
 struct tab_metric {
-    tab_metric
-        *next; /* of the same name where there is one, so that a name's lines stay together */
+    tab_metric *next; /* of the same name where there is one, so that a name's lines stay together */
     kind kind;
     char *name, *help, *labels;
     _Atomic double value; /* histogram: the sum */
@@ -113,9 +112,8 @@ static void write_histogram(const tab_metric *m, struct evbuffer *out)
                             (unsigned long long)n);
     }
     const char *open = m->labels[0] == 0 ? "" : "{", *close = m->labels[0] == 0 ? "" : "}";
-    evbuffer_add_printf(out, "%s_sum%s%s%s %.9g\n%s_count%s%s%s %llu\n", m->name, open, m->labels,
-                        close, atomic_load(&m->value), m->name, open, m->labels, close,
-                        (unsigned long long)n);
+    evbuffer_add_printf(out, "%s_sum%s%s%s %.9g\n%s_count%s%s%s %llu\n", m->name, open, m->labels, close,
+                        atomic_load(&m->value), m->name, open, m->labels, close, (unsigned long long)n);
 }
 
 static struct {

@@ -14,13 +14,13 @@ typedef struct tab_metric tab_metric;
 tab_metric *tab_counter(const char *name, const char *help, const char *labels);
 tab_metric *tab_gauge(const char *name, const char *help, const char *labels);
 tab_metric *tab_histogram(const char *name, const char *help, const char *labels); /* seconds */
-void tab_metric_add(tab_metric *m, double by); /* counter, gauge */
-void tab_metric_set(tab_metric *m, double to); /* gauge */
+void tab_metric_add(tab_metric *m, double by);                                     /* counter, gauge */
+void tab_metric_set(tab_metric *m, double to);                                     /* gauge */
 void tab_metric_observe(tab_metric *m, double seconds);
 double tab_metric_value(const tab_metric *m); /* histogram: how many were observed */
 
-/* fn sets gauges that would be costly to keep exact all the time: every tab_metrics_write begins with it. One a
- * process; NULL takes it back, and when that returns no call of it is under way. */
+/* fn sets gauges that would be costly to keep exact all the time: every tab_metrics_write begins with it.
+ * One a process; NULL takes it back, and when that returns no call of it is under way. */
 void tab_metrics_before(void (*fn)(void *ctx), void *ctx);
 void tab_metrics_write(struct evbuffer *out); /* the exposition format, version 0.0.4 */
 

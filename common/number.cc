@@ -10,14 +10,12 @@ extern "C" size_t tab_number_text(double x, char *buf)
 {
     // 900000, not the shorter 9e+05: people count in digits
     bool whole = x == std::trunc(x) && std::fabs(x) < 1e15 && !(x == 0 && std::signbit(x));
-    auto r = whole ? std::to_chars(buf, buf + 32, static_cast<int64_t>(x))
-                   : std::to_chars(buf, buf + 32, x);
+    auto r = whole ? std::to_chars(buf, buf + 32, static_cast<int64_t>(x)) : std::to_chars(buf, buf + 32, x);
     return r.ec == std::errc() ? static_cast<size_t>(r.ptr - buf) : 0;
 }
 
-static const double POW10[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+static const double POW10[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 static const uint64_t TEN[] = { 1,
                                 10,
@@ -59,7 +57,8 @@ static size_t significant(const char *p, const char *end)
     return keep;
 }
 
-// Is m 10^q, m of 16 or 17 digits, what x prints when rounded correctly to as many digits? With x = f 2^-s and
+// Is m 10^q, m of 16 or 17 digits, what x prints when rounded correctly to as many digits? With x = f 2^-s
+// and
 // k = -q that is |m - f 10^k / 2^s| <= 1/2, whole numbers of 128 bits where k <= 22.
 static bool is_print_of(uint64_t m, long q, double x)
 {
@@ -68,8 +67,7 @@ static bool is_print_of(uint64_t m, long q, double x)
     int s = 1075 - static_cast<int>(bits >> 52 & 0x7ff);
     if (q <= 0 && q >= -22 && s >= 1 && s <= 120) {
         uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-        unsigned __int128 product =
-            static_cast<unsigned __int128>(mantissa) * TEN[-q < 19 ? -q : 19];
+        unsigned __int128 product = static_cast<unsigned __int128>(mantissa) * TEN[-q < 19 ? -q : 19];
         if (q < -19)
             product *= TEN[-q - 19];
         unsigned __int128 half = static_cast<unsigned __int128>(1) << (s - 1);
@@ -83,8 +81,7 @@ static bool is_print_of(uint64_t m, long q, double x)
            memcmp(buf + 2, want + 1, static_cast<size_t>(w.ptr - want) - 1) == 0;
 }
 
-extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n,
-                                           double *ret)
+extern "C" tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n, double *ret)
 {
     const char *start = p;
     bool negative = p < end && *p == '-', integer = true;

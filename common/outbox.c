@@ -13,7 +13,8 @@
 #define SUBJECTS "tabella.event.>"
 #define H_ORG "Tab-Org"
 
-/* PACE_MS: batches of a busy relay begin this far apart, so that it and all consumers take events in groups. */
+/* PACE_MS: batches of a busy relay begin this far apart, so that it and all consumers take events in
+ * groups. */
 enum { BATCH = 200, FETCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, ACK_MS = 2000, PACE_MS = 200 };
 static const int64_t second = 1000000000; /* nanoseconds: JetStream's unit */
 
@@ -27,7 +28,8 @@ tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, 
         return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
     protobuf_c_message_pack(event, (uint8_t *)bytes);
     snprintf(sql, sizeof sql,
-             "INSERT INTO %s.outbox (event_id, subject, org, payload) VALUES ($1, $2, $3, $4) "
+             "INSERT INTO %s.outbox (event_id, subject, org, payload) "
+             "VALUES ($1, $2, $3, $4) "
              "ON CONFLICT (event_id) DO NOTHING",
              schema);
     tab_status s = tab_tx_query(tx, NULL, err, sql,
@@ -144,25 +146,25 @@ struct tab_relay {
     tab_metric *pending, *oldest, *published;
 };
 
-static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_error *err,
-                          const char *before, const char *after, const tab_param *p, size_t n)
+static tab_status run_sql(tab_tx *tx, const char *schema, tab_rows **ret, tab_error *err, const char *before,
+                          const char *after, const tab_param *p, size_t n)
 {
     char sql[512];
     snprintf(sql, sizeof sql, "%s%s%s", before, schema, after);
     return tab_tx_query(tx, ret, err, sql, p, n);
 }
 
-/* What is to be published again, since the stream is another than the one published to last: the rows up to number
- * *ret_again, from the newest down. A name of the stream that was not looked up just now may be the old one's:
- * *ret_stale, nothing is noted. */
+/* What is to be published again, since the stream is another than the one published to last: the rows up
+ * to number *ret_again, from the newest down. A name of the stream that was not looked up just now may be
+ * the old one's: *ret_stale, nothing is noted. */
 static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, bool fresh,
                               int64_t *ret_again, bool *ret_stale, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     *ret_again = 0;
     *ret_stale = false;
-    tab_status s = run_sql(tx, schema, &rows, err, "SELECT created, again FROM ", ".outbox_stream",
-                           TAB_P_NONE);
+    tab_status s =
+        run_sql(tx, schema, &rows, err, "SELECT created, again FROM ", ".outbox_stream", TAB_P_NONE);
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0)
@@ -177,8 +179,7 @@ static tab_status note_stream(tab_tx *tx, const char *schema, const char *made, 
     if (*ret_stale)
         return TAB_OK;
     tab_log(TAB_WARN, "the event stream is new: kept events of %s are published again", schema);
-    s = run_sql(tx, schema, &rows, err, "SELECT coalesce(max(seq), 0) FROM ", ".outbox",
-                TAB_P_NONE);
+    s = run_sql(tx, schema, &rows, err, "SELECT coalesce(max(seq), 0) FROM ", ".outbox", TAB_P_NONE);
     if (s != TAB_OK)
         return s;
     *ret_again = tab_rows_int(rows, 0, 0);
@@ -228,20 +229,18 @@ static bool mark_published(tab_tx *tx, const char *schema, const tab_rows *rows,
                                 TAB_P(tab_p_text(seqs))) == TAB_OK;
 }
 
-/* Rows that an earlier stream had, from *again down; moves *again on. They come after what is new, and the newest of
- * them first: what its consumers had not yet taken is among these, and must not wait behind three days of the rest. */
+/* Rows that an earlier stream had, from *again down; moves *again on. They come after what is new, and the
+ * newest of them first: what its consumers had not yet taken is among these, and must not wait behind
+ * three days of the rest. */
 static bool publish_again(tab_relay *r, jsCtx *js, tab_tx *tx, tab_arena *a, int64_t *again)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    if (run_sql(tx, r->schema, &rows, NULL,
-                "SELECT seq, event_id, subject, org, payload, created FROM ",
+    if (run_sql(tx, r->schema, &rows, NULL, "SELECT seq, event_id, subject, org, payload, created FROM ",
                 ".outbox WHERE seq <= $1 AND published IS NOT NULL ORDER BY seq DESC LIMIT $2",
                 TAB_P(tab_p_int(*again), tab_p_int(BATCH))) != TAB_OK)
         return false;
     size_t n = tab_rows_count(rows), done = publish_all(js, rows, a);
-    *again = done < BATCH && done == n ? 0
-             : done == 0               ? *again
-                                       : tab_rows_int(rows, done - 1, 0) - 1;
+    *again = done < BATCH && done == n ? 0 : done == 0 ? *again : tab_rows_int(rows, done - 1, 0) - 1;
     tab_metric_add(r->published, (double)done);
     return run_sql(tx, r->schema, NULL, NULL, "UPDATE ", ".outbox_stream SET again = $1",
                    TAB_P(tab_p_int(*again))) == TAB_OK &&
@@ -266,10 +265,8 @@ static bool relay_batch(tab_relay *r, jsCtx *js, const char *made, bool fresh, b
     if (!tab_rows_bool(lock, 0, 0))
         return true; /* another process relays */
     if (note_stream(tx, r->schema, made, fresh, &again, &stale, NULL) != TAB_OK || stale ||
-        run_sql(tx, r->schema, &rows, NULL,
-                "SELECT seq, event_id, subject, org, payload, created FROM ",
-                ".outbox WHERE published IS NULL ORDER BY seq LIMIT $1",
-                TAB_P(tab_p_int(BATCH))) != TAB_OK)
+        run_sql(tx, r->schema, &rows, NULL, "SELECT seq, event_id, subject, org, payload, created FROM ",
+                ".outbox WHERE published IS NULL ORDER BY seq LIMIT $1", TAB_P(tab_p_int(BATCH))) != TAB_OK)
         return false;
     size_t n = tab_rows_count(rows), done = publish_all(js, rows, a);
     tab_metric_set(r->pending, (double)n);
@@ -290,8 +287,8 @@ static void forget_old(tab_relay *r)
     if (tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(30000), &tx, NULL) == TAB_OK &&
         run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ",
                 ".outbox WHERE published < now() - interval '3 days'", TAB_P_NONE) == TAB_OK &&
-        run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ",
-                ".inbox WHERE at < now() - interval '30 days'", TAB_P_NONE) == TAB_OK &&
+        run_sql(tx, r->schema, NULL, NULL, "DELETE FROM ", ".inbox WHERE at < now() - interval '30 days'",
+                TAB_P_NONE) == TAB_OK &&
         tab_tx_commit(&tx, NULL) != TAB_OK)
         tab_log(TAB_WARN, "old events of %s were not deleted", r->schema);
 }
@@ -345,10 +342,8 @@ tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema)
     r->pg = pg;
     r->rpc = rpc;
     snprintf(r->schema, sizeof r->schema, "%s", schema);
-    r->pending =
-        tab_gauge("tabella_outbox_pending", "Events not yet published, of the last batch", NULL);
-    r->oldest =
-        tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest unpublished event", NULL);
+    r->pending = tab_gauge("tabella_outbox_pending", "Events not yet published, of the last batch", NULL);
+    r->oldest = tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest unpublished event", NULL);
     r->published = tab_counter("tabella_outbox_published_total", "Events published", NULL);
     r->t.nudged = true;
     if (turner_start(&r->t, relay, r))
@@ -441,15 +436,14 @@ static bool take(tab_consumer *c, natsMsg *m)
         return true;
     }
     int64_t wait = (int64_t)1000 << (delivered > 6 ? 5 : delivered - 1); /* milliseconds here */
-    tab_log_fields(s == TAB_UNAVAILABLE ? TAB_WARN : TAB_ERROR, "an event comes again later",
-                   "event_id", e.event_id, "subject", e.subject, "why", err.message, NULL);
+    tab_log_fields(s == TAB_UNAVAILABLE ? TAB_WARN : TAB_ERROR, "an event comes again later", "event_id",
+                   e.event_id, "subject", e.subject, "why", err.message, NULL);
     natsMsg_NakWithDelay(m, wait, NULL);
     return s != TAB_UNAVAILABLE;
 }
 
 /* Those of the messages' ids that the inbox did not know; now it does. */
-static tab_status note_group(tab_consumer *c, tab_tx *tx, tab_arena *a, natsMsg **m, size_t n,
-                             tab_rows **ret)
+static tab_status note_group(tab_consumer *c, tab_tx *tx, tab_arena *a, natsMsg **m, size_t n, tab_rows **ret)
 {
     char *id[FETCH];
     for (size_t i = 0; i < n; i++)
@@ -457,12 +451,13 @@ static tab_status note_group(tab_consumer *c, tab_tx *tx, tab_arena *a, natsMsg 
     const char *ids = tab_pg_array(a, id, n);
     return ids == NULL ? TAB_INTERNAL
                        : run_sql(tx, c->schema, ret, NULL, "INSERT INTO ",
-                                 ".inbox (event_id, org) SELECT DISTINCT unnest($1::text[]), $2 ON "
-                                 "CONFLICT DO NOTHING RETURNING event_id",
+                                 ".inbox (event_id, org) SELECT DISTINCT unnest($1::text[]), "
+                                 "$2 ON CONFLICT DO NOTHING RETURNING event_id",
                                  TAB_P(tab_p_text(ids), tab_p_text(header(m[0], H_ORG))));
 }
 
-/* 1 < n <= FETCH messages of one organization in one transaction. False: nothing was done, take them one by one. */
+/* 1 < n <= FETCH messages of one organization in one transaction. False: nothing was done, take them one
+ * by one. */
 static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
@@ -483,8 +478,7 @@ static bool take_group(tab_consumer *c, natsMsg **m, size_t n)
                         a,
                         { natsMsg_GetData(m[i]), (size_t)natsMsg_GetDataLength(m[i]) } };
         size_t k = 0;
-        while (k < tab_rows_count(rows) &&
-               (taken[k] || strcmp(tab_rows_text(rows, k, 0), e.event_id) != 0))
+        while (k < tab_rows_count(rows) && (taken[k] || strcmp(tab_rows_text(rows, k, 0), e.event_id) != 0))
             k++;
         if (e.event_id[0] == 0)
             return false;
@@ -526,8 +520,7 @@ static natsSubscription *subscribe(tab_consumer *c, jsCtx *js)
     jsSubOptions_Init(&o);
     o.Stream = STREAM;
     o.Config.AckPolicy = js_AckExplicit;
-    o.Config.AckWait =
-        5 * second; /* of a killed consumer's events; a repetition too early is harmless */
+    o.Config.AckWait = 5 * second; /* of a killed consumer's events; a repetition too early is harmless */
     o.Config.MaxAckPending = 1000;
     o.Config.DeliverPolicy = js_DeliverAll;
     if (!stream_made(js, made))
@@ -552,16 +545,14 @@ static void *consumer(void *arg)
             sub = subscribe(c, js);
         natsMsgList list = { NULL, 0 };
         jsErrCode code = 0;
-        natsStatus s =
-            sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, FETCH, 2000, &code);
+        natsStatus s = sub == NULL ? NATS_NOT_FOUND : natsSubscription_Fetch(&list, sub, FETCH, 2000, &code);
         bool ok = take_all(c, &list);
         natsMsgList_Destroy(&list);
         wait = ok ? 0 : AWAY_MS;
         if ((s == NATS_OK || s == NATS_TIMEOUT) &&
             natsConnection_Status(tab_rpc_nats(c->rpc)) == NATS_CONN_STATUS_CONNECTED) {
             jsConsumerInfo *ci = NULL; /* a quiet fetch may mean that the store was wiped */
-            if (s == NATS_OK ||
-                js_GetConsumerInfo(&ci, js, STREAM, c->durable, NULL, &code) == NATS_OK) {
+            if (s == NATS_OK || js_GetConsumerInfo(&ci, js, STREAM, c->durable, NULL, &code) == NATS_OK) {
                 jsConsumerInfo_Destroy(ci);
                 continue;
             }

@@ -85,14 +85,12 @@ static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
 {
     static const char *const names[] = { "options",         "dbname",          "tcp_user_timeout",
                                          "keepalives_idle", "client_encoding", NULL };
-    const char *const values[] = {
-        "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning",
-        conninfo,
-        "10000",
-        "10",
-        "UTF8",
-        NULL
-    };
+    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning",
+                                   conninfo,
+                                   "10000",
+                                   "10",
+                                   "UTF8",
+                                   NULL };
     PGconn *c = PQconnectStartParams(names, values, 1);
     PostgresPollingStatusType s = PGRES_POLLING_WRITING;
     if (c == NULL || PQstatus(c) == CONNECTION_BAD)
@@ -169,10 +167,10 @@ tab_pg *tab_pg_open(const char *conninfo, int64_t pool)
                                "dependency=\"postgres\",outcome=\"ok\"");
     pg->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
                                "dependency=\"postgres\",outcome=\"error\"");
-    pg->seconds = tab_histogram("tabella_dependency_call_duration_seconds",
-                                "Duration of calls of servers", "dependency=\"postgres\"");
-    pg->in_use = tab_gauge("tabella_pool_connections", "Connections",
-                           "dependency=\"postgres\",state=\"in_use\"");
+    pg->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
+                                "dependency=\"postgres\"");
+    pg->in_use =
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"in_use\"");
     return pg;
 }
 
@@ -299,11 +297,9 @@ static tab_status status_of(const char *state)
     static const struct {
         const char *prefix;
         tab_status status;
-    } map[] = {
-        { "23505", TAB_CONFLICT },    { "57014", TAB_CANCELLED }, { "08", TAB_UNAVAILABLE },
-        { "53", TAB_UNAVAILABLE },    { "57P", TAB_UNAVAILABLE }, { "58", TAB_UNAVAILABLE },
-        { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE }
-    };
+    } map[] = { { "23505", TAB_CONFLICT },    { "57014", TAB_CANCELLED }, { "08", TAB_UNAVAILABLE },
+                { "53", TAB_UNAVAILABLE },    { "57P", TAB_UNAVAILABLE }, { "58", TAB_UNAVAILABLE },
+                { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE } };
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         if (strncmp(state, map[i].prefix, strlen(map[i].prefix)) == 0)
             return map[i].status;
@@ -333,16 +329,15 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
         return tab_fail(err, s, NULL, "the deadline has passed");
     char head[80];
     snprintf(head, sizeof head, "%s", sql);
-    tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate",
-                   tx->sqlstate, "statement", head, "constraint", constraint, NULL);
+    tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate", tx->sqlstate,
+                   "statement", head, "constraint", constraint, NULL);
     return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is away, try again")
                                 : tab_fail(err, s, NULL, "an internal error");
 }
 
 /* The name of the prepared form of sql on this connection, prepared now if need be; NULL: not prepared
  * (table full, or the server refused, whose reason then shows when the text itself is run). */
-static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_error,
-                     bool *ret_dead)
+static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_error, bool *ret_dead)
 {
     connection *c = tx->c;
     *ret_dead = false;
@@ -354,10 +349,10 @@ static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_
         return true;
     if (i == PREPARED)
         return false;
-    PGresult *r = PQsendPrepare(c->pg, name, sql, 0, NULL)
-                      ? await(c->pg, tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE
-                                                                     : tx->deadline + GRACE_MS)
-                      : NULL;
+    PGresult *r =
+        PQsendPrepare(c->pg, name, sql, 0, NULL)
+            ? await(c->pg, tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS)
+            : NULL;
     if (r == NULL) {
         *ret_dead = true;
         return false;
@@ -376,8 +371,8 @@ static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_
 
 enum { PARAMS_MOST = 64 };
 
-static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
-                        const tab_param *p, size_t n, bool binary)
+static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                        size_t n, bool binary)
 {
     if (tx->broken || tx->failed)
         return tab_fail(err, tx->broken ? TAB_UNAVAILABLE : TAB_INTERNAL, NULL,
@@ -413,8 +408,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     if (s == TAB_OK) {
         char name[16];
         bool dead = false;
-        tab_deadline d =
-            tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
+        tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
         if (prepared(tx, sql, name, &r, &dead))
             r = PQsendQueryPrepared(tx->c->pg, name, (int)n, value, length, format, binary)
                     ? await(tx->c->pg, d)
@@ -448,14 +442,14 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     return TAB_OK;
 }
 
-tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
-                        const tab_param *p, size_t n)
+tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                        size_t n)
 {
     return query(tx, ret, err, sql, p, n, false);
 }
 
-tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
-                              const tab_param *p, size_t n)
+tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                              size_t n)
 {
     return query(tx, ret, err, sql, p, n, true);
 }
@@ -477,14 +471,12 @@ static tab_status command(tab_tx *tx, const char *sql, tab_error *err)
 {
     PGresult *r = simple(tx, sql);
     ExecStatusType st = r == NULL ? PGRES_FATAL_ERROR : PQresultStatus(r);
-    tab_status s =
-        st == PGRES_COMMAND_OK || st == PGRES_TUPLES_OK ? TAB_OK : failure(tx, r, sql, err);
+    tab_status s = st == PGRES_COMMAND_OK || st == PGRES_TUPLES_OK ? TAB_OK : failure(tx, r, sql, err);
     PQclear(r);
     return s;
 }
 
-tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret,
-                        tab_error *err)
+tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret, tab_error *err)
 {
     if (tab_left_ms(deadline, 1) == 0)
         return tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed");
@@ -502,11 +494,10 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
             return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
         }
         bool fresh = tx->c->prepared == 0 && tab_mono_ms() - tx->c->used < 5;
-        char sql[256], *quoted = PQescapeLiteral(tx->c->pg, org == NULL ? "" : org,
-                                                 strlen(org == NULL ? "" : org));
+        char sql[256],
+            *quoted = PQescapeLiteral(tx->c->pg, org == NULL ? "" : org, strlen(org == NULL ? "" : org));
         int64_t left = tab_left_ms(deadline, 24 * 3600 * 1000);
-        snprintf(sql, sizeof sql,
-                 "BEGIN; SET LOCAL tab.org = %s; SET LOCAL statement_timeout = %lld",
+        snprintf(sql, sizeof sql, "BEGIN; SET LOCAL tab.org = %s; SET LOCAL statement_timeout = %lld",
                  quoted == NULL ? "''" : quoted, (long long)(left < 1 ? 1 : left));
         PQfreemem(quoted);
         PGresult *r = simple(tx, sql);
@@ -540,8 +531,7 @@ void tab_tx_free(tab_tx *tx)
     if (tx == NULL)
         return;
     if (!tx->broken) {
-        tx->deadline =
-            tab_in_ms(1000); /* a rollback must not hang, and the caller's time may be up */
+        tx->deadline = tab_in_ms(1000); /* a rollback must not hang, and the caller's time may be up */
         PGresult *r = simple(tx, "ROLLBACK");
         tx->broken = r == NULL;
         PQclear(r);
@@ -560,8 +550,7 @@ tab_status tab_tx_commit(tab_tx **txp, tab_error *err)
     tab_status s = TAB_OK;
     if (r == NULL || PQresultStatus(r) != PGRES_COMMAND_OK)
         s = failure(tx, r, "COMMIT", err);
-    else if (strcmp(PQcmdStatus(r), "COMMIT") !=
-             0) /* the server says ROLLBACK after a swallowed failure */
+    else if (strcmp(PQcmdStatus(r), "COMMIT") != 0) /* the server says ROLLBACK after a swallowed failure */
         s = tab_fail(err, TAB_INTERNAL, NULL, "the transaction was rolled back");
     PQclear(r);
     end(tx);
@@ -588,8 +577,7 @@ tab_status tab_tx_rollback_to_savepoint(tab_tx *tx, tab_error *err)
 }
 
 tab_status tab_pg_transact(tab_pg *pg, const char *org, tab_deadline deadline,
-                           tab_status (*fn)(tab_tx *tx, void *ctx, tab_error *err), void *ctx,
-                           tab_error *err)
+                           tab_status (*fn)(tab_tx *tx, void *ctx, tab_error *err), void *ctx, tab_error *err)
 {
     for (int attempt = 1;; attempt++) {
         tab_tx *tx = NULL;
@@ -614,7 +602,7 @@ tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t mos
     tab_status s = tab_tx_query(tx, &r, err, sql, TAB_P(tab_p_text(org)));
     if (s == TAB_OK && tab_rows_int(r, 0, 0) >= most)
         return tab_fail(err, TAB_VALIDATION, "",
-                        "an organization has at most %lld %s; delete one that is not used",
-                        (long long)most, what);
+                        "an organization has at most %lld %s; delete one that is not used", (long long)most,
+                        what);
     return s;
 }

@@ -39,20 +39,17 @@ typedef struct {
     char local[32]; /* numbers as text */
 } tab_param;
 tab_param tab_p_null(void);
-tab_param
-tab_p_text(const char *s); /* NULL: SQL null; no NUL inside, as in all of PostgreSQL's text */
-tab_param
-tab_p_str(tab_str s); /* text; p NULL: SQL null. A text with a NUL byte fails VALIDATION */
-tab_param tab_p_bytes(tab_str s); /* bytea */
+tab_param tab_p_text(const char *s); /* NULL: SQL null; no NUL inside, as in all of PostgreSQL's text */
+tab_param tab_p_str(tab_str s);      /* text; p NULL: SQL null. A text with a NUL byte fails VALIDATION */
+tab_param tab_p_bytes(tab_str s);    /* bytea */
 tab_param tab_p_int(int64_t x);
 tab_param tab_p_real(double x);
 tab_param tab_p_bool(bool x);
 tab_param tab_p_time(int64_t us); /* timestamptz from microseconds since 1970 */
 /* '{"a","b"}', quoted, for a parameter that is cast to text[]; NULL: the arena is full. */
 char *tab_pg_array(tab_arena *a, char *const *item, size_t n);
-#define TAB_P(...)                      \
-    (const tab_param[]){ __VA_ARGS__ }, \
-        sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
+#define TAB_P(...) \
+    (const tab_param[]){ __VA_ARGS__ }, sizeof((const tab_param[]){ __VA_ARGS__ }) / sizeof(tab_param)
 #define TAB_P_NONE NULL, 0
 
 /* A transaction at READ COMMITTED. The deadline bounds each of its statements. */
@@ -63,15 +60,16 @@ void tab_tx_free(tab_tx *tx);                                      /* rolls back
 TAB_DEFINE_AUTO(tab_tx)
 
 /* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */
-tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
-                        const tab_param *p, size_t n) TAB_CHECKED;
-/* VALIDATION where an organization already has `most` of something: sql says how many it has ($1: org). what names them:
- * "API keys". Two at once may both find room. */
+tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                        size_t n) TAB_CHECKED;
+/* VALIDATION where an organization already has `most` of something: sql says how many it has ($1: org).
+ * what names them: "API keys". Two at once may both find room. */
 tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t most, const char *what,
                        tab_error *err) TAB_CHECKED;
-/* tab_tx_query with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the way. */
-tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql,
-                              const tab_param *p, size_t n) TAB_CHECKED;
+/* tab_tx_query with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the
+ * way. */
+tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
+                              size_t n) TAB_CHECKED;
 /* A text of several statements without parameters or results: migrations. */
 tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err) TAB_CHECKED;
 const char *tab_tx_sqlstate(const tab_tx *tx); /* of the last failure, "" without one */
@@ -89,14 +87,12 @@ TAB_DEFINE_AUTO(tab_rows)
 size_t tab_rows_count(const tab_rows *r);
 size_t tab_rows_affected(const tab_rows *r);
 bool tab_rows_null(const tab_rows *r, size_t row, size_t col);
-tab_str tab_rows_str(const tab_rows *r, size_t row, size_t col); /* a null: n = 0 */
-const char *tab_rows_text(const tab_rows *r, size_t row,
-                          size_t col);                           /* NUL-terminated; a null: "" */
-int64_t tab_rows_int(const tab_rows *r, size_t row, size_t col); /* a null: 0 */
+tab_str tab_rows_str(const tab_rows *r, size_t row, size_t col);      /* a null: n = 0 */
+const char *tab_rows_text(const tab_rows *r, size_t row, size_t col); /* NUL-terminated; a null: "" */
+int64_t tab_rows_int(const tab_rows *r, size_t row, size_t col);      /* a null: 0 */
 double tab_rows_real(const tab_rows *r, size_t row, size_t col);
 bool tab_rows_bool(const tab_rows *r, size_t row, size_t col);
-int64_t tab_rows_time(const tab_rows *r, size_t row,
-                      size_t col); /* timestamptz to microseconds; null: 0 */
+int64_t tab_rows_time(const tab_rows *r, size_t row, size_t col); /* timestamptz to microseconds; null: 0 */
 /* bytea: from text results it is decoded into the arena, from binary ones it is borrowed. */
 tab_str tab_rows_bytes(const tab_rows *r, size_t row, size_t col, tab_arena *a);
 

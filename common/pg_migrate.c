@@ -12,12 +12,11 @@ static const char *const shared[] = {
     "CREATE SCHEMA IF NOT EXISTS tab",
     /* Forced: the tables' owner, which the daemons are, is bound too. Two arguments to current_setting:
      * without a transaction's SET LOCAL the setting is null or '', and no row has that organization. */
-    "CREATE OR REPLACE FUNCTION tab.protect(t regclass) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN "
-    "EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t); "
-    "EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', t); "
-    "EXECUTE format('DROP POLICY IF EXISTS own ON %s', t); "
-    "EXECUTE format('CREATE POLICY own ON %s USING (org = current_setting(''tab.org'', true) "
-    "OR current_setting(''tab.org'', true) = ''*'')', t); END $f$",
+    "CREATE OR REPLACE FUNCTION tab.protect(t regclass) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE "
+    "format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t); EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL "
+    "SECURITY', t); EXECUTE format('DROP POLICY IF EXISTS own ON %s', "
+    "t); EXECUTE format('CREATE POLICY own ON %s USING (org = current_setting(''tab.org'', "
+    "true) OR current_setting(''tab.org'', true) = ''*'')', t); END $f$",
 };
 
 static const char *const each_schema[] = {
@@ -25,12 +24,10 @@ static const char *const each_schema[] = {
     "CREATE TABLE IF NOT EXISTS %s.schema_version (number int PRIMARY KEY, name text NOT NULL, "
     "applied timestamptz NOT NULL DEFAULT now())",
     "CREATE TABLE IF NOT EXISTS %s.outbox (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-    "event_id text NOT NULL UNIQUE, subject text NOT NULL, org text NOT NULL, payload bytea NOT "
-    "NULL, "
+    "event_id text NOT NULL UNIQUE, subject text NOT NULL, org text NOT NULL, payload bytea NOT NULL, "
     "created timestamptz NOT NULL DEFAULT now(), published timestamptz)",
     "CREATE INDEX IF NOT EXISTS outbox_pending ON %s.outbox (seq) WHERE published IS NULL",
-    "CREATE INDEX IF NOT EXISTS outbox_published ON %s.outbox (published) WHERE published IS NOT "
-    "NULL",
+    "CREATE INDEX IF NOT EXISTS outbox_published ON %s.outbox (published) WHERE published IS NOT NULL",
     "CREATE TABLE IF NOT EXISTS %s.outbox_stream (one bool PRIMARY KEY DEFAULT true CHECK (one), "
     "created text NOT NULL)",
     "ALTER TABLE %s.outbox_stream ADD COLUMN IF NOT EXISTS again bigint NOT NULL DEFAULT 0",
@@ -69,8 +66,7 @@ static tab_status prepare_schema(tab_tx *tx, void *ctx, tab_error *err)
         char sql[512], schema[40];
         snprintf(schema, sizeof schema, "%s", st->m->service);
         const char *at = strstr(each_schema[i], "%s");
-        snprintf(sql, sizeof sql, "%.*s%s%s", (int)(at - each_schema[i]), each_schema[i], schema,
-                 at + 2);
+        snprintf(sql, sizeof sql, "%.*s%s%s", (int)(at - each_schema[i]), each_schema[i], schema, at + 2);
         s = tab_tx_query(tx, NULL, err, sql, TAB_P_NONE);
     }
     return s;
@@ -81,8 +77,7 @@ static tab_status apply(tab_tx *tx, void *ctx, tab_error *err)
     step *st = ctx;
     TAB_AUTO(tab_rows) *rows = NULL;
     char sql[256];
-    snprintf(sql, sizeof sql, "SELECT coalesce(max(number), 0) FROM %s.schema_version",
-             st->m->service);
+    snprintf(sql, sizeof sql, "SELECT coalesce(max(number), 0) FROM %s.schema_version", st->m->service);
     tab_status s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err, sql, TAB_P_NONE);
@@ -93,16 +88,14 @@ static tab_status apply(tab_tx *tx, void *ctx, tab_error *err)
     if (at >= st->m->number)
         return TAB_OK;
     if (at + 1 != st->m->number)
-        return tab_fail(err, TAB_INTERNAL, NULL, "migration %d of %s does not follow %lld",
-                        st->m->number, st->m->service, (long long)at);
+        return tab_fail(err, TAB_INTERNAL, NULL, "migration %d of %s does not follow %lld", st->m->number,
+                        st->m->service, (long long)at);
     s = tab_tx_script(tx, st->m->sql, err);
     if (s != TAB_OK)
         return s;
-    snprintf(sql, sizeof sql, "INSERT INTO %s.schema_version (number, name) VALUES ($1, $2)",
-             st->m->service);
+    snprintf(sql, sizeof sql, "INSERT INTO %s.schema_version (number, name) VALUES ($1, $2)", st->m->service);
     st->applied = true;
-    return tab_tx_query(tx, NULL, err, sql,
-                        TAB_P(tab_p_int(st->m->number), tab_p_text(st->m->name)));
+    return tab_tx_query(tx, NULL, err, sql, TAB_P(tab_p_int(st->m->number), tab_p_text(st->m->name)));
 }
 
 tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_error *err)

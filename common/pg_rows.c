@@ -106,8 +106,7 @@ bool tab_rows_null(const tab_rows *r, size_t row, size_t col)
 
 tab_str tab_rows_str(const tab_rows *r, size_t row, size_t col)
 {
-    return (tab_str){ PQgetvalue(r->r, (int)row, (int)col),
-                      (size_t)PQgetlength(r->r, (int)row, (int)col) };
+    return (tab_str){ PQgetvalue(r->r, (int)row, (int)col), (size_t)PQgetlength(r->r, (int)row, (int)col) };
 }
 
 const char *tab_rows_text(const tab_rows *r, size_t row, size_t col)

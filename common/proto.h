@@ -16,8 +16,7 @@ void *tab_proto_read(tab_arena *a, const ProtobufCMessageDescriptor *d, tab_str 
 tab_str tab_proto_write(tab_arena *a, const ProtobufCMessage *m);
 
 /* A message's fields, filled from the arena. A full arena leaves them empty: ask tab_arena_full once. */
-char *tab_proto_text(tab_arena *a,
-                     const char *s); /* never NULL: "" is protobuf-c's own empty string */
+char *tab_proto_text(tab_arena *a, const char *s); /* never NULL: "" is protobuf-c's own empty string */
 ProtobufCBinaryData tab_proto_bytes(tab_arena *a, tab_str s);
 
 #endif

@@ -40,8 +40,8 @@ tab_redis *tab_redis_open(const char *address)
                               "dependency=\"redis\",outcome=\"ok\"");
     r->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
                               "dependency=\"redis\",outcome=\"error\"");
-    r->seconds = tab_histogram("tabella_dependency_call_duration_seconds",
-                               "Duration of calls of servers", "dependency=\"redis\"");
+    r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
+                               "dependency=\"redis\"");
     return r;
 }
 
@@ -71,8 +71,7 @@ static redisContext *borrow(tab_redis *r, int timeout_ms, bool *ret_kept)
     if (c != NULL || wait)
         return c;
     struct timeval t = timeval_of(timeout_ms);
-    c = r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
-                     : redisConnectWithTimeout(r->host, r->port, t);
+    c = r->port == 0 ? redisConnectUnixWithTimeout(r->host, t) : redisConnectWithTimeout(r->host, r->port, t);
     bool ok = c != NULL && c->err == 0;
     pthread_mutex_lock(&r->lock);
     if (ok) {
@@ -100,8 +99,8 @@ static void give_back(tab_redis *r, redisContext *c)
 
 /* A kept connection may have died with the server's last restart: a command that was never answered on one
  * is sent again on the next. So commands here must stand being run twice. */
-static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err,
-                      const char *bytes, int n)
+static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *bytes,
+                      int n)
 {
     int64_t from = tab_now_us(), until = tab_mono_ms() + timeout_ms;
     redisReply *reply = NULL;
@@ -128,8 +127,9 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
     if (reply == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
     if (refused) {
-        static const char *const passing[] = { "MISCONF",  "OOM",  "LOADING",
-                                               "READONLY", "BUSY", "MASTERDOWN" };
+        static const char *const passing[] = {
+            "MISCONF", "OOM", "LOADING", "READONLY", "BUSY", "MASTERDOWN"
+        };
         bool away = false;
         for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
             away = away || strncmp(reply->str, passing[i], strlen(passing[i])) == 0;
@@ -147,8 +147,8 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
     return TAB_OK;
 }
 
-tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err,
-                             const char *fmt, ...)
+tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *fmt,
+                             ...)
 {
     char *bytes = NULL;
     va_list ap;

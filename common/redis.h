@@ -18,8 +18,8 @@ bool tab_redis_alive(void *r);
 
 /* One command in hiredis' format ("SET %s %b"); *ret is freed by the caller with freeReplyObject.
  * UNAVAILABLE when Redis is away, slow or refuses writes; INTERNAL when it says the command is wrong. */
-tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err,
-                             const char *fmt, ...) TAB_CHECKED;
+tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *fmt,
+                             ...) TAB_CHECKED;
 tab_status tab_redis_argv(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, int argc,
                           const char **argv, const size_t *argn) TAB_CHECKED;
 

@@ -10,8 +10,7 @@ enum { PARAM_LENGTH = 128 };
 
 static bool param_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
 /* Does `path` have the shape of `pattern`? Fills param in order. */

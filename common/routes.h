@@ -38,42 +38,42 @@ enum {
 
 /* clang-format off */
 #define TAB_ROUTE_LIST(X)                                                                                         \
-    X(POST_RUN,              POST,   "/v2/run",                       RUN,    TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY)     \
-    X(POST_DATA_CONNECT,     POST,   "/v2/data/connect",              MANAGE, TAB_ROUTE_BODY)                            \
-    X(GET_DATA_LIST,         GET,    "/v2/data",                      READ,   TAB_ROUTE_PAGED)                           \
-    X(GET_DATA,              GET,    "/v2/data/:id",                  READ,   0)                                         \
-    X(POST_DATA_SYNC,        POST,   "/v2/data/:id/sync",             MANAGE, 0)                                         \
-    X(POST_DATA_PIN,         POST,   "/v2/data/:id/pin",              MANAGE, 0)                                         \
-    X(POST_DATA_UNPIN,       POST,   "/v2/data/:id/unpin",            MANAGE, 0)                                         \
-    X(POST_DATA_GENERATE,    POST,   "/v2/data/generate",             MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY)     \
-    X(DELETE_DATA,           DELETE, "/v2/data/:id",                  DELETE, 0)                                         \
-    X(POST_ENDPOINTS,        POST,   "/v2/endpoints",                 MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY)     \
-    X(GET_ENDPOINTS,         GET,    "/v2/endpoints",                 READ,   TAB_ROUTE_PAGED)                           \
-    X(GET_ENDPOINT,          GET,    "/v2/endpoints/:id",             READ,   TAB_ROUTE_PAGED)                           \
-    X(POST_SERVE,            POST,   "/v2/serve/:id",                 SERVE,  TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT)       \
-    X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT)                      \
-    X(POST_ENDPOINT_UPGRADE, POST,   "/v2/endpoints/:id/upgrade",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY)     \
-    X(GET_ENDPOINT_LOGS,     GET,    "/v2/endpoints/:id/logs",        READ,   TAB_ROUTE_PAGED)                           \
-    X(GET_OPENAPI,           GET,    "/v2/openapi",                   READ,   0)                                         \
-    X(GET_ENDPOINT_OPENAPI,  GET,    "/v2/openapi/:id",               READ,   0)                                         \
-    X(DELETE_ENDPOINT,       DELETE, "/v2/endpoints/:id",             DELETE, 0)                                         \
-    X(GET_REPORTS,           GET,    "/v2/reports",                   READ,   TAB_ROUTE_PAGED)                           \
-    X(GET_REPORT,            GET,    "/v2/reports/:id",               READ,   0)                                         \
-    X(GET_JOBS,              GET,    "/v2/jobs",                      READ,   TAB_ROUTE_PAGED)                           \
-    X(GET_JOB,               GET,    "/v2/jobs/:id",                  READ,   TAB_ROUTE_PAGED)                           \
-    X(POST_JOB_CANCEL,       POST,   "/v2/jobs/:id/cancel",           MANAGE, 0)                                         \
-    X(GET_MODELS,            GET,    "/v2/models",                    READ,   0)                                         \
-    X(GET_USAGE,             GET,    "/v2/usage",                     READ,   0)                                         \
-    X(GET_KEYS,              GET,    "/v2/keys",                      READ,   0)                                         \
-    X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY)                            \
-    X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, 0)                                         \
-    X(DELETE_KEY,            DELETE, "/v2/keys/:id",                  DELETE, 0)                                         \
-    X(PATCH_ENDPOINT,        PATCH,  "/platform/v1/endpoints/:id",    MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM)       \
-    X(POST_PROMPTS,          POST,   "/platform/v1/endpoints/:id/prompts",      MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
-    X(PATCH_PROMPT,          PATCH,  "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
-    X(DELETE_PROMPT,         DELETE, "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_PLATFORM)              \
-    X(POST_REPORT_STAR,      POST,   "/platform/v1/reports/:id/star",   MANAGE, TAB_ROUTE_PLATFORM)                      \
-    X(POST_REPORT_UNSTAR,    POST,   "/platform/v1/reports/:id/unstar", MANAGE, TAB_ROUTE_PLATFORM)                      \
+    X(POST_RUN,              POST,   "/v2/run",                       RUN,    TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
+    X(POST_DATA_CONNECT,     POST,   "/v2/data/connect",              MANAGE, TAB_ROUTE_BODY) \
+    X(GET_DATA_LIST,         GET,    "/v2/data",                      READ,   TAB_ROUTE_PAGED) \
+    X(GET_DATA,              GET,    "/v2/data/:id",                  READ,   0) \
+    X(POST_DATA_SYNC,        POST,   "/v2/data/:id/sync",             MANAGE, 0) \
+    X(POST_DATA_PIN,         POST,   "/v2/data/:id/pin",              MANAGE, 0) \
+    X(POST_DATA_UNPIN,       POST,   "/v2/data/:id/unpin",            MANAGE, 0) \
+    X(POST_DATA_GENERATE,    POST,   "/v2/data/generate",             MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
+    X(DELETE_DATA,           DELETE, "/v2/data/:id",                  DELETE, 0) \
+    X(POST_ENDPOINTS,        POST,   "/v2/endpoints",                 MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
+    X(GET_ENDPOINTS,         GET,    "/v2/endpoints",                 READ,   TAB_ROUTE_PAGED) \
+    X(GET_ENDPOINT,          GET,    "/v2/endpoints/:id",             READ,   TAB_ROUTE_PAGED) \
+    X(POST_SERVE,            POST,   "/v2/serve/:id",                 SERVE,  TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
+    X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT) \
+    X(POST_ENDPOINT_UPGRADE, POST,   "/v2/endpoints/:id/upgrade",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
+    X(GET_ENDPOINT_LOGS,     GET,    "/v2/endpoints/:id/logs",        READ,   TAB_ROUTE_PAGED) \
+    X(GET_OPENAPI,           GET,    "/v2/openapi",                   READ,   0) \
+    X(GET_ENDPOINT_OPENAPI,  GET,    "/v2/openapi/:id",               READ,   0) \
+    X(DELETE_ENDPOINT,       DELETE, "/v2/endpoints/:id",             DELETE, 0) \
+    X(GET_REPORTS,           GET,    "/v2/reports",                   READ,   TAB_ROUTE_PAGED) \
+    X(GET_REPORT,            GET,    "/v2/reports/:id",               READ,   0) \
+    X(GET_JOBS,              GET,    "/v2/jobs",                      READ,   TAB_ROUTE_PAGED) \
+    X(GET_JOB,               GET,    "/v2/jobs/:id",                  READ,   TAB_ROUTE_PAGED) \
+    X(POST_JOB_CANCEL,       POST,   "/v2/jobs/:id/cancel",           MANAGE, 0) \
+    X(GET_MODELS,            GET,    "/v2/models",                    READ,   0) \
+    X(GET_USAGE,             GET,    "/v2/usage",                     READ,   0) \
+    X(GET_KEYS,              GET,    "/v2/keys",                      READ,   0) \
+    X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY) \
+    X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, 0) \
+    X(DELETE_KEY,            DELETE, "/v2/keys/:id",                  DELETE, 0) \
+    X(PATCH_ENDPOINT,        PATCH,  "/platform/v1/endpoints/:id",    MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(POST_PROMPTS, POST, "/platform/v1/endpoints/:id/prompts", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(PATCH_PROMPT, PATCH, "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(DELETE_PROMPT,         DELETE, "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_PLATFORM) \
+    X(POST_REPORT_STAR,      POST,   "/platform/v1/reports/:id/star",   MANAGE, TAB_ROUTE_PLATFORM) \
+    X(POST_REPORT_UNSTAR,    POST,   "/platform/v1/reports/:id/unstar", MANAGE, TAB_ROUTE_PLATFORM) \
     X(GET_AUDIT,             GET,    "/platform/v1/audit",            READ,   TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM)
 /* clang-format on */
 

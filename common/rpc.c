@@ -94,9 +94,8 @@ static void sub_ended(void *arg)
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn)
 {
     natsSubscription *s = NULL;
-    natsStatus st = group == NULL
-                        ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
-                        : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
+    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
+                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
     if (st != NATS_OK) {
         tab_log(TAB_ERROR, "cannot subscribe %s: %s", subject, natsStatus_GetText(st));
         return false;
@@ -252,8 +251,7 @@ static void *watch(void *arg)
             }
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
-        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 &&
-            rpc->n_queue + rpc->n_running == 0) {
+        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->n_queue + rpc->n_running == 0) {
             rpc->watches_at = 0;
             pthread_cond_wait(&rpc->tick, &rpc->lock);
         } else {
@@ -307,8 +305,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     if (ask->worker == NULL)
         snprintf(subject, sizeof subject, "tabella.v1.%s.%s", ask->service, ask->method);
     else
-        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker,
-                 ask->method);
+        snprintf(subject, sizeof subject, "tabella.v1.%s.at.%s.%s", ask->service, ask->worker, ask->method);
     snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
     bool small = body->bytes <= RPC_INLINE;
     char *bytes = small ? malloc(body->bytes + 1) : NULL;
@@ -329,8 +326,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_ACTOR, ask->actor);
     if (ask->slot != NULL && ask->slots > 0) {
         char slot[128];
-        snprintf(slot, sizeof slot, "%u %u %s", ask->slots,
-                 ask->slot_calls > 0 ? ask->slot_calls : 1, ask->slot);
+        snprintf(slot, sizeof slot, "%u %u %s", ask->slots, ask->slot_calls > 0 ? ask->slot_calls : 1,
+                 ask->slot);
         set_header(m, H_SLOT, slot);
     }
     if (body->packed >= 0) {
@@ -354,8 +351,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
-                            tab_error *err)
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
     if (!rpc_connected(rpc)) {
         tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
@@ -394,8 +390,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     natsMsg_Destroy(m);
     if (s == NATS_OK)
         return p;
-    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL,
-             "a server is away, try again");
+    tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
     pthread_mutex_lock(&rpc->lock); /* a cut may have listed it meanwhile: then dispatch ends it */
     bool listed = p->listed;
     if (listed)
@@ -463,8 +458,8 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
         memcpy(buf, natsMsg_GetData(p->msg), n);
         bytes = (tab_str){ buf, n };
     }
-    *ret = rpc_body_read(a, bytes, p->packed, p->ask.reply, &answer->msg, &answer->tables,
-                         &answer->n_tables, err);
+    *ret = rpc_body_read(a, bytes, p->packed, p->ask.reply, &answer->msg, &answer->tables, &answer->n_tables,
+                         err);
     if (*ret == TAB_VALIDATION)
         *ret = tab_fail(err, TAB_INTERNAL, NULL, "an answer is damaged");
     return true;
@@ -495,8 +490,7 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     return s;
 }
 
-tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
-                         tab_error *err)
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
     rpc_pending *p = ask_now(rpc, ask, done, arg, err);
     return p == NULL ? 0 : p->id;
@@ -609,10 +603,9 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     static const struct {
         char kind;
         natsMsgHandler fn;
-    } inboxes[RPC_INBOXES] = { { 'a', answered },
-                               { 'p', rpc_pull_chunk },
-                               { 'h', rpc_hold_asked },
-                               { 'b', rpc_beat_unheard } };
+    } inboxes[RPC_INBOXES] = {
+        { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', rpc_beat_unheard }
+    };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
         ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn);

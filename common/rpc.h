@@ -13,7 +13,8 @@
  *     ^   <- - - pull chunks - - ->    |  full: UNAVAILABLE at once
  *   answer <-------- inbox <-----------+  deadline passed or caller gone: *call->cancel
  *
- * Any thread may call; a blocking call must not be made on the event loop's thread or from a NATS callback. */
+ * Any thread may call; a blocking call must not be made on the event loop's thread or from a NATS
+ * callback. */
 #ifndef TAB_RPC_H
 #define TAB_RPC_H
 
@@ -30,8 +31,7 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
-const char *
-tab_rpc_worker(const tab_rpc *rpc); /* this process's random name, for addressed calls */
+const char *tab_rpc_worker(const tab_rpc *rpc); /* this process's random name, for addressed calls */
 struct __natsConnection *
 tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
 
@@ -86,13 +86,14 @@ typedef struct {
     const atomic_bool *
         gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
     bool *
-        ret_lost; /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
-    /* One word, or NULL: a worker holds at most `slots` calls of the word at once, queued ones among them; one more is
-     * RATE_LIMIT. A slot is free before the answer leaves, and soon after its caller is gone. */
+        /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
+        ret_lost;
+    /* One word, or NULL: a worker holds at most `slots` calls of the word at once, queued ones among them;
+     * one more is RATE_LIMIT. A slot is free before the answer leaves, and soon after its caller is gone. */
     const char *slot;
     uint32_t slots;
-    uint32_t
-        slot_calls; /* so many calls of the word are in this one: all of them hold a slot or none; 0: one */
+    /* So many calls of the word are in this one: all of them hold a slot or none; 0: one. */
+    uint32_t slot_calls;
 } tab_ask;
 
 typedef struct {
@@ -105,18 +106,15 @@ typedef struct {
 void tab_ask_inherit(tab_ask *ask, const tab_call *call);
 
 /* Errors: what the method said; UNAVAILABLE (nobody serves, NATS away), CANCELLED (deadline). */
-tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret,
-                        tab_error *err) TAB_CHECKED;
+tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
 
 /* For an event loop: `done` runs on the thread that calls tab_rpc_dispatch, exactly once for each started
  * call, also after tab_rpc_abandon (then with CANCELLED). Watch tab_rpc_fd for reading and dispatch when it
  * is ready. The arena is touched only inside dispatch. */
 typedef void tab_rpc_done(void *arg, tab_status s, const tab_answer *answer, const tab_error *err);
 typedef uint64_t tab_ticket; /* 0: not started */
-tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg,
-                         tab_error *err);
-void tab_rpc_abandon(tab_rpc *rpc,
-                     tab_ticket ticket); /* the client went: the server is told to stop */
+tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err);
+void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket); /* the client went: the server is told to stop */
 int tab_rpc_fd(const tab_rpc *rpc);
 void tab_rpc_dispatch(tab_rpc *rpc);
 

@@ -42,15 +42,13 @@ typedef struct {
     const tab_wire *wire;
 } rpc_body;
 
-tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m,
-                         const tab_table *const *tables, size_t n, rpc_body *ret,
-                         tab_error *err) TAB_CHECKED;
+tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m, const tab_table *const *tables,
+                         size_t n, rpc_body *ret, tab_error *err) TAB_CHECKED;
 void rpc_body_copy(const rpc_body *b, size_t at, size_t n, char *ret);
 
 /* Reads a body that lies in the arena. */
-tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed,
-                         const ProtobufCMessageDescriptor *type, const void **ret_msg,
-                         const tab_table *const **ret_tables, size_t *ret_n,
+tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed, const ProtobufCMessageDescriptor *type,
+                         const void **ret_msg, const tab_table *const **ret_tables, size_t *ret_n,
                          tab_error *err) TAB_CHECKED;
 
 /* A body that is held for its receiver, in rpc->holds until released. */
@@ -82,8 +80,7 @@ typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
 struct tab_rpc {
     natsConnection *nc;
     char service[40], worker[40],
-        inbox
-            [80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
+        inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
     natsSubscription *sub[RPC_INBOXES + 3];
     int n_sub;
     pthread_mutex_t lock;   /* of everything below */
@@ -138,7 +135,7 @@ void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 /* serving */
 void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
-void rpc_watch(tab_rpc *rpc, tab_deadline deadline); /* lock held: something new to watch */
+void rpc_watch(tab_rpc *rpc, tab_deadline deadline);           /* lock held: something new to watch */
 void rpc_serve_stop(tab_rpc *rpc);
 
 #endif

@@ -12,8 +12,7 @@
 
 enum {                      /* milliseconds */
        TIME_BEFORE = 30000, /* for a caller that names none */
-       LONG =
-           60000 /* a call that may take longer says at once that it has begun, before it begins */
+       LONG = 60000         /* a call that may take longer says at once that it has begun, before it begins */
 };
 
 struct rpc_job {
@@ -126,8 +125,8 @@ static void pull_ended(void *owner, bool ok)
 static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, tab_error *err)
 {
     const char *holder = rpc_header(j->msg, H_STREAM);
-    size_t n = holder[0] == 0 ? (size_t)natsMsg_GetDataLength(j->msg)
-                              : (size_t)rpc_header_int(j->msg, H_BYTES, 0);
+    size_t n =
+        holder[0] == 0 ? (size_t)natsMsg_GetDataLength(j->msg) : (size_t)rpc_header_int(j->msg, H_BYTES, 0);
     char *buf = n > rpc->arena_most ? NULL : tab_arena_alloc(a, n + 1, 1);
     if (buf == NULL)
         return tab_fail(err, TAB_VALIDATION, "body", "the request is too large");
@@ -145,10 +144,9 @@ static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, ta
     rpc_pull_stop(rpc, &j->pull);
     int pulled = j->pulled;
     pthread_mutex_unlock(&rpc->lock);
-    return pulled == 1 ? TAB_OK
-           : pulled == 0
-               ? tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed")
-               : tab_fail(err, TAB_UNAVAILABLE, NULL, "a request was lost on its way, try again");
+    return pulled == 1   ? TAB_OK
+           : pulled == 0 ? tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed")
+                         : tab_fail(err, TAB_UNAVAILABLE, NULL, "a request was lost on its way, try again");
 }
 
 static const tab_rpc_method *method_of(const tab_rpc *rpc, const char *subject)
@@ -245,8 +243,8 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         s = tab_fail(&err, TAB_CANCELLED, NULL, "the deadline has passed");
     else if ((s = fetch(rpc, j, a, &bytes, &err)) == TAB_OK) {
         m->out->message_init(call.out);
-        s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, -1), m->in, &call.in,
-                          &call.tables, &call.n_tables, &err);
+        s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, -1), m->in, &call.in, &call.tables,
+                          &call.n_tables, &err);
         if (s == TAB_OK)
             s = m->fn(rpc->self, &call, &err);
     }
@@ -459,8 +457,8 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
     pthread_mutex_lock(&rpc->lock);
     /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) ||
-           rpc->n_queue > 0 || rpc->n_running > 0) {
+    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->n_queue > 0 ||
+           rpc->n_running > 0) {
         if (tab_left_ms(until, 1) == 0)
             break;
         struct timespec at;

@@ -15,8 +15,8 @@
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m,
-                         const tab_table *const *tables, size_t n, rpc_body *ret, tab_error *err)
+tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m, const tab_table *const *tables,
+                         size_t n, rpc_body *ret, tab_error *err)
 {
     size_t packed = protobuf_c_message_get_packed_size(m), head_n = (packed + 7) / 8 * 8;
     tab_wire *w = NULL;
@@ -58,9 +58,9 @@ static void arena_keep(void *a, void *p)
     (void)p;
 }
 
-tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed,
-                         const ProtobufCMessageDescriptor *type, const void **ret_msg,
-                         const tab_table *const **ret_tables, size_t *ret_n, tab_error *err)
+tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed, const ProtobufCMessageDescriptor *type,
+                         const void **ret_msg, const tab_table *const **ret_tables, size_t *ret_n,
+                         tab_error *err)
 {
     size_t n = packed < 0 ? bytes.n : (size_t)packed, at = packed < 0 ? bytes.n : (n + 7) / 8 * 8;
     if (n > bytes.n || at > bytes.n)
@@ -72,9 +72,8 @@ tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed,
                                  : tab_fail(err, TAB_VALIDATION, NULL, "a message is damaged");
     *ret_tables = NULL;
     *ret_n = 0;
-    return packed < 0
-               ? TAB_OK
-               : tab_wire_read(a, (tab_str){ bytes.p + at, bytes.n - at }, ret_tables, ret_n, err);
+    return packed < 0 ? TAB_OK
+                      : tab_wire_read(a, (tab_str){ bytes.p + at, bytes.n - at }, ret_tables, ret_n, err);
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */

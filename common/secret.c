@@ -12,9 +12,8 @@ enum { CHECKSUM = 6, CHECKED = TAB_SECRET_LENGTH - CHECKSUM };
 static uint32_t crc32(const char *p, size_t n)
 {
     static const uint32_t of[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
     };
     uint32_t crc = 0xffffffffu;
     for (size_t i = 0; i < n; i++) {
@@ -43,8 +42,7 @@ void tab_random_id(const char *prefix, size_t n, char *buf)
             randombytes_buf(pool, sizeof pool);
             left = sizeof pool;
         }
-        unsigned x =
-            pool[--left] & 63; /* 62 and 63 are thrown away, so that each character is as likely */
+        unsigned x = pool[--left] & 63; /* 62 and 63 are thrown away, so that each character is as likely */
         if (x < 62) {
             *buf++ = base62[x];
             n--;

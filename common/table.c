@@ -40,8 +40,8 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col)
     return tab_str_of(tab_arena_printf(a, "c%zu", col));
 }
 
-tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name,
-                           size_t *ret_table, size_t *ret_column, tab_error *err)
+tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,
+                           size_t *ret_column, tab_error *err)
 {
     size_t hits = 0;
     for (size_t i = 0; i < n; i++)
@@ -60,8 +60,7 @@ tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, ta
     if (hits == 1)
         return TAB_OK;
     return tab_fail(err, TAB_VALIDATION, "target.column",
-                    hits == 0 ? "no such column"
-                              : "several tables hold this column: write table.column");
+                    hits == 0 ? "no such column" : "several tables hold this column: write table.column");
 }
 
 static bool cell_equal(tab_cell a, tab_cell b)
@@ -159,8 +158,7 @@ static bool more_rows(tab_builder *b, size_t cap)
 {
     if (b->failed)
         return false;
-    if (b->coded ? !resize(b, &b->code, cap, sizeof *b->code)
-                 : !resize(b, &b->num, cap, sizeof *b->num))
+    if (b->coded ? !resize(b, &b->code, cap, sizeof *b->code) : !resize(b, &b->num, cap, sizeof *b->num))
         return false;
     b->cap = cap;
     return true;

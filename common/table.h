@@ -2,11 +2,11 @@
  *
  * A column is laid out in one of two ways:
  *
- *   TAB_NUMBERS  num[rows]   every cell is a JSON number whose digits a double holds
- * (tab_number_read: EXACT), or null; null is NaN (NaN is no legal input) TAB_CODED    code[rows]
- * index into the column's dictionary of distinct cells, TAB_NULL for null level i     its bytes are
- * text[end[i-1] .. end[i]) (end[-1] = 0), its kind kind[i]: a text, a boolean ("true"/"false") or a
- * number kept by its digits
+ *   TAB_NUMBERS  num[rows]   every cell is a JSON number whose digits a double holds (tab_number_read:
+ *                            EXACT), or null; null is NaN (NaN is no legal input)
+ *   TAB_CODED    code[rows]  index into the column's dictionary of distinct cells, TAB_NULL for null
+ *                level i     its bytes are text[end[i-1] .. end[i]) (end[-1] = 0), its kind kind[i]: a text,
+ *                            a boolean ("true" or "false") or a number kept by its digits
  *
  * A mixed column, a column with one number that a double cannot hold, and a column of booleans are
  * coded. Levels are distinct as pairs (kind, bytes), in order of first appearance. Text is UTF-8.
@@ -61,10 +61,10 @@ tab_cell tab_cell_at(const tab_column *c, size_t row);
  * table. The text lives in the arena (or is the name itself). */
 tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
 
-/* The column that "table.column", or "column" where one table alone holds it, names among n tables. VALIDATION on
- * `target.column`: there is none, or several. */
-tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name,
-                           size_t *ret_table, size_t *ret_column, tab_error *err) TAB_CHECKED;
+/* The column that "table.column", or "column" where one table alone holds it, names among n tables.
+ * VALIDATION on `target.column`: there is none, or several. */
+tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,
+                           size_t *ret_column, tab_error *err) TAB_CHECKED;
 
 /* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"), whole numbers below 1e15 in digits
  * ("900000"); returns its length.
@@ -76,12 +76,7 @@ size_t tab_number_text(double x, char *buf);
  *   DIGITS  it does not, or the text is an integer beyond 2^53: keep the digits
  *   RANGE   beyond a double's range
  *   NONE    no number here; nothing is written */
-typedef enum {
-    TAB_NUMBER_NONE,
-    TAB_NUMBER_EXACT,
-    TAB_NUMBER_DIGITS,
-    TAB_NUMBER_RANGE
-} tab_number_kind;
+typedef enum { TAB_NUMBER_NONE, TAB_NUMBER_EXACT, TAB_NUMBER_DIGITS, TAB_NUMBER_RANGE } tab_number_kind;
 tab_number_kind tab_number_read(const char *p, const char *end, size_t *ret_n, double *ret);
 
 bool tab_table_equal(const tab_table *a, const tab_table *b); /* same ids, names, cells */
@@ -98,8 +93,8 @@ void tab_builder_number_text(tab_builder *b, tab_str digits); /* kept by its dig
 void tab_builder_text(tab_builder *b, tab_str s);
 void tab_builder_bool(tab_builder *b, bool x);
 void tab_builder_cell(tab_builder *b, tab_cell x); /* as tab_cell_at gave it, of any column */
-/* The cell of c at row; a level is looked up once. known: (c->levels) of this builder and this column, zeroed before
- * the first call. */
+/* The cell of c at row; a level is looked up once. known: (c->levels) of this builder and this column,
+ * zeroed before the first call. */
 void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t *known);
 size_t tab_builder_rows(const tab_builder *b);
 bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */

@@ -221,12 +221,10 @@ static tab_status check_levels(const tab_column *c, size_t rows, size_t text_n, 
     return TAB_OK;
 }
 
-static tab_status read_column(tab_arena *a, tab_str bytes, size_t rows, tab_column *c,
-                              tab_error *err)
+static tab_status read_column(tab_arena *a, tab_str bytes, size_t rows, tab_column *c, tab_error *err)
 {
     reader r = { bytes.p, bytes.p + bytes.n, false };
-    tab_str numbers = { NULL, 0 }, codes = numbers, text = numbers, end = numbers, kind = numbers,
-            s;
+    tab_str numbers = { NULL, 0 }, codes = numbers, text = numbers, end = numbers, kind = numbers, s;
     uint64_t x, coded = 0;
     for (unsigned f; field(&r, &f, &s, &x);) {
         switch (f) {
@@ -309,8 +307,7 @@ static tab_status read_table(tab_arena *a, tab_str bytes, tab_table *t, tab_erro
     for (unsigned f; st == TAB_OK && field(&r, &f, &s, &x);)
         if (f == 3) {
             col->name = (tab_str){ "", 0 };
-            st = s.p == NULL ? illegal(err, "a column's fields")
-                             : read_column(a, s, t->rows, col, err);
+            st = s.p == NULL ? illegal(err, "a column's fields") : read_column(a, s, t->rows, col, err);
             col++;
         }
     return st;

@@ -86,14 +86,13 @@ bool tab_time_parse(tab_str s, int64_t *ret_us)
     struct tm tm = { 0 };
     size_t at = 0;
     int y, mo, d, h, mi, sec;
-    if (!digits(s, &at, 4, &y) || !sign(s, &at, '-') || !digits(s, &at, 2, &mo) ||
-        !sign(s, &at, '-') || !digits(s, &at, 2, &d) || !(sign(s, &at, 'T') || sign(s, &at, ' ')) ||
-        !digits(s, &at, 2, &h) || !sign(s, &at, ':') || !digits(s, &at, 2, &mi) ||
-        !sign(s, &at, ':') || !digits(s, &at, 2, &sec))
+    if (!digits(s, &at, 4, &y) || !sign(s, &at, '-') || !digits(s, &at, 2, &mo) || !sign(s, &at, '-') ||
+        !digits(s, &at, 2, &d) || !(sign(s, &at, 'T') || sign(s, &at, ' ')) || !digits(s, &at, 2, &h) ||
+        !sign(s, &at, ':') || !digits(s, &at, 2, &mi) || !sign(s, &at, ':') || !digits(s, &at, 2, &sec))
         return false;
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] + (leap && mo == 2) || h > 23 ||
-        mi > 59 || sec > 60)
+    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] + (leap && mo == 2) || h > 23 || mi > 59 ||
+        sec > 60)
         return false;
     int64_t fraction = 0, unit = 100000;
     if (sign(s, &at, '.')) {

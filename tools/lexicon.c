@@ -90,8 +90,7 @@ int main(int argc, char **argv)
         if (term_at[i].fingerprint == 0)
             continue;
         uint32_t k = 0;
-        while (k < n &&
-               !(sets[k].lists == term_at[i].lists && sets[k].sectors == term_at[i].sectors))
+        while (k < n && !(sets[k].lists == term_at[i].lists && sets[k].sectors == term_at[i].sectors))
             k++;
         if (k == n && n == MAX_SETS)
             return 1;
@@ -101,8 +100,8 @@ int main(int argc, char **argv)
     }
     tab_lexicon_header h = { .magic = "TABLEX1\n", .slots = SLOTS, .sets = n };
     FILE *f = fopen(argv[2], "wb");
-    bool ok = f != NULL && fwrite(&h, sizeof h, 1, f) == 1 &&
-              fwrite(slots, sizeof slots, 1, f) == 1 && fwrite(sets, sizeof *sets, n, f) == n;
+    bool ok = f != NULL && fwrite(&h, sizeof h, 1, f) == 1 && fwrite(slots, sizeof slots, 1, f) == 1 &&
+              fwrite(sets, sizeof *sets, n, f) == n;
     if (f != NULL && fclose(f) != 0)
         ok = false;
     if (ok)

@@ -11,8 +11,7 @@
 
 static Tabella__Bundle *example(void)
 {
-    static Tabella__ColumnProfile c0 = TABELLA__COLUMN_PROFILE__INIT,
-                                  c1 = TABELLA__COLUMN_PROFILE__INIT,
+    static Tabella__ColumnProfile c0 = TABELLA__COLUMN_PROFILE__INIT, c1 = TABELLA__COLUMN_PROFILE__INIT,
                                   c2 = TABELLA__COLUMN_PROFILE__INIT;
     c0.name = (ProtobufCBinaryData)B("x");
     c1.name = (ProtobufCBinaryData)B("x");
@@ -73,12 +72,10 @@ static Tabella__Bundle *example(void)
     static uint32_t from[] = { 0, 0, 1, UINT32_MAX, UINT32_MAX, 1 };
     static uint64_t unmatched[] = { 1, 1 };
     static Tabella__UnifiedRows u = TABELLA__UNIFIED_ROWS__INIT;
-    u.records = &records, u.n_from_tables = 2, u.from_tables = ids, u.n_from_row = 6,
-    u.from_row = from;
+    u.records = &records, u.n_from_tables = 2, u.from_tables = ids, u.n_from_row = 6, u.from_row = from;
     u.n_confidence = 3, u.confidence = conf, u.n_shared_variants = 1, u.shared_variants = variants;
     u.n_unmatched = 2, u.unmatched = unmatched, u.matched = 1;
-    static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 },
-                    also_row[] = { 4, 2, 3 };
+    static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 }, also_row[] = { 4, 2, 3 };
     u.n_also_entity = u.n_also_table = u.n_also_row = 3;
     u.also_entity = also_entity, u.also_table = also_table, u.also_row = also_row;
 
@@ -111,41 +108,34 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
     tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 1, 2, &view);
     expect_json(
         &o,
-        "{\"array\":\"prediction.results\",\"items\":["
-        "{\"row\":1,\"label\":\"no\",\"confidence\":0.666667,\"probabilities\":{\"10\":0.333333,"
-        "\"no\":0.666667}},"
+        "{\"array\":\"prediction.results\",\"items\":[{\"row\":1,\"label\":\"no\",\"confidence\":0.666667,"
+        "\"probabilities\":{\"10\":0.333333,\"no\":0.666667}},"
         "{\"row\":2,\"label\":10,\"confidence\":0.9,\"probabilities\":{\"10\":0.9,\"no\":0.1}}],"
         "\"next_cursor\":\"prediction.results@3\",\"total\":6}");
     tab_bundle_page_json(&o, b, TAB_PAGE_RESULTS, 5, 100, &view);
-    expect_json(&o, "{\"array\":\"prediction.results\",\"items\":["
-                    "{\"row\":5,\"label\":\"no\",\"confidence\":0.5,\"probabilities\":{\"10\":0.5,"
-                    "\"no\":0.5}}],"
-                    "\"next_cursor\":null,\"total\":6}");
+    expect_json(&o,
+                "{\"array\":\"prediction.results\",\"items\":[{\"row\":5,\"label\":\"no\",\"confidence\":0.5,"
+                "\"probabilities\":{\"10\":0.5,\"no\":0.5}}],\"next_cursor\":null,\"total\":6}");
     tab_bundle_page_json(&o, b, TAB_PAGE_FILLED, 0, 9, &view);
-    expect_json(&o,
-                "{\"array\":\"imputation.filled\",\"items\":["
-                "{\"table\":\"a\",\"row\":3,\"column\":\"c1\",\"value\":1.5,\"method\":\"median\"},"
-                "{\"table\":\"a\",\"row\":4,\"column\":\"c0\",\"value\":2,\"method\":\"median\"}],"
-                "\"next_cursor\":null,\"total\":2}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
     expect_json(
-        &o,
-        "{\"array\":\"unified_rows.rows\",\"items\":["
-        "{\"entity\":0,\"from\":{\"a_row\":0,\"b_row\":0,\"rows\":{\"a\":0,\"b\":0}},"
-        "\"confidence\":0.5,"
-        "\"record\":{\"attr\":7},\"shared_variants\":{\"attr\":{\"b.y\\\"\":7}}},"
-        "{\"entity\":1,\"from\":{\"a_row\":1,\"b_row\":null,\"rows\":{\"a\":1}},\"confidence\":1,"
-        "\"record\":{\"attr\":8},\"shared_variants\":{}}],"
-        "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
-    expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":["
-                    "{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,\"rows\":{\"b\":1},"
-                    "\"also\":{\"a\":[4],\"b\":[2,3]}},\"confidence\":1,"
-                    "\"record\":{\"attr\":9},\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],"
-                    "\"next_cursor\":null,\"total\":3}");
-    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
+        &o, "{\"array\":\"imputation.filled\",\"items\":[{\"table\":\"a\",\"row\":3,\"column\":\"c1\","
+            "\"value\":1.5,\"method\":\"median\"},{\"table\":\"a\",\"row\":4,\"column\":\"c0\",\"value\":2,"
+            "\"method\":\"median\"}],\"next_cursor\":null,\"total\":2}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
     expect_json(&o,
-                "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
+                "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":0,\"from\":{\"a_row\":0,\"b_row\":0,"
+                "\"rows\":{\"a\":0,\"b\":0}},\"confidence\":0.5,\"record\":{\"attr\":7},"
+                "\"shared_variants\":{\"attr\":{\"b.y\\\"\":7}}},"
+                "{\"entity\":1,\"from\":{\"a_row\":1,\"b_row\":null,\"rows\":{\"a\":1}},"
+                "\"confidence\":1,\"record\":{\"attr\":8},\"shared_variants\":{}}],"
+                "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
+    expect_json(
+        &o, "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,"
+            "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"confidence\":1,\"record\":{\"attr\":9},"
+            "\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],\"next_cursor\":null,\"total\":3}");
+    tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
+    expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
 }
 
 Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
@@ -161,8 +151,7 @@ Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
         tab_out_bytes(&o, "", 0);
         const tab_json *j;
         tab_error err;
-        cr_assert(tab_json_read(a, tab_out_text(&o), 12, &j, &err) == TAB_OK, "%s: %s", err.message,
-                  o.p);
+        cr_assert(tab_json_read(a, tab_out_text(&o), 12, &j, &err) == TAB_OK, "%s: %s", err.message, o.p);
         static const char *const members[] = { "summary",        "tables",     "cross_table_map",
                                                "unified_rows",   "imputation", "target_selection",
                                                "task_selection", "prediction" };
@@ -171,10 +160,8 @@ Test(bundle_json, is_json_with_every_field_and_whole_without_cursors)
         const tab_json *p = tab_json_get(j, "prediction");
         cr_expect_eq(tab_json_get(p, "results")->count, paged ? 2 : 6);
         cr_expect(tab_json_get(p, "total")->num == 6);
-        cr_expect(tab_json_get(p, "next_cursor")->kind ==
-                  (paged ? TAB_JSON_STRING : TAB_JSON_NULL));
-        cr_expect(tab_json_get(tab_json_get(j, "unified_rows"), "sample_shown")->num ==
-                  (paged ? 1 : 3));
+        cr_expect(tab_json_get(p, "next_cursor")->kind == (paged ? TAB_JSON_STRING : TAB_JSON_NULL));
+        cr_expect(tab_json_get(tab_json_get(j, "unified_rows"), "sample_shown")->num == (paged ? 1 : 3));
         tab_out_free(&o);
     }
 }

@@ -19,8 +19,8 @@ static void expect_cell(const tab_table *t, size_t row, size_t col, const char *
     if (want == NULL)
         cr_expect(c.kind == TAB_CELL_NULL, "row %zu column %zu is not null", row, col);
     else
-        cr_expect(c.kind == TAB_CELL_TEXT && tab_str_eq(c.text, tab_str_of(want)),
-                  "row %zu column %zu: %.*s", row, col, (int)c.text.n, c.text.p);
+        cr_expect(c.kind == TAB_CELL_TEXT && tab_str_eq(c.text, tab_str_of(want)), "row %zu column %zu: %.*s",
+                  row, col, (int)c.text.n, c.text.p);
 }
 
 Test(csv, reads_quotes_line_ends_and_nulls)
@@ -37,16 +37,14 @@ Test(csv, reads_quotes_line_ends_and_nulls)
     expect_cell(t, 1, 0, NULL);
     expect_cell(t, 1, 1, NULL);
     expect_cell(t, 2, 0, "xy");
-    cr_expect(t->col[2].layout == TAB_NUMBERS && t->col[2].num[1] == 2.5 &&
-              t->col[2].num[2] == -300);
+    cr_expect(t->col[2].layout == TAB_NUMBERS && t->col[2].num[1] == 2.5 && t->col[2].num[2] == -300);
     cr_expect_eq(notes.empty, 1);
 }
 
 Test(csv, numbers_only_where_every_field_is_one_that_keeps_its_digits)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
-    const tab_table *t =
-        READ("a,b,c,d,e\n1,007,12345678901234567890,,1\n2,008,1,,x\n,9,2,,\n", NULL);
+    const tab_table *t = READ("a,b,c,d,e\n1,007,12345678901234567890,,1\n2,008,1,,x\n,9,2,,\n", NULL);
     cr_expect(t->col[0].layout == TAB_NUMBERS && isnan(t->col[0].num[2]));
     expect_cell(t, 0, 1, "007");
     expect_cell(t, 2, 1, "9");
@@ -97,8 +95,7 @@ Test(csv, says_what_is_wrong)
         TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
         const tab_table *t;
         tab_error err = { 0 };
-        cr_expect(tab_csv_read(a, tab_str_of(bad[i]), TAB_S("t"), &t, NULL, &err) ==
-                          TAB_VALIDATION &&
+        cr_expect(tab_csv_read(a, tab_str_of(bad[i]), TAB_S("t"), &t, NULL, &err) == TAB_VALIDATION &&
                       err.message[0] != 0,
                   "%s", bad[i]);
     }

@@ -19,8 +19,7 @@ static const tab_grant grant = { .org = "org_a",
 
 static tab_identity identity(void)
 {
-    return (tab_identity){ 1000000,          TAB_S("req_1"), TAB_S("POST_RUN"),
-                           TAB_S("/v2/run"), TAB_S("-"),     grant };
+    return (tab_identity){ 1000000, TAB_S("req_1"), TAB_S("POST_RUN"), TAB_S("/v2/run"), TAB_S("-"), grant };
 }
 
 Test(grant, is_the_same_after_text)
@@ -148,8 +147,7 @@ Test(routes, refuse_every_other_spelling)
     memset(longer + 9, 'a', 129);
     tab_route_match m;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        cr_expect_eq(tab_route_find(TAB_S("GET"), tab_str_of(paths[i]), &m), TAB_NOT_FOUND, "%s",
-                     paths[i]);
+        cr_expect_eq(tab_route_find(TAB_S("GET"), tab_str_of(paths[i]), &m), TAB_NOT_FOUND, "%s", paths[i]);
     cr_expect_eq(tab_route_find(TAB_S("GET"), tab_str_of(longer), &m), TAB_NOT_FOUND);
     longer[9 + 128] = '\0';
     cr_expect_eq(tab_route_find(TAB_S("GET"), tab_str_of(longer), &m), TAB_OK);

@@ -19,11 +19,10 @@ Test(body, tables_become_columns_and_the_rest_a_tree)
     tab_error err;
     cr_assert(body(a,
                    " {\"base\":\"base-1\", \"tables\" : [ "
-                   "{\"id\":\"t\\u0031\",\"columns\":[\"x\",\"\",\"x\"],\"rows\":"
-                   "[[1,\"a\\n\\\"\\ud83d\\ude00\",true] , [ null , \"\" , 9007199254740993 "
-                   "],[-1.5e2,\"\xc3\xa9\",null]]},"
-                   "{\"rows\":[[1],[2]],\"columns\":[\"y\"],\"id\":\"u\",\"more\":{\"a\":[1,{}]}}],"
-                   "\"options\":{\"confidence_threshold\":0.25}}\n",
+                   "{\"id\":\"t\\u0031\",\"columns\":[\"x\",\"\",\"x\"],"
+                   "\"rows\":[[1,\"a\\n\\\"\\ud83d\\ude00\",true] , [ null , \"\" , 9007199254740993 ],"
+                   "[-1.5e2,\"\xc3\xa9\",null]]},{\"rows\":[[1],[2]],\"columns\":[\"y\"],"
+                   "\"id\":\"u\",\"more\":{\"a\":[1,{}]}}],\"options\":{\"confidence_threshold\":0.25}}\n",
                    &b, &err) == TAB_OK,
               "%s: %s", err.param, err.message);
     cr_assert_eq(b.n_tables, 2);
@@ -39,8 +38,7 @@ Test(body, tables_become_columns_and_the_rest_a_tree)
     cr_expect(tab_cell_at(&t->col[2], 0).kind == TAB_CELL_BOOL);
     cr_expect(tab_str_eq(tab_cell_at(&t->col[2], 1).text, TAB_S("9007199254740993")));
     cr_expect(b.tables[1]->col[0].num[1] == 2 && tab_str_eq(b.tables[1]->col[0].name, TAB_S("y")));
-    const tab_json *threshold =
-        tab_json_get(tab_json_get(b.root, "options"), "confidence_threshold");
+    const tab_json *threshold = tab_json_get(tab_json_get(b.root, "options"), "confidence_threshold");
     cr_assert_not_null(threshold);
     cr_expect(threshold->kind == TAB_JSON_NUMBER && threshold->num == 0.25);
     cr_expect_null(tab_json_get(b.root, "tables"));
@@ -122,17 +120,14 @@ Test(body, says_what_is_wrong_and_where)
         { T1("[\"x\"]", "[[1e999]]"), "tables[0].rows[0][0]" },
         { T1("[\"x\"]", "[[-1e999]]"), "tables[0].rows[0][0]" },
         { T1("[\"x\"]", "[[\"\\u0000\"]]"), "tables[0].rows[0][0]" },
-        { T1("[\"x\"]",
-             "[[5e-324],[-0],[\"1E400\"],[2.2250738585072011e-308],[0.1000000000000000055]]"),
+        { T1("[\"x\"]", "[[5e-324],[-0],[\"1E400\"],[2.2250738585072011e-308],[0.1000000000000000055]]"),
           NULL },
         { T1("[\"x\"]", "[[nan]]"), "body" },
         { T1("[\"x\"]", "[[1],]"), "body" },
         { T1("[\"x\"]", "[[1,]]"), "body" },
         { T1("[\"x\"]", "[[1] [1]]"), "body" },
-        { "{\"tables\":[{\"rows\":[[1,2],[3]],\"columns\":[\"x\",\"y\"],\"id\":\"a\"}]}",
-          "tables[0].rows" },
-        { "{\"tables\":[{\"rows\":[[1,2],[3,4]],\"columns\":[\"x\"],\"id\":\"a\"}]}",
-          "tables[0].rows" },
+        { "{\"tables\":[{\"rows\":[[1,2],[3]],\"columns\":[\"x\",\"y\"],\"id\":\"a\"}]}", "tables[0].rows" },
+        { "{\"tables\":[{\"rows\":[[1,2],[3,4]],\"columns\":[\"x\"],\"id\":\"a\"}]}", "tables[0].rows" },
         { "{\"tables\":[{\"rows\":[],\"columns\":[\"x\"],\"id\":\"a\"}]}", NULL },
         /* wrong in shape and in syntax: syntax is told */
         { "{\"tables\":[{\"id\":1}], \"x\": nope}", "body" },
@@ -147,8 +142,7 @@ Test(body, says_what_is_wrong_and_where)
             cr_expect(st == TAB_OK, "%s: %s: %s", cases[i].text, err.param, err.message);
         else
             cr_expect(st == TAB_VALIDATION && strcmp(err.param, cases[i].param) == 0,
-                      "%s: status %d, param %s (%s)", cases[i].text, (int)st, err.param,
-                      err.message);
+                      "%s: status %d, param %s (%s)", cases[i].text, (int)st, err.param, err.message);
     }
 }
 
@@ -170,18 +164,15 @@ Test(body, limits_are_exact_and_named)
         const char *head, *item, *tail, *param;
         size_t n;
     } cases[] = {
-        { "{\"tables\":[{\"id\":\"a\",\"rows\":[],\"columns\":[\"x\"", ",\"x\"", "]}]}", NULL,
-          1999 },
-        { "{\"tables\":[{\"id\":\"a\",\"rows\":[],\"columns\":[\"x\"", ",\"x\"", "]}]}",
-          "tables[0].columns", 2000 },
-        { "{\"tables\":[{\"id\":\"a\",\"rows\":[[1", ",1", "]],\"columns\":[\"x\"]}]}",
-          "tables[0].columns", 2000 },
+        { "{\"tables\":[{\"id\":\"a\",\"rows\":[],\"columns\":[\"x\"", ",\"x\"", "]}]}", NULL, 1999 },
+        { "{\"tables\":[{\"id\":\"a\",\"rows\":[],\"columns\":[\"x\"", ",\"x\"", "]}]}", "tables[0].columns",
+          2000 },
+        { "{\"tables\":[{\"id\":\"a\",\"rows\":[[1", ",1", "]],\"columns\":[\"x\"]}]}", "tables[0].columns",
+          2000 },
         { "{\"a\":", "[", "", "body", 100000 },
         { "{\"tables\":[{\"id\":\"", "x", "\",\"columns\":[\"x\"],\"rows\":[]}]}", NULL, 128 },
-        { "{\"tables\":[{\"id\":\"", "x", "\",\"columns\":[\"x\"],\"rows\":[]}]}", "tables[0].id",
-          129 },
-        { "{\"tables\":[{\"id\":\"", "\xc3\xa9", "\",\"columns\":[\"x\"],\"rows\":[]}]}", NULL,
-          128 },
+        { "{\"tables\":[{\"id\":\"", "x", "\",\"columns\":[\"x\"],\"rows\":[]}]}", "tables[0].id", 129 },
+        { "{\"tables\":[{\"id\":\"", "\xc3\xa9", "\",\"columns\":[\"x\"],\"rows\":[]}]}", NULL, 128 },
         { "{\"tables\":[{\"id\":\"a\",\"columns\":[\"x\"],\"rows\":[[", "9", "]]}]}", NULL, 1000 },
         { "{\"tables\":[{\"id\":\"a\",\"columns\":[\"x\"],\"rows\":[[0.", "1", "]]}]}",
           "tables[0].rows[0][0]", 1000 },
@@ -199,8 +190,8 @@ Test(body, limits_are_exact_and_named)
         else if (cases[i].param == NULL)
             cr_expect(st == TAB_OK, "case %zu: %s: %s", i, err.param, err.message);
         else
-            cr_expect(st == TAB_VALIDATION && strcmp(err.param, cases[i].param) == 0,
-                      "case %zu: %d %s %s", i, (int)st, err.param, err.message);
+            cr_expect(st == TAB_VALIDATION && strcmp(err.param, cases[i].param) == 0, "case %zu: %d %s %s", i,
+                      (int)st, err.param, err.message);
         free(text);
     }
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
@@ -209,23 +200,21 @@ Test(body, limits_are_exact_and_named)
     few.tables = 1;
     tab_body b;
     tab_error err;
-    cr_expect(tab_body_read(a, tab_str_of(T1("[\"x\"]", "[[1],[2],[3]]")), &few, &b, &err) ==
-              TAB_OK);
+    cr_expect(tab_body_read(a, tab_str_of(T1("[\"x\"]", "[[1],[2],[3]]")), &few, &b, &err) == TAB_OK);
     cr_expect(tab_body_read(a, tab_str_of(T1("[\"x\"]", "[[1],[2],[3],[4]]")), &few, &b, &err) ==
               TAB_VALIDATION);
     cr_expect_str_eq(err.param, "tables");
     few.cells = 100;
     few.rows = 2;
-    cr_expect(tab_body_read(a, tab_str_of(T1("[\"x\"]", "[[1],[2],[3]]")), &few, &b, &err) ==
-              TAB_VALIDATION);
+    cr_expect(tab_body_read(a, tab_str_of(T1("[\"x\"]", "[[1],[2],[3]]")), &few, &b, &err) == TAB_VALIDATION);
     char *two = many("{\"tables\":[", OK_TABLE "," OK_TABLE, 1, "]}");
     cr_expect(tab_body_read(a, tab_str_of(two), &few, &b, &err) == TAB_VALIDATION);
     cr_expect_str_eq(err.param, "tables");
     free(two);
 }
 
-/* An array of two objects: one of n keys, then one of `again` keys that begin with the same names; with `twice`, the key of that
- * number stands once more at the end of the second. */
+/* An array of two objects: one of n keys, then one of `again` keys that begin with the same names; with
+ * `twice`, the key of that number stands once more at the end of the second. */
 static tab_status two_objects(size_t n, size_t again, ptrdiff_t twice, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
@@ -236,8 +225,7 @@ static tab_status two_objects(size_t n, size_t again, ptrdiff_t twice, tab_error
         q += sprintf(q, "%s\"%s%zu\":1", i == 0 ? "" : ",", i % 3 == 0 ? "\\u0061" : "k", i);
     q += sprintf(q, "},{");
     for (size_t i = 0; i < again; i++)
-        q +=
-            sprintf(q, "%s\"%s%zu\":{\"k%zu\":2}", i == 0 ? "" : ",", i % 3 == 0 ? "a" : "k", i, i);
+        q += sprintf(q, "%s\"%s%zu\":{\"k%zu\":2}", i == 0 ? "" : ",", i % 3 == 0 ? "a" : "k", i, i);
     if (twice >= 0)
         q += sprintf(q, ",\"%s%td\":3", twice % 3 == 0 ? "\\u0061" : "k", twice);
     sprintf(q, "}]");
@@ -311,8 +299,8 @@ Test(number, keeps_what_a_double_holds_and_the_digits_of_the_rest)
         tab_number_kind k = tab_number_read(t, t + strlen(t), &n, &x);
         cr_expect_eq(k, cases[i].kind, "%s: %d", t, (int)k);
         if (k == TAB_NUMBER_EXACT)
-            cr_expect(x == strtod(t, NULL) && signbit(x) == (t[0] == '-') && n == strlen(t),
-                      "%s: %.17g", t, x);
+            cr_expect(x == strtod(t, NULL) && signbit(x) == (t[0] == '-') && n == strlen(t), "%s: %.17g", t,
+                      x);
     }
     /* Against strtod, over random bits of three kinds. */
     srand48(7);
@@ -320,8 +308,7 @@ Test(number, keeps_what_a_double_holds_and_the_digits_of_the_rest)
         char t[64];
         int kind = i % 3, digits = 1 + (int)(lrand48() % 17);
         if (kind == 0)
-            snprintf(t, sizeof t, "%.*g", digits,
-                     (drand48() - 0.5) * pow(10, (double)(lrand48() % 40 - 20)));
+            snprintf(t, sizeof t, "%.*g", digits, (drand48() - 0.5) * pow(10, (double)(lrand48() % 40 - 20)));
         else if (kind == 1)
             snprintf(t, sizeof t, "%ld.%0*ld", lrand48() % 100000, 1 + digits % 9, lrand48() % 10);
         else
@@ -330,8 +317,7 @@ Test(number, keeps_what_a_double_holds_and_the_digits_of_the_rest)
         size_t n = 0;
         double x = 0;
         tab_number_kind k = tab_number_read(t, t + strlen(t), &n, &x);
-        cr_assert(n == strlen(t) && (k == TAB_NUMBER_EXACT || k == TAB_NUMBER_DIGITS), "%s: %d", t,
-                  (int)k);
+        cr_assert(n == strlen(t) && (k == TAB_NUMBER_EXACT || k == TAB_NUMBER_DIGITS), "%s: %d", t, (int)k);
         cr_assert(x == strtod(t, NULL), "%s: %.17g, strtod %.17g", t, x, strtod(t, NULL));
         if (digits + (kind == 2) <= 15 && kind != 1)
             cr_assert_eq(k, TAB_NUMBER_EXACT, "%s", t);
@@ -340,8 +326,8 @@ Test(number, keeps_what_a_double_holds_and_the_digits_of_the_rest)
 
 static void expect_text(tab_out *o, const char *want)
 {
-    cr_expect(!o->failed && tab_str_eq(tab_out_text(o), tab_str_of(want)), "%.*s, not %s",
-              (int)o->n, o->p, want);
+    cr_expect(!o->failed && tab_str_eq(tab_out_text(o), tab_str_of(want)), "%.*s, not %s", (int)o->n, o->p,
+              want);
     tab_out_free(o);
 }
 
@@ -362,9 +348,9 @@ Test(out, writes_values_with_their_commas)
     tab_out_key_str(&o, TAB_S("k\"\x01\x7f\n"));
     tab_out_str(&o, TAB_S("\xc3\xa9\xff\xed\xa0\x80z"));
     tab_out_close(&o, '}');
-    expect_text(&o, "{\"a\":[-5,18446744073709551615,-9223372036854775808,{},null,true],"
-                    "\"k\\\"\\u0001\\u007f\\n\":"
-                    "\"\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz\"}");
+    expect_text(&o,
+                "{\"a\":[-5,18446744073709551615,-9223372036854775808,{},null,true],"
+                "\"k\\\"\\u0001\\u007f\\n\":\"\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz\"}");
 }
 
 Test(out, rounds_figures)

@@ -40,8 +40,7 @@ Test(builder, copies_cells_of_any_column)
     tab_column c[4];
     for (int i = 0; i < 4; i++)
         b[i] = tab_builder_new(a, TAB_S("x"));
-    for (int r = 0; r < 6;
-         r++) { /* numbers alone; then texts, booleans, nulls and long numbers, repeated */
+    for (int r = 0; r < 6; r++) { /* numbers alone; then texts, booleans, nulls and long numbers, repeated */
         tab_builder_number(b[0], r % 3 + 0.5);
         if (r % 5 == 1)
             tab_builder_null(b[1]);
@@ -80,10 +79,9 @@ Test(builder, says_no_when_the_arena_is_full)
 Test(column, with_an_empty_or_repeated_name_is_addressed_by_position)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
-    tab_column cols[] = { { .name = TAB_S("x") },
-                          { .name = TAB_S("") },
-                          { .name = TAB_S("y") },
-                          { .name = TAB_S("y") } };
+    tab_column cols[] = {
+        { .name = TAB_S("x") }, { .name = TAB_S("") }, { .name = TAB_S("y") }, { .name = TAB_S("y") }
+    };
     tab_table t = { TAB_S("t"), 0, 4, cols };
     cr_expect(tab_str_eq(tab_column_address(a, &t, 0), TAB_S("x")));
     cr_expect(tab_str_eq(tab_column_address(a, &t, 1), TAB_S("c1")));

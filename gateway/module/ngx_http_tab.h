@@ -78,8 +78,8 @@ ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a);
 
 /* Sends the envelope; gives what ngx_http_finalize_request wants. retry_s 0: no Retry-After. */
-ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type,
-                            const char *message, const char *param, ngx_uint_t retry_s);
+ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type, const char *message,
+                            const char *param, ngx_uint_t retry_s);
 
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf);
 void ngx_http_tab_redis_stop(void);

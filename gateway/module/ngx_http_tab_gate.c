@@ -75,8 +75,7 @@ static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
             h->value.data = (u_char *)ctx->route.allow;
             h->value.len = ngx_strlen(ctx->route.allow);
         }
-        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "This path has no such method.",
-                      NULL, 0);
+        return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "This path has no such method.", NULL, 0);
     }
     return refuse(r, ctx, NGX_HTTP_NOT_FOUND, "not_found", "There is no such route.", NULL, 0);
 }
@@ -91,8 +90,7 @@ static bool idempotency_key_good(ngx_http_request_t *r)
     for (; part != NULL; part = part->next) {
         ngx_table_elt_t *h = part->elts;
         for (ngx_uint_t i = 0; i < part->nelts; i++) {
-            if (h[i].key.len != sizeof name - 1 ||
-                ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) != 0)
+            if (h[i].key.len != sizeof name - 1 || ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) != 0)
                 continue;
             if (++seen > 1 || h[i].value.len == 0 || h[i].value.len > 255)
                 return false;
@@ -149,8 +147,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
         { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
         { 'e', tab_str_of(g->org), ctx->route.param[0], g->endpoint_rpm },
     };
-    tab_limit_answer a =
-        node_take(conf, limits, (route->flags & TAB_ROUTE_ENDPOINT) ? 3 : 2, false);
+    tab_limit_answer a = node_take(conf, limits, (route->flags & TAB_ROUTE_ENDPOINT) ? 3 : 2, false);
     ctx->limit = a.limit;
     ctx->remaining = a.remaining;
     ctx->reset_s = seconds(a.reset_ms);
@@ -201,8 +198,7 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     ctx->sub = NULL;
     ctx->step = TAB_STEP_ASK;
     ngx_http_request_t *sub;
-    if (ngx_http_subrequest(r, &conf->authenticate, NULL, &sub, ps, NGX_HTTP_SUBREQUEST_WAITED) !=
-        NGX_OK)
+    if (ngx_http_subrequest(r, &conf->authenticate, NULL, &sub, ps, NGX_HTTP_SUBREQUEST_WAITED) != NGX_OK)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     /* An empty body of its own, so that the main request's body is neither read nor closed. */
     sub->request_body = ngx_pcalloc(r->pool, sizeof(ngx_http_request_body_t));
@@ -224,8 +220,7 @@ static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
     for (; part != NULL; part = part->next) {
         ngx_table_elt_t *h = part->elts;
         for (ngx_uint_t i = 0; i < part->nelts; i++)
-            if (h[i].key.len == sizeof name - 1 &&
-                ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
+            if (h[i].key.len == sizeof name - 1 && ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)
                 return tab_grant_read((tab_str){ (char *)h[i].value.data, h[i].value.len }, ret);
     }
     return false;
@@ -317,9 +312,8 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
         return refuse_key(r, ctx, conf);
 
     ctx->path = plain_path(r);
-    ctx->routed =
-        tab_route_find((tab_str){ (char *)r->method_name.data, r->method_name.len },
-                       (tab_str){ (char *)ctx->path.data, ctx->path.len }, &ctx->route) == TAB_OK;
+    ctx->routed = tab_route_find((tab_str){ (char *)r->method_name.data, r->method_name.len },
+                                 (tab_str){ (char *)ctx->path.data, ctx->path.len }, &ctx->route) == TAB_OK;
     uint8_t hash[TAB_SECRET_HASH];
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);

@@ -55,8 +55,8 @@ static ngx_int_t push_header(ngx_http_request_t *r, const char *name, u_char *va
 }
 
 /* type, message and param are our own constants: nothing in them needs escaping. */
-ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type,
-                            const char *message, const char *param, ngx_uint_t retry_s)
+ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type, const char *message,
+                            const char *param, ngx_uint_t retry_s)
 {
     tab_ctx *ctx = ngx_http_tab_ctx(r);
     if (ctx == NULL)
@@ -66,8 +66,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     u_char *retry = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (b == NULL || retry == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    b->last =
-        ngx_sprintf(b->last, "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",", type, message);
+    b->last = ngx_sprintf(b->last, "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",", type, message);
     if (param != NULL && param[0] != '\0')
         b->last = ngx_sprintf(b->last, "\"param\":\"%s\",", param);
     b->last = ngx_sprintf(b->last, "\"request_id\":\"%*s\"}}\n", ctx->id_len, ctx->id);
@@ -86,8 +85,8 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     if (status == NGX_HTTP_UNAUTHORIZED &&
         push_header(r, "WWW-Authenticate", (u_char *)"Bearer", 6) != NGX_OK)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    if (retry_s > 0 && push_header(r, "Retry-After", retry,
-                                   (size_t)(ngx_sprintf(retry, "%ui", retry_s) - retry)) != NGX_OK)
+    if (retry_s > 0 &&
+        push_header(r, "Retry-After", retry, (size_t)(ngx_sprintf(retry, "%ui", retry_s) - retry)) != NGX_OK)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
 
     ngx_int_t rc = ngx_http_send_header(r);
@@ -102,8 +101,8 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
     tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
     ngx_uint_t retry =
         loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
-    return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data,
-                             (const char *)loc->message.data, (const char *)loc->param.data, retry);
+    return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, (const char *)loc->message.data,
+                             (const char *)loc->param.data, retry);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -251,8 +250,8 @@ static char *init_main(ngx_conf_t *cf, void *c)
                            "tab_redis needs tab_secret_file and tab_authenticate beside it");
         return NGX_CONF_ERROR;
     }
-    conf->zone = ngx_shared_memory_add(cf, &name, tab_limits_size(LIMIT_SETS) + 64 * 1024,
-                                       &ngx_http_tab_module);
+    conf->zone =
+        ngx_shared_memory_add(cf, &name, tab_limits_size(LIMIT_SETS) + 64 * 1024, &ngx_http_tab_module);
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
@@ -330,12 +329,11 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_timeout), NULL },
     { ngx_string("tab_authenticate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, authenticate), NULL },
-    { ngx_string("tab_failures_per_minute"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
-      ngx_conf_set_num_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, failures), NULL },
+    { ngx_string("tab_failures_per_minute"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, failures), NULL },
     { ngx_string("tab_secret_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_secret,
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
-    { ngx_string("tab_gate"),
-      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+    { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
     { ngx_string("tab_envelope"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_envelope,
       NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
@@ -371,7 +369,6 @@ static void exit_process(ngx_cycle_t *cycle)
 static ngx_http_module_t module_ctx = { add_variables, install, create_main, init_main,
                                         NULL,          NULL,    create_loc,  merge_loc };
 
-ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1,   &module_ctx, commands,
-                                     NGX_HTTP_MODULE, NULL,        NULL,
-                                     init_process,    NULL,        NULL,
-                                     exit_process,    NULL,        NGX_MODULE_V1_PADDING };
+ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1, &module_ctx,  commands,     NGX_HTTP_MODULE,
+                                     NULL,          NULL,         init_process, NULL,
+                                     NULL,          exit_process, NULL,         NGX_MODULE_V1_PADDING };

@@ -1,15 +1,16 @@
 /* hiredis inside nginx's event loop: one connection a worker, one call at a time.
  *
  * Requests that become ready wait for the end of the loop's turn, or for the answer of the call that is under
- * way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a count. So the
- * busier the gateway, the less a request costs Redis; a lone request waits for nobody.
+ * way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a count.
+ * So the busier the gateway, the less a request costs Redis; a lone request waits for nobody.
  *
  *   away --connect--> loading --functions loaded--> up
  *     ^                                              |
  *     +---- closed, or 3 time-outs in a row ---------+
  *
  * While up, a time-out opens the breaker for a second: requests go to the fallback at once, and then one
- * of them tries again. So a frozen Redis costs one request a second its time-out, and nobody else anything. */
+ * of them tries again. So a frozen Redis costs one request a second its time-out, and nobody else
+ * anything. */
 #include "gateway/module/ngx_http_tab.h"
 
 #include <hiredis/async.h>
@@ -79,8 +80,7 @@ static void add_read(void *privdata)
 {
     ngx_connection_t *c = privdata;
     if (!c->read->active)
-        (void)ngx_add_event(c->read, NGX_READ_EVENT,
-                            NGX_LEVEL_EVENT); /* hiredis reads once a wake */
+        (void)ngx_add_event(c->read, NGX_READ_EVENT, NGX_LEVEL_EVENT); /* hiredis reads once a wake */
 }
 
 static void del_read(void *privdata)
@@ -184,8 +184,7 @@ static void on_loaded(redisAsyncContext *ac, void *reply, void *privdata)
     if (redis.ac != ac || r == NULL)
         return;
     if (r->type == REDIS_REPLY_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refused the functions: %s",
-                      r->str);
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refused the functions: %s", r->str);
         drop_soon();
         return;
     }
@@ -321,8 +320,7 @@ static void on_timeout(ngx_event_t *ev)
     redis.open_until = ngx_current_msec + BREAKER;
     if (++redis.timeouts >= MOST_TIMEOUTS)
         drop_soon();
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis did not answer in time (%ui)",
-                  redis.timeouts);
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis did not answer in time (%ui)", redis.timeouts);
     redis.under_way = NULL; /* the record stays until hiredis gives it back */
     give_all(&call->asked);
     give_all(&redis.waiting);
@@ -330,8 +328,7 @@ static void on_timeout(ngx_event_t *ev)
 
 static int64_t integer_at(redisReply *r, size_t i)
 {
-    return i < r->elements && r->element[i]->type == REDIS_REPLY_INTEGER ? r->element[i]->integer
-                                                                         : 0;
+    return i < r->elements && r->element[i]->type == REDIS_REPLY_INTEGER ? r->element[i]->integer : 0;
 }
 
 static void string_at(redisReply *r, size_t i, ngx_str_t *ret)
@@ -462,8 +459,8 @@ static size_t write_call(u_char *cmd, tab_call *call, tab_ctx **first, const ngx
 {
     u_char number[NGX_INT_T_LEN], *p = cmd;
     size_t n = (size_t)(ngx_sprintf(number, "%ui", call->groups) - number);
-    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n$%uz\r\n%*s\r\n",
-                    3 + 4 * call->groups, n, n, number);
+    p = ngx_sprintf(p, "*%ui\r\n$5\r\nFCALL\r\n$8\r\ntab_gate\r\n$%uz\r\n%*s\r\n", 3 + 4 * call->groups, n, n,
+                    number);
     for (ngx_uint_t g = 0; g < call->groups; g++) {
         p = ngx_cpymem(p, "$70\r\ntab:g:", 11);
         p = ngx_cpymem(p, first[g]->hash, 64);

@@ -49,8 +49,7 @@ static tab_limit_slot *slot_of(tab_limits *t, uint64_t tag)
     return oldest;
 }
 
-tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t n, int64_t now_us,
-                                 bool peek)
+tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t n, int64_t now_us, bool peek)
 {
     uint64_t tag[MOST];
     int64_t tat[MOST];

@@ -43,7 +43,6 @@ typedef struct {
 
 /* Debits every bucket, or none when one of them (at most 4) is exhausted. The answer's figures are
  * those of the bucket with the least remaining. `peek`: look only. */
-tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t n, int64_t now_us,
-                                 bool peek);
+tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t n, int64_t now_us, bool peek);
 
 #endif

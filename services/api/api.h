@@ -1,7 +1,6 @@
 /* The api's own things: the daemon, one request, and what handlers share.
  *
- *   event loop (http.c)  --request-->  queue  -->  worker thread: dispatch.c -> handler --answer-->
- * event loop
+ *   event loop (http.c) --request--> queue --> worker thread: dispatch.c -> handler --answer--> event loop
  *
  * A handler runs on a worker thread, may block on calls and SQL, and either fills r->out (status
  * 200 unless it sets another) or returns an error, which dispatch.c writes as the envelope.
@@ -86,8 +85,8 @@ typedef struct request {
     int64_t began; /* tab_mono_ms */
     bool arrives;  /* one of api.arriving */
     bool internal;
-    tab_status (*again)(
-        void *arg, tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
+    tab_status (*again)(void *arg,
+                        tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
     void *again_arg;
 } request;
 
@@ -96,9 +95,11 @@ typedef tab_status handler(request *r, tab_error *err);
 /* What a handler returns that has given its request away: whoever has it calls request_end once. */
 #define PARKED ((tab_status)TAB_STATUS_COUNT)
 
-/* dispatch.c: fills out and status, whatever comes. False: the request is parked, and not the caller's any more. */
+/* dispatch.c: fills out and status, whatever comes. False: the request is parked, and not the caller's any
+ * more. */
 bool api_dispatch(request *r, tab_str identity_header) TAB_CHECKED;
-/* http.c, for parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that ends it. */
+/* http.c, for parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that
+ * ends it. */
 void request_end(request *r, tab_status s, tab_error *err);
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
 /* dispatch.c: the answer or the envelope, and what is counted. */
@@ -114,8 +115,7 @@ tab_status query_param(const request *r, const char *name, tab_str *ret,
  * none). */
 tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t *ret_limit,
                       tab_str *ret_after, tab_error *err) TAB_CHECKED;
-void cursor_write(const request *r, tab_out *o, const char *list,
-                  tab_str position);                                     /* as one JSON string */
+void cursor_write(const request *r, tab_out *o, const char *list, tab_str position); /* as one JSON string */
 void next_cursor_member(request *r, const char *list, tab_str position); /* null when it is empty */
 
 /* body.c: shapes that several routes read. */
@@ -123,16 +123,17 @@ tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
-/* A target that neither an inline table nor one of the sources with a snapshot holds: VALIDATION on `target.column`. */
+/* A target that neither an inline table nor one of the sources with a snapshot holds: VALIDATION on
+ * `target.column`. */
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
                         Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
-tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret,
-                     tab_error *err) TAB_CHECKED;
+tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, tab_error *err) TAB_CHECKED;
 
-/* cells.c: the organization's cells a minute; RATE_LIMIT with r->retry_after. ahead: for calls so small that a share of
- * the minute is debited at once. What a request debited is given back when it was refused for no fault in its body. */
+/* cells.c: the organization's cells a minute; RATE_LIMIT with r->retry_after. ahead: for calls so small
+ * that a share of the minute is debited at once. What a request debited is given back when it was refused
+ * for no fault in its body. */
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 void cells_give_back(request *r, tab_status s);
 
@@ -140,7 +141,7 @@ void cells_give_back(request *r, tab_status s);
 tab_status idempotency_begin(request *r,
                              tab_error *err) TAB_CHECKED; /* r->replayed: the answer is in r->out */
 tab_status idempotency_complete(request *r, tab_tx *tx,
-                                tab_error *err) TAB_CHECKED; /* in the work's transaction */
+                                tab_error *err) TAB_CHECKED;           /* in the work's transaction */
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
 void idempotency_done(request *r); /* after the commit of the transaction that completed it */
 void idempotency_release(request *r, tab_status why);
@@ -155,9 +156,8 @@ tab_status models(request *r, const Tabella__ModelsReply **ret,
                   tab_error *err) TAB_CHECKED; /* 2 s old at most */
 /* Unknown: VALIDATION on `base`; retired: CAPABILITY. An empty name becomes the default base. */
 tab_status base_check(request *r, char **base, tab_error *err) TAB_CHECKED;
-tab_str
-request_id_hex(request *r,
-               const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
+tab_str request_id_hex(request *r,
+                       const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
 /* bills.c: what a serve call costs into the outbox, together with other calls; committed on OK. */
 /* A call begins that ends in bill_put or bill_none: the bills of others wait a moment for it. */
@@ -165,8 +165,8 @@ void bill_coming(void);
 void bill_none(void);
 tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n,
                     tab_error *err) TAB_CHECKED; /* n calls' */
-/* The events of n calls: those that the ledger would not tell apart are summed under the first one's id. ret has room
- * for n; 0: no memory. */
+/* The events of n calls: those that the ledger would not tell apart are summed under the first one's id.
+ * ret has room for n; 0: no memory. */
 size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
                  Tabella__WorkDone **ret) TAB_CHECKED;
 
@@ -181,15 +181,15 @@ void diff_json(tab_out *o, const Tabella__Diff *d);
  */
 tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
                           tab_error *err) TAB_CHECKED;
-/* All of it and without cursors. memory, or NULL: what bundles of one answer have in common is written once. */
-tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out,
-                        tab_bundle_memory *memory, tab_error *err) TAB_CHECKED;
+/* All of it and without cursors. memory, or NULL: what bundles of one answer have in common is written
+ * once. */
+tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
+                        tab_error *err) TAB_CHECKED;
 /* One page of a bundle's array, by the position that its cursor held. */
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
-void sync_json(request *r,
-               tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
+void sync_json(request *r, tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
 
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {
@@ -205,20 +205,19 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret,
                        tab_error *err) TAB_CHECKED; /* the one of :id */
 tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err) TAB_CHECKED;
-/* Before a pass over all that the endpoint of :id pins: it is live and its cells fit into the organization's minute. A
- * job under way is left to jobs to name. */
+/* Before a pass over all that the endpoint of :id pins: it is live and its cells fit into the
+ * organization's minute. A job under way is left to jobs to name. */
 tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_error *err) TAB_CHECKED;
 void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
-tab_str endpoint_held_out(const Tabella__Endpoint *e,
-                          tab_out *scratch); /* its JSON, in the scratch */
+tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its JSON, in the scratch */
 
 /* Handlers, one a route; the table is in dispatch.c. */
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
-    post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints,
-    get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
-    delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
-    post_report_unstar, get_audit, get_openapi, get_endpoint_openapi;
+    post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint,
+    post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
+    patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
+    get_audit, get_openapi, get_endpoint_openapi;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

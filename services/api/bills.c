@@ -1,7 +1,7 @@
-/* The bills of serve calls, written in groups: while one transaction commits, what comes meanwhile waits and is written
- * by the next one, so that a busy api pays for one commit a group and a lone call for its own alone. Every call still
- * waits for the commit of its bill before its first byte. Calls of a group that the ledger would not tell apart are one
- * event, which says how many they are (decision 0150). */
+/* The bills of serve calls, written in groups: while one transaction commits, what comes meanwhile waits
+ * and is written by the next one, so that a busy api pays for one commit a group and a lone call for its
+ * own alone. Every call still waits for the commit of its bill before its first byte. Calls of a group
+ * that the ledger would not tell apart are one event, which says how many they are (decision 0150). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,12 +9,10 @@
 #include "services/api/api.h"
 
 enum { GROUP = 256 };
-enum {
-    BILL_MS = 4000
-}; /* two groups may wait for a frozen database, one after the other: within 10 s all know */
-enum {
-    LINGER_MS = 3
-}; /* a group waits so long for calls that are under way: they come soon, and a commit costs more than they do */
+/* BILL_MS: two groups may wait for a frozen database, one after the other: within 10 s all know.
+ * LINGER_MS: a group waits so long for calls that are under way: they come soon, and a commit costs more
+ * than they do. */
+enum { BILL_MS = 4000, LINGER_MS = 3 };
 
 typedef struct bill {
     struct bill *next;
@@ -69,13 +67,11 @@ static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
 static Tabella__WorkDone *copy(tab_arena *a, const Tabella__WorkDone *w)
 {
     tab_str bytes = tab_proto_write(a, &w->base);
-    return bytes.p == NULL
-               ? NULL
-               : (Tabella__WorkDone *)tab_proto_read(a, &tabella__work_done__descriptor, bytes);
+    return bytes.p == NULL ? NULL
+                           : (Tabella__WorkDone *)tab_proto_read(a, &tabella__work_done__descriptor, bytes);
 }
 
-size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
-                 Tabella__WorkDone **ret)
+size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n, Tabella__WorkDone **ret)
 {
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -96,8 +92,7 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
     return m;
 }
 
-static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline,
-                              tab_error *err)
+static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_arena) *arena = tab_arena_new((size_t)16 << 20);
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -120,8 +115,8 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
     for (size_t i = 0; s == TAB_OK && i < m; i++)
-        s = tab_outbox_put(tx, "api", event[i]->event_id, "tabella.event.work.served",
-                           event[i]->org_id, &event[i]->base, err);
+        s = tab_outbox_put(tx, "api", event[i]->event_id, "tabella.event.work.served", event[i]->org_id,
+                           &event[i]->base, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 

@@ -32,8 +32,7 @@ static tab_status media_type(const request *r, tab_error *err)
             t += strcspn(t, ";");
         }
     }
-    return ok ? TAB_OK
-              : tab_fail(err, TAB_VALIDATION, "body", "Content-Type is application/json in UTF-8");
+    return ok ? TAB_OK : tab_fail(err, TAB_VALIDATION, "body", "Content-Type is application/json in UTF-8");
 }
 
 tab_status body_read(request *r, tab_body *ret, tab_error *err)
@@ -41,14 +40,12 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     const tab_body_limits limits = { 8, 64, 2000, r->route == TAB_POST_SERVE ? 10000 : 0,
                                      (uint64_t)r->api->cfg.run_cells };
     if (r->body_n > (size_t)r->api->cfg.body_most)
-        return tab_fail(err, TAB_VALIDATION, "body",
-                        "the body is larger than the limit of %lld bytes",
+        return tab_fail(err, TAB_VALIDATION, "body", "the body is larger than the limit of %lld bytes",
                         (long long)r->api->cfg.body_most);
     tab_status s = media_type(r, err);
     if (s == TAB_OK && r->body == NULL)
         s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return s == TAB_OK ? tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err)
-                       : s;
+    return s == TAB_OK ? tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err) : s;
 }
 
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
@@ -68,8 +65,7 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
 
 /* The objects `target`, `task` and `options` hold known members only: a misspelt option must not
  * pass silently. */
-static tab_status known(const tab_json *of, const char *name, const char *const *members,
-                        tab_error *err)
+static tab_status known(const tab_json *of, const char *name, const char *const *members, tab_error *err)
 {
     char path[128];
     if (of == NULL)
@@ -81,8 +77,7 @@ static tab_status known(const tab_json *of, const char *name, const char *const 
         for (size_t i = 0; members[i] != NULL; i++)
             found |= tab_str_eq(m->key, tab_str_of(members[i]));
         if (!found) {
-            snprintf(path, sizeof path, "%s.%.*s", name, (int)(m->key.n < 64 ? m->key.n : 64),
-                     m->key.p);
+            snprintf(path, sizeof path, "%s.%.*s", name, (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
             return tab_fail(err, TAB_VALIDATION, path, "`%s` has no such member", name);
         }
     }
@@ -90,8 +85,8 @@ static tab_status known(const tab_json *of, const char *name, const char *const 
 }
 
 /* One of the words, NULL when the member is absent. */
-static tab_status word(const tab_json *of, const char *parent, const char *key,
-                       const char *const *words, const char **ret, tab_error *err)
+static tab_status word(const tab_json *of, const char *parent, const char *key, const char *const *words,
+                       const char **ret, tab_error *err)
 {
     char path[64], all[128] = "";
     const tab_json *m = tab_json_get(of, key);
@@ -105,14 +100,12 @@ static tab_status word(const tab_json *of, const char *parent, const char *key,
         snprintf(all + n, sizeof all - n, "%s%s", i > 0 ? ", " : "", words[i]);
     }
     snprintf(path, sizeof path, "%s.%s", parent, key);
-    return *ret != NULL ? TAB_OK
-                        : tab_fail(err, TAB_VALIDATION, path, "`%s` is one of: %s", path, all);
+    return *ret != NULL ? TAB_OK : tab_fail(err, TAB_VALIDATION, path, "`%s` is one of: %s", path, all);
 }
 
 static tab_status read_target(request *r, const tab_json *t, Tabella__RunOptions *o, tab_error *err)
 {
-    static const char *const members[] = { "mode", "column", NULL }, *const modes[] = { "auto",
-                                                                                        "none",
+    static const char *const members[] = { "mode", "column", NULL }, *const modes[] = { "auto", "none",
                                                                                         NULL };
     const char *mode;
     tab_status s = known(t, "target", members, err);
@@ -131,8 +124,7 @@ static tab_status read_target(request *r, const tab_json *t, Tabella__RunOptions
 
 static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error *err)
 {
-    static const char *const members[] = { "mode", "type", NULL },
-                             *const modes[] = { "auto", NULL },
+    static const char *const members[] = { "mode", "type", NULL }, *const modes[] = { "auto", NULL },
                              *const types[] = { "classification", "regression", "anomaly", NULL };
     const char *mode, *type;
     tab_status s = known(t, "task", members, err);
@@ -148,8 +140,7 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain",
-                                           NULL },
+    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", NULL },
                              *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
@@ -175,13 +166,11 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
                         "the threshold is a number from 0 to 1");
     const tab_json *explain = tab_json_get(options, "explain");
     if (explain != NULL && explain->kind != TAB_JSON_BOOL)
-        return tab_fail(err, TAB_VALIDATION, "options.explain",
-                        "`options.explain` is true or false");
+        return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` is true or false");
     o->explain = explain != NULL && explain->yes;
     const tab_json *out = tab_json_get(options, "out");
     if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 1024))
-        return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "`options.out` is a reference to write to");
+        return tab_fail(err, TAB_VALIDATION, "options.out", "`options.out` is a reference to write to");
     *ret_out = out != NULL ? out->text : TAB_S("");
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
@@ -196,16 +185,14 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
     if (data == NULL)
         return TAB_OK;
     if (data->kind != TAB_JSON_ARRAY)
-        return tab_fail(err, TAB_VALIDATION, "data",
-                        "`data` is an array of dataset ids or connection refs");
+        return tab_fail(err, TAB_VALIDATION, "data", "`data` is an array of dataset ids or connection refs");
     if (data->count + b->n_tables > 64)
         return tab_fail(err, TAB_VALIDATION, "data", "a request has at most 64 tables");
     *ret = tab_arena_new_of(r->arena, char *, data->count + 1);
     for (const tab_json *m = data->first; m != NULL && *ret != NULL; m = m->next) {
         snprintf(path, sizeof path, "data[%zu]", *ret_n);
         if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 2048)
-            return tab_fail(err, TAB_VALIDATION, path, "`%s` is a dataset id or a connection ref",
-                            path);
+            return tab_fail(err, TAB_VALIDATION, path, "`%s` is a dataset id or a connection ref", path);
         tab_str copy = tab_arena_copy(r->arena, m->text);
         (*ret)[(*ret_n)++] = STR(copy.p);
     }
@@ -246,7 +233,6 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
             return TAB_OK; /* without rows there are no names: the pass will tell */
         t[m++] = answer.tables[0];
     }
-    return tab_column_find(r->arena, t, m,
-                           (tab_str){ (char *)o->target_column.data, o->target_column.len }, &table,
-                           &column, err);
+    return tab_column_find(r->arena, t, m, (tab_str){ (char *)o->target_column.data, o->target_column.len },
+                           &table, &column, err);
 }

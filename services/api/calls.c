@@ -60,9 +60,7 @@ tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
     /* A copy: the next refresh frees what others still look at. */
     if (s == TAB_OK) {
         tab_str bytes = tab_proto_write(r->arena, &a->models.reply->base);
-        *ret = bytes.p == NULL
-                   ? NULL
-                   : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
+        *ret = bytes.p == NULL ? NULL : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
         if (*ret == NULL)
             s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
@@ -81,8 +79,7 @@ tab_status base_check(request *r, char **base, tab_error *err)
         if (any ? !m->models[i]->default_base : strcmp(m->models[i]->id, *base) != 0)
             continue;
         if (strcmp(m->models[i]->status, "available") != 0)
-            return tab_fail(err, TAB_CAPABILITY, "base",
-                            "%s is retired; omit `base` for the latest", *base);
+            return tab_fail(err, TAB_CAPABILITY, "base", "%s is retired; omit `base` for the latest", *base);
         *base = tab_proto_text(r->arena, m->models[i]->id);
         return TAB_OK;
     }

@@ -1,8 +1,11 @@
-/* Cells a minute of an organization: debited in Redis (tab_cells of common/limits.lua) before the work starts.
+/* Cells a minute of an organization: debited in Redis (tab_cells of common/limits.lua) before the work
+ * starts.
  *
- *   purse (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row does not
+ *   purse (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row
+ *                                    does not
  *                                            pay for a round trip
- *                                    tat     the bucket of this process alone, which counts while Redis is away
+ *                                    tat     the bucket of this process alone, which counts while Redis is
+ *                                            away
  *
  * Two organizations that meet in a slot take turns; what was in the purse goes back to Redis. */
 #include <stdio.h>

@@ -38,10 +38,8 @@ static void data_json(tab_out *o, const Tabella__DataObject *d)
     if (connection) {
         text_member(o, "dataset", d->dataset[0] != 0 ? d->dataset : NULL);
         time_member(o, "last_sync_at", d->last_sync_at);
-        text_member(o, "last_sync_outcome",
-                    d->last_sync_outcome[0] != 0 ? d->last_sync_outcome : NULL);
-        text_member(o, "last_sync_message",
-                    d->last_sync_message[0] != 0 ? d->last_sync_message : NULL);
+        text_member(o, "last_sync_outcome", d->last_sync_outcome[0] != 0 ? d->last_sync_outcome : NULL);
+        text_member(o, "last_sync_message", d->last_sync_message[0] != 0 ? d->last_sync_message : NULL);
         texts_member(o, "credentials_set", d->n_credentials_set, d->credentials_set);
     } else {
         uint_member(o, "rows", d->rows);
@@ -88,8 +86,7 @@ static tab_status object(request *r, const char *method, tab_error *err)
     const Tabella__DataObject *d = NULL;
     q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q.actor = r->who.key;
-    tab_status s =
-        call(r, "data-connector", method, &q.base, &tabella__data_object__descriptor, &d, err);
+    tab_status s = call(r, "data-connector", method, &q.base, &tabella__data_object__descriptor, &d, err);
     if (s == TAB_OK)
         data_json(&r->out, d);
     return s;
@@ -116,8 +113,8 @@ tab_status delete_data(request *r, tab_error *err)
     const Tabella__DeleteDataReply *y = NULL;
     q.id = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q.actor = r->who.key;
-    tab_status s = call(r, "data-connector", "Delete", &q.base,
-                        &tabella__delete_data_reply__descriptor, &y, err);
+    tab_status s =
+        call(r, "data-connector", "Delete", &q.base, &tabella__delete_data_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -130,19 +127,16 @@ tab_status delete_data(request *r, tab_error *err)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q,
-                                   tab_error *err)
+static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q, tab_error *err)
 {
     char path[128];
     if (c == NULL)
         return TAB_OK;
     if (c->kind != TAB_JSON_OBJECT || c->count > 64)
-        return tab_fail(err, TAB_VALIDATION, "credentials",
-                        "`credentials` is an object of strings");
+        return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` is an object of strings");
     q->credentials = tab_arena_new_of(r->arena, Tabella__Credential *, c->count + 1);
     for (const tab_json *m = c->first; m != NULL && q->credentials != NULL; m = m->next) {
-        snprintf(path, sizeof path, "credentials.%.*s", (int)(m->key.n < 64 ? m->key.n : 64),
-                 m->key.p);
+        snprintf(path, sizeof path, "credentials.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
         if (m->kind != TAB_JSON_STRING || m->text.n > 65536)
             return tab_fail(err, TAB_VALIDATION, path, "a credential is a string");
         Tabella__Credential *x = tab_arena_new_of(r->arena, Tabella__Credential, 1);
@@ -174,13 +168,11 @@ static tab_status read_connect_options(request *r, const tab_json *o, Tabella__C
             q->key = tab_arena_new_of(r->arena, char *, m->count + 1);
             for (const tab_json *k = m->first; k != NULL && q->key != NULL; k = k->next) {
                 if (k->kind != TAB_JSON_STRING)
-                    return tab_fail(err, TAB_VALIDATION, path,
-                                    "`options.key` is an array of column names");
+                    return tab_fail(err, TAB_VALIDATION, path, "`options.key` is an array of column names");
                 q->key[q->n_key++] = STR(tab_arena_copy(r->arena, k->text).p);
             }
             if (m->kind != TAB_JSON_ARRAY)
-                return tab_fail(err, TAB_VALIDATION, path,
-                                "`options.key` is an array of column names");
+                return tab_fail(err, TAB_VALIDATION, path, "`options.key` is an array of column names");
             continue;
         }
         if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
@@ -265,8 +257,7 @@ void sync_json(request *r, tab_str reply)
 }
 
 /* As a job, where what the source held last is more than an inline answer reads. */
-static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells,
-                              tab_error *err)
+static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     const Tabella__Job *j;
@@ -300,8 +291,7 @@ static tab_status last_cells(request *r, char *id, uint64_t *ret, tab_error *err
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
     const Tabella__DataObject *d = NULL;
     q.id = id;
-    tab_status s =
-        call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
+    tab_status s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);
     if (s == TAB_OK && strcmp(d->kind, "connection") == 0 && d->dataset[0] != 0) {
         q.id = d->dataset;
         s = call(r, "data-connector", "Get", &q.base, &tabella__data_object__descriptor, &d, err);

@@ -88,9 +88,7 @@ static tab_status authenticate(request *r, tab_error *err)
     r->who.org[0] = r->who.key[0] = 0;
     tab_status s = call_with(r, &ask, &answer, err);
     if (s != TAB_OK)
-        return s == TAB_CANCELLED
-                   ? tab_fail(err, TAB_UNAVAILABLE, "", "keys cannot be looked up now")
-                   : s;
+        return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "", "keys cannot be looked up now") : s;
     y = answer.msg;
     if (!y->known || y->grant == NULL)
         return tab_fail(err, TAB_AUTH_MISSING, "", "missing or invalid API key");
@@ -127,22 +125,18 @@ static bool copy_text(char *to, size_t size, tab_str from)
     return true;
 }
 
-static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err,
-                           bool *ret_internal)
+static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err, bool *ret_internal)
 {
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 ||
-        !tab_identity_verify(&r->api->identity, header, tab_now_us() / 1000, &id) ||
-        !tab_str_eq(id.path, r->path) ||
-        !copy_text(r->request_id, sizeof r->request_id, id.request_id))
+    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, tab_now_us() / 1000, &id) ||
+        !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
     r->who = id.grant;
     if (tab_str_eq(id.path, TAB_S(TAB_AUTHENTICATE_PATH))) {
         *ret_internal = true;
-        return tab_str_eq(id.route, TAB_S(TAB_AUTHENTICATE_ROUTE)) &&
-                       tab_str_eq(method, TAB_S("GET"))
+        return tab_str_eq(id.route, TAB_S(TAB_AUTHENTICATE_ROUTE)) && tab_str_eq(method, TAB_S("GET"))
                    ? TAB_OK
                    : stranger(err);
     }
@@ -180,8 +174,8 @@ static void envelope(request *r, const tab_error *err)
     tab_out_key(o, "type");
     tab_out_cstr(o, tab_status_name(s));
     tab_out_key(o, "message");
-    tab_out_cstr(o, s == TAB_INTERNAL ? "something went wrong on our side; retry with backoff"
-                                      : err->message);
+    tab_out_cstr(o,
+                 s == TAB_INTERNAL ? "something went wrong on our side; retry with backoff" : err->message);
     if (*param != 0) {
         tab_out_key(o, "param");
         tab_out_cstr(o, param);
@@ -243,9 +237,9 @@ bool api_dispatch(request *r, tab_str identity_header)
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     tab_id_new(r->seed, "");
     r->status = 200;
-    /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks again. */
-    r->deadline =
-        tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
+    /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks
+     * again. */
+    r->deadline = tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
     if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
     } else if (s == TAB_OK) {

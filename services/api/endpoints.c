@@ -31,8 +31,7 @@ tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err)
         return TAB_OK;
     if (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0) {
         snprintf(running, sizeof running, "running_job_id:%.100s", e->job_id);
-        return tab_fail(err, TAB_CONFLICT, running,
-                        "the endpoint is not live yet: wait for its job");
+        return tab_fail(err, TAB_CONFLICT, running, "the endpoint is not live yet: wait for its job");
     }
     return tab_fail(err, TAB_CONFLICT, "",
                     "the endpoint's creation has %s: create it again under its name, or delete it",
@@ -103,8 +102,7 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
     text_member(o, "id", e->id);
     text_member(o, "endpoint", e->name);
     text_member(o, "status", e->status);
-    text_member(o, "url",
-                tab_arena_printf(r->arena, "%s/v2/serve/%s", r->api->cfg.base_url, e->id));
+    text_member(o, "url", tab_arena_printf(r->arena, "%s/v2/serve/%s", r->api->cfg.base_url, e->id));
     text_member(o, "serve_url", tab_arena_printf(r->arena, "/v2/serve/%s", e->id));
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
@@ -142,8 +140,7 @@ tab_status get_endpoints(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
-    s = call(r, "jobs", "ListEndpoints", &q.base, &tabella__list_endpoints_reply__descriptor, &y,
-             err);
+    s = call(r, "jobs", "ListEndpoints", &q.base, &tabella__list_endpoints_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -172,8 +169,8 @@ tab_status get_endpoint(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     /* A page belongs to one state: after a change the old cursors are damaged, never mixed. */
-    snprintf(list, sizeof list, "endpoint:%.40s:%llu.%llu", e->id,
-             (unsigned long long)e->data_revision, (unsigned long long)e->config_revision);
+    snprintf(list, sizeof list, "endpoint:%.40s:%llu.%llu", e->id, (unsigned long long)e->data_revision,
+             (unsigned long long)e->config_revision);
     s = query_page(r, list, 0, &limit, &position, err);
     if (s != TAB_OK)
         return s;
@@ -229,8 +226,7 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     if (s != TAB_OK || (s = body_text(c->body.root, "name", true, 63, &c->name, err)) != TAB_OK)
         return s;
     if (!slug(c->name))
-        return tab_fail(err, TAB_VALIDATION, "name",
-                        "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
     if ((s = body_options(r, &c->body, &c->options, &batch, &out, err)) != TAB_OK ||
         (s = body_refs(r, &c->body, &c->n_refs, &c->refs, err)) != TAB_OK)
         return s;
@@ -244,8 +240,7 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     return c->name.p != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-static bool add_source(request *r, creation *c, tab_str id, const char *snapshot,
-                       const char *dataset)
+static bool add_source(request *r, creation *c, tab_str id, const char *snapshot, const char *dataset)
 {
     Tabella__TableSource *s = tab_arena_new_of(r->arena, Tabella__TableSource, 1);
     if (s == NULL || c->source == NULL || c->n == 64)
@@ -338,8 +333,8 @@ static void take_back(request *r, const creation *c)
         tab_error none;
         q.id = c->source[c->n - 1 - i]->dataset;
         q.actor = r->who.key;
-        (void)!call(r, "data-connector", "Delete", &q.base, &tabella__delete_data_reply__descriptor,
-                    &y, &none);
+        (void)!call(r, "data-connector", "Delete", &q.base, &tabella__delete_data_reply__descriptor, &y,
+                    &none);
     }
 }
 
@@ -455,8 +450,8 @@ tab_status delete_endpoint(request *r, tab_error *err)
     const Tabella__DeleteEndpointReply *y = NULL;
     q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q.actor = r->who.key;
-    tab_status s = call(r, "jobs", "DeleteEndpoint", &q.base,
-                        &tabella__delete_endpoint_reply__descriptor, &y, err);
+    tab_status s =
+        call(r, "jobs", "DeleteEndpoint", &q.base, &tabella__delete_endpoint_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -480,8 +475,7 @@ tab_status get_endpoint_logs(request *r, tab_error *err)
         return s;
     q.id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q.after = (ProtobufCBinaryData){ after.n, (uint8_t *)(uintptr_t)after.p };
-    s = call(r, "jobs", "EndpointLogs", &q.base, &tabella__endpoint_logs_reply__descriptor, &y,
-             err);
+    s = call(r, "jobs", "EndpointLogs", &q.base, &tabella__endpoint_logs_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');

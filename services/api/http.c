@@ -97,8 +97,7 @@ static void on_closed(evutil_socket_t fd, short what, void *arg)
 
 static void watch_close(exchange *x)
 {
-    struct bufferevent *b =
-        evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
+    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(x->req));
     if (evhttp_request_get_command(x->req) != EVHTTP_REQ_POST)
         return;
     x->closed = event_new(x->h->base, bufferevent_getfd(b), EV_CLOSED, on_closed, x);
@@ -202,8 +201,7 @@ static bool take_headers(exchange *x)
     }
     /* The raw path, as the gateway signed it: evhttp's own splitting would decode it. */
     const char *uri = evhttp_request_get_uri(x->req), *q = strchr(uri, '?');
-    r->path =
-        tab_arena_copy(r->arena, (tab_str){ uri, q != NULL ? (size_t)(q - uri) : strlen(uri) });
+    r->path = tab_arena_copy(r->arena, (tab_str){ uri, q != NULL ? (size_t)(q - uri) : strlen(uri) });
     r->query = q != NULL ? tab_arena_copy(r->arena, tab_str_of(q + 1)) : TAB_S("");
     return r->path.p != NULL && r->query.p != NULL;
 }
@@ -245,9 +243,8 @@ static void on_request(struct evhttp_request *req, void *arg)
         x->r.retry_after = 1;
         char text[256];
         int n = snprintf(text, sizeof text,
-                         "{\"error\":{\"type\":\"internal\",\"message\":\"too many requests are "
-                         "waiting; retry with "
-                         "backoff\",\"request_id\":\"%s\"}}",
+                         "{\"error\":{\"type\":\"internal\",\"message\":\"too many requests are waiting; "
+                         "retry with backoff\",\"request_id\":\"%s\"}}",
                          x->r.request_id);
         tab_out_bytes(&x->r.out, text, (size_t)n);
         answer(x);
@@ -379,8 +376,7 @@ static bool listen_at(http *h, const char *address)
         return false;
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = 0;
-    h->socket =
-        evhttp_bind_socket_with_handle(h->server, host, (uint16_t)strtoul(colon + 1, NULL, 10));
+    h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)strtoul(colon + 1, NULL, 10));
     return h->socket != NULL;
 }
 
@@ -407,8 +403,7 @@ http *http_open(api *a)
     evhttp_set_timeout(h->server, 120);
     evhttp_set_default_content_type(h->server, NULL);
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
-                                              EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH |
-                                              EVHTTP_REQ_PUT);
+                                              EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
     evhttp_set_gencb(h->server, on_request, h);
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)

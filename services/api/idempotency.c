@@ -1,13 +1,15 @@
 /* Idempotency-Key, as decisions.md has it: per organization, method and path; bytes compared by
  * digest.
  *
- *   no row --claim--> open (owner, attempt, lease 5 s, renewed by house.c) --complete--> answered,
- * kept 7 days |  \--refused: released--> no row
- *                      \--lease past: claimed again, attempt + 1, same seed
- *                      \--failed, who knows how far: given up (owner ''), claimed again at once by the same seed
+ *   no row --claim--> open (owner, attempt; lease 5 s, renewed by house.c)
+ *                       |
+ *                       +--complete--> answered, kept 7 days
+ *                       +--refused---> no row
+ *                       +--lease past: claimed again, attempt + 1, same seed
+ *                       +--failed, who knows how far: given up (owner ''), claimed again at once, same seed
  *
- * The seed outlives a failure: what an attempt has made before its answer was lost is found by the next, which makes
- * the same ids. Another body may take a key that was given up, with a seed of its own.
+ * The seed outlives a failure: what an attempt has made before its answer was lost is found by the next,
+ * which makes the same ids. Another body may take a key that was given up, with a seed of its own.
  *
  * Completing asks for owner and attempt: who was frozen past its lease finds nothing to complete,
  * and its transaction, with the billing event in it, rolls back. */
@@ -49,21 +51,20 @@ static tab_status claim(request *r, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
-            "INSERT INTO api.idempotency AS i (org, method, path, key, body_sha256, seed, owner, "
-            "lease_until) "
+            "INSERT INTO api.idempotency AS i "
+            "(org, method, path, key, body_sha256, seed, owner, lease_until) "
             "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " LEASE ") "
-            "ON CONFLICT (org, method, path, key) DO UPDATE SET owner = excluded.owner, "
-            "attempt = i.attempt + 1, lease_until = excluded.lease_until, "
+            "ON CONFLICT (org, method, path, key) "
+            "DO UPDATE SET owner = excluded.owner, attempt = i.attempt + 1, "
+            "lease_until = excluded.lease_until, "
             "seed = CASE WHEN i.expires_at < now() OR i.body_sha256 <> excluded.body_sha256 "
             "THEN excluded.seed ELSE i.seed END, "
             "body_sha256 = excluded.body_sha256, status = NULL, answer = NULL, "
             "expires_at = now() + interval '7 days' "
-            "WHERE i.expires_at < now() OR "
-            "(i.status IS NULL AND i.lease_until < now() AND "
-            "(i.owner = '' OR i.body_sha256 = excluded.body_sha256)) "
+            "WHERE i.expires_at < now() OR (i.status IS NULL AND i.lease_until < now() "
+            "AND (i.owner = '' OR i.body_sha256 = excluded.body_sha256)) "
             "RETURNING seed, attempt",
-            TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed),
-                  tab_p_text(r->api->owner)));
+            TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed), tab_p_text(r->api->owner)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1) {
@@ -81,14 +82,14 @@ static tab_status claim(request *r, tab_error *err)
     tab_rows_free(rows);
     rows = NULL;
     s = tab_tx_query(tx, &rows, err,
-                     "SELECT body_sha256 = $5, status, answer FROM api.idempotency "
+                     "SELECT body_sha256 = $5, status, answer "
+                     "FROM api.idempotency "
                      "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4",
                      TAB_P(KEY_PARAMS(r), tab_p_bytes(digest)));
     if (s != TAB_OK || tab_rows_count(rows) == 0)
         return s;
     if (!tab_rows_bool(rows, 0, 0))
-        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key",
-                        "the key was used with a different body");
+        return tab_fail(err, TAB_CONFLICT, "Idempotency-Key", "the key was used with a different body");
     if (tab_rows_null(rows, 0, 1))
         return TAB_OK;
     tab_str answer = tab_rows_bytes(rows, 0, 2, r->arena);
@@ -134,14 +135,14 @@ tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s =
         tab_tx_query(tx, &rows, err,
-                     "UPDATE api.idempotency SET status = $5, answer = $6 "
+                     "UPDATE api.idempotency "
+                     "SET status = $5, answer = $6 "
                      "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL "
                      "AND owner = $7 AND attempt = $8",
                      TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(tab_out_text(&r->out)),
                            tab_p_text(r->api->owner), tab_p_int(r->attempt)));
     if (s == TAB_OK && tab_rows_affected(rows) == 0)
-        s = tab_fail(err, TAB_UNAVAILABLE, "",
-                     "another request with this key has taken over; try again");
+        s = tab_fail(err, TAB_UNAVAILABLE, "", "another request with this key has taken over; try again");
     r->completed = s == TAB_OK;
     return s;
 }
@@ -184,10 +185,9 @@ void idempotency_release(request *r, tab_status why)
     if (tab_tx_begin(r->api->pg, r->who.org, tab_in_ms(3000), &tx, &err) == TAB_OK &&
         tab_tx_query(tx, NULL, &err,
                      refused ? "DELETE FROM api.idempotency" OPEN
-                             : "UPDATE api.idempotency SET owner = '', lease_until = now() - "
-                               "interval '1 second'" OPEN,
-                     TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) ==
-            TAB_OK)
+                             : "UPDATE api.idempotency "
+                               "SET owner = '', lease_until = now() - interval '1 second'" OPEN,
+                     TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
         (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
     idempotency_done(r);
 }

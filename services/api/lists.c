@@ -83,8 +83,7 @@ tab_status get_keys(request *r, tab_error *err)
 {
     Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
     const Tabella__ListKeysReply *y;
-    tab_status s =
-        call(r, "keys", "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &y, err);
+    tab_status s = call(r, "keys", "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -155,8 +154,7 @@ tab_status delete_key(request *r, tab_error *err)
     const Tabella__DeleteKeyReply *y;
     q.id = param_text(r, 0);
     q.actor = r->who.key;
-    tab_status s =
-        call(r, "keys", "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &y, err);
+    tab_status s = call(r, "keys", "DeleteKey", &q.base, &tabella__delete_key_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -171,8 +169,7 @@ tab_status delete_key(request *r, tab_error *err)
 
 tab_status get_jobs(request *r, tab_error *err)
 {
-    static const char *const statuses[] = { "queued", "running",   "done",
-                                            "failed", "cancelled", "expired" };
+    static const char *const statuses[] = { "queued", "running", "done", "failed", "cancelled", "expired" };
     Tabella__ListJobsRequest q = TABELLA__LIST_JOBS_REQUEST__INIT;
     const Tabella__ListJobsReply *y;
     tab_str status, after;
@@ -263,11 +260,10 @@ tab_status get_job(request *r, tab_error *err)
         q.job_id = STR(id);
         s = call(r, "jobs", "Output", &q.base, &tabella__output_reply__descriptor, &y, err);
         if (s == TAB_OK && y->bundle != NULL)
-            out =
-                (output){ .bundle = y->bundle,
-                          .run_id = j->result != NULL ? j->result->run_id : "",
-                          .base = j->result != NULL ? j->result->base_model : y->bundle->base_model,
-                          .feed = y->bundle->n_tables > 1 ? "multi_table" : "single_table" };
+            out = (output){ .bundle = y->bundle,
+                            .run_id = j->result != NULL ? j->result->run_id : "",
+                            .base = j->result != NULL ? j->result->base_model : y->bundle->base_model,
+                            .feed = y->bundle->n_tables > 1 ? "multi_table" : "single_table" };
         else if (s != TAB_OK && s != TAB_NOT_FOUND)
             return s;
     }
@@ -442,8 +438,7 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         text_member(o, "spread", h->spread);
         tab_out_close(o, '}');
     }
-    text_member(o, "weakest_slice",
-                h != NULL && h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
+    text_member(o, "weakest_slice", h != NULL && h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
     tab_out_key(o, "previous");
     if (x->previous == NULL) {
         tab_out_null(o);
@@ -514,8 +509,7 @@ tab_status get_usage(request *r, tab_error *err)
     Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
     const Tabella__UsageReply *y;
     tab_out *o = &r->out;
-    tab_status s =
-        call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, err);
+    tab_status s = call(r, "metering", "Usage", &q.base, &tabella__usage_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');

@@ -24,8 +24,7 @@ static const tab_option options[] = {
     TAB_OPTION(api_config, run_cells, INT, "TAB_RUN_CELLS", "50000000", "cells of one run"),
     TAB_OPTION(api_config, inline_cells, INT, "TAB_INLINE_CELLS", "250000",
                "cells of a run that is answered inline"),
-    TAB_OPTION(api_config, inline_s, INT, "TAB_INLINE_S", "30",
-               "seconds until an inline run becomes a job"),
+    TAB_OPTION(api_config, inline_s, INT, "TAB_INLINE_S", "30", "seconds until an inline run becomes a job"),
     TAB_OPTION(api_config, redis_ms, INT, "TAB_REDIS_MS", "100",
                "how long Redis is waited for; then each process counts cells a minute for itself"),
     TAB_OPTION(api_config, bill_pinned, BOOL, "TAB_BILL_PINNED", "1",
@@ -36,8 +35,7 @@ static const tab_option options[] = {
 static bool keys_set(api *a)
 {
     tab_str secret = tab_str_of(a->cfg.secret);
-    while (secret.n > 0 &&
-           (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
+    while (secret.n > 0 && (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
         secret.n--;
     if (!tab_identity_key_set(&a->identity, secret)) {
         tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET has 32 characters or more");

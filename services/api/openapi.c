@@ -13,8 +13,8 @@ static const struct {
     const char *summary, *body, *answer;
     int status;
 } ROUTES[TAB_ROUTE_COUNT] = {
-    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest",
-                       "Bundle", 200 },
+    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "Bundle",
+                       200 },
     [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
     [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
     [TAB_GET_DATA] = { "Retrieve a dataset or a connection", NULL, "Data", 200 },
@@ -28,8 +28,7 @@ static const struct {
     [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
     [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "Bundle", 200 },
     [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, NULL, 202 },
-    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", NULL,
-                                    202 },
+    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", NULL, 202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
     [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
@@ -77,8 +76,7 @@ static void head(request *r, const char *title)
     raw_member(o, "security", "[{\"key\":[]}]");
 }
 
-static void parameter(tab_out *o, const char *in, const char *name, bool required,
-                      const char *schema)
+static void parameter(tab_out *o, const char *in, const char *name, bool required, const char *schema)
 {
     tab_out_open(o, '{');
     text_member(o, "name", name);
@@ -130,22 +128,19 @@ static void operation(tab_out *o, tab_route_id id)
     if (strstr(t->path, ":id") != NULL)
         parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
     if ((t->flags & TAB_ROUTE_PAGED) != 0) {
-        parameter(o, "query", "limit", false,
-                  "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
+        parameter(o, "query", "limit", false, "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
         parameter(o, "query", "cursor", false, "{\"type\":\"string\"}");
     }
     if (id == TAB_GET_JOBS)
-        parameter(
-            o, "query", "status", false,
-            "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
+        parameter(o, "query", "status", false,
+                  "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
     if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
         parameter(o, "header", "Idempotency-Key", false,
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
-        raw_member(o, "requestBody",
-                   "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
+        raw_member(o, "requestBody", "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
         tab_out_bytes(o, "}}}", 3);
@@ -171,21 +166,19 @@ tab_status get_openapi(request *r, tab_error *err)
     tab_out_open(o, '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
-        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 ||
-            !api_serves((tab_route_id)i))
+        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 || !api_serves((tab_route_id)i))
             continue;
         char path[96];
         const char *colon = strstr(tab_routes[i].path, ":id");
         if (colon != NULL)
-            snprintf(path, sizeof path, "%.*s{id}%s", (int)(colon - tab_routes[i].path),
-                     tab_routes[i].path, colon + 3);
+            snprintf(path, sizeof path, "%.*s{id}%s", (int)(colon - tab_routes[i].path), tab_routes[i].path,
+                     colon + 3);
         else
             snprintf(path, sizeof path, "%s", tab_routes[i].path);
         tab_out_key(o, path);
         tab_out_open(o, '{');
         for (int k = i; k < TAB_ROUTE_COUNT; k++)
-            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 &&
-                api_serves((tab_route_id)k)) {
+            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves((tab_route_id)k)) {
                 operation(o, (tab_route_id)k);
                 written[k] = true;
             }
@@ -267,8 +260,7 @@ static void table_schema(tab_out *o, const tab_table *t)
     tab_out_open(o, '{');
     text_member(o, "type", "array");
     text_member(o, "description",
-                "cells in the order of `columns`; the types are those of the pinned columns in "
-                "their order");
+                "cells in the order of `columns`; the types are those of the pinned columns in their order");
     tab_out_key(o, "prefixItems");
     tab_out_open(o, '[');
     for (size_t c = 0; c < t->cols; c++)
@@ -300,8 +292,7 @@ static void table_example(tab_out *o, const tab_table *t)
 }
 
 /* The first rows of each pinned table. */
-static tab_status read_pinned(request *r, const Tabella__Endpoint *e, const tab_table **ret,
-                              tab_error *err)
+static tab_status read_pinned(request *r, const Tabella__Endpoint *e, const tab_table **ret, tab_error *err)
 {
     for (size_t i = 0; i < e->n_datasets; i++) {
         Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
@@ -346,11 +337,12 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
     snprintf(path, sizeof path, "/v2/serve/%.40s", e->id);
     tab_out_key(o, path);
     tab_out_open(o, '{');
-    raw_member(o, "post",
-               "{\"operationId\":\"serve\",\"summary\":\"Score rows with this "
-               "endpoint\",\"requestBody\":{\"required\":true,"
-               "\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
-               "ServeRequest\"},\"example\":");
+    raw_member(
+        o, "post",
+        "{\"operationId\":\"serve\",\"summary\":\"Score rows with this endpoint\","
+        "\"requestBody\":{\"required\":true,"
+        "\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/ServeRequest\"},"
+        "\"example\":");
     /* the members of `post` go on behind the example */
     o->comma = false;
     tab_out_open(o, '{');

@@ -11,13 +11,13 @@ tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *
     size_t n = packed != NULL ? ZSTD_compress(packed, room, plain.p, plain.n, 1) : 0;
     if (packed == NULL || ZSTD_isError(n))
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO api.output (org, job_id, run_id, report_id, base, feed, bundle) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (org, job_id) DO NOTHING",
-        TAB_P(tab_p_text(r->who.org), tab_p_text(job_id), tab_p_text(o->run_id),
-              tab_p_text(o->report_id), tab_p_text(o->base), tab_p_text(o->feed),
-              tab_p_bytes((tab_str){ packed, n })));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO api.output (org, job_id, run_id, report_id, base, feed, bundle) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7) "
+                        "ON CONFLICT (org, job_id) DO NOTHING",
+                        TAB_P(tab_p_text(r->who.org), tab_p_text(job_id), tab_p_text(o->run_id),
+                              tab_p_text(o->report_id), tab_p_text(o->base), tab_p_text(o->feed),
+                              tab_p_bytes((tab_str){ packed, n })));
 }
 
 tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err)
@@ -28,7 +28,8 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
         tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,
-                         "SELECT run_id, report_id, base, feed, created_at, bundle FROM api.output "
+                         "SELECT run_id, report_id, base, feed, created_at, bundle "
+                         "FROM api.output "
                          "WHERE org = $1 AND job_id = $2 AND expires_at > now()",
                          TAB_P(tab_p_text(r->who.org), tab_p_text(job_id)));
     if (s != TAB_OK)
@@ -46,6 +47,5 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
     ret->feed = tab_proto_text(r->arena, tab_rows_text(rows, 0, 3));
     ret->created_us = tab_rows_time(rows, 0, 4);
     ret->bundle = tab_proto_read(r->arena, &tabella__bundle__descriptor, (tab_str){ plain, n });
-    return ret->bundle != NULL ? TAB_OK
-                               : tab_fail(err, TAB_INTERNAL, "", "an output that cannot be read");
+    return ret->bundle != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "an output that cannot be read");
 }

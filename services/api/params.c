@@ -12,9 +12,7 @@ enum { MAC = 16, CURSOR_MAX = 1024 };
 
 static int hex(char c)
 {
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
 /* Percent-decoded; a wrong escape stays as it is and will not match anything. */
@@ -44,8 +42,8 @@ tab_status query_param(const request *r, const char *name, tab_str *ret, tab_err
         if (n == want && memcmp(p, name, n) == 0) {
             if (ret->p != NULL)
                 return tab_fail(err, TAB_VALIDATION, name, "`%s` is given twice", name);
-            tab_str raw = equal != NULL ? (tab_str){ equal + 1, (size_t)(stop - equal - 1) }
-                                        : (tab_str){ stop, 0 };
+            tab_str raw =
+                equal != NULL ? (tab_str){ equal + 1, (size_t)(stop - equal - 1) } : (tab_str){ stop, 0 };
             *ret = decode(r->arena, raw);
             if (ret->p == NULL)
                 return tab_fail(err, TAB_INTERNAL, "", "out of memory");
@@ -77,8 +75,7 @@ void cursor_write(const request *r, tab_out *o, const char *list, tab_str positi
     }
     cursor_mac(r, list, position, raw);
     memcpy(raw + MAC, position.p, position.n);
-    sodium_bin2base64(text, sizeof text, raw, MAC + position.n,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_bin2base64(text, sizeof text, raw, MAC + position.n, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     tab_out_cstr(o, text);
 }
 
@@ -91,8 +88,7 @@ void next_cursor_member(request *r, const char *list, tab_str position)
         cursor_write(r, &r->out, list, position);
 }
 
-static tab_status cursor_read(const request *r, const char *list, tab_str text, tab_str *ret,
-                              tab_error *err)
+static tab_status cursor_read(const request *r, const char *list, tab_str text, tab_str *ret, tab_error *err)
 {
     uint8_t want[MAC], *raw = tab_arena_alloc(r->arena, CURSOR_MAX, 1);
     size_t n = 0;
@@ -106,8 +102,7 @@ static tab_status cursor_read(const request *r, const char *list, tab_str text, 
     *ret = (tab_str){ (const char *)raw + MAC, n - MAC };
     cursor_mac(r, list, *ret, want);
     if (!tab_equal_secret(want, raw, MAC))
-        return tab_fail(err, TAB_VALIDATION, "cursor",
-                        "the cursor is damaged or belongs to another list");
+        return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged or belongs to another list");
     return TAB_OK;
 }
 
@@ -123,13 +118,11 @@ tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t
         uint32_t x = 0;
         for (size_t i = 0; i < limit.n; i++) {
             if (limit.p[i] < '0' || limit.p[i] > '9' || limit.n > 3)
-                return tab_fail(err, TAB_VALIDATION, "limit",
-                                "`limit` is a whole number from 1 to 100");
+                return tab_fail(err, TAB_VALIDATION, "limit", "`limit` is a whole number from 1 to 100");
             x = 10 * x + (uint32_t)(limit.p[i] - '0');
         }
         if (x < 1 || x > 100)
-            return tab_fail(err, TAB_VALIDATION, "limit",
-                            "`limit` is a whole number from 1 to 100");
+            return tab_fail(err, TAB_VALIDATION, "limit", "`limit` is a whole number from 1 to 100");
         *ret_limit = x;
     }
     *ret_after = TAB_S("");

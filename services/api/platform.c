@@ -17,8 +17,7 @@ static tab_status edit(request *r, Tabella__EditEndpointRequest *q, tab_error *e
     const Tabella__Endpoint *e = NULL;
     q->id_or_name = STR(tab_arena_copy(r->arena, r->param[0]).p);
     q->actor = r->who.key;
-    tab_status s =
-        call(r, "jobs", "EditEndpoint", &q->base, &tabella__endpoint__descriptor, &e, err);
+    tab_status s = call(r, "jobs", "EditEndpoint", &q->base, &tabella__endpoint__descriptor, &e, err);
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
@@ -45,8 +44,7 @@ tab_status patch_endpoint(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "body",
                         "name, target, task or options.confidence_threshold: nothing to change");
     const Tabella__Endpoint *e;
-    if ((q.set_target || q.set_task || q.set_threshold) &&
-        (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
+    if ((q.set_target || q.set_task || q.set_threshold) && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
     return edit(r, &q, err);
 }
@@ -80,9 +78,8 @@ static tab_status read_prompt(request *r, Tabella__SystemPrompt *p, bool create,
     const tab_json *active = tab_json_get(b.root, "active"), *order = tab_json_get(b.root, "order");
     if (active != NULL && active->kind != TAB_JSON_BOOL)
         return tab_fail(err, TAB_VALIDATION, "active", "`active` is true or false");
-    if (order != NULL &&
-        (order->kind != TAB_JSON_NUMBER || !(order->num >= 0 && order->num <= 1000000) ||
-         order->num != (double)(int32_t)order->num))
+    if (order != NULL && (order->kind != TAB_JSON_NUMBER || !(order->num >= 0 && order->num <= 1000000) ||
+                          order->num != (double)(int32_t)order->num))
         return tab_fail(err, TAB_VALIDATION, "order", "`order` is a whole number");
     if (name.n > 0)
         p->name = STR(tab_arena_copy(r->arena, name).p);

@@ -1,10 +1,12 @@
 /* POST /v2/run.
  *
- *   shape -> key claimed -> references -> base -> cells -> inline: Run, then one transaction: key
- * answered, output |         kept, event in the outbox; then the first byte |         (later than
- * inline_s: it becomes the job)
- *                                                +-> large, batch or out: rows spooled, job
- * submitted, 202 */
+ *   shape -> key claimed -> references -> base -> cells
+ *                                                   |
+ *            +--------------------------------------+
+ *            |
+ *            +--> inline: Run, then one transaction (key answered, output kept, event in the outbox),
+ *            |            then the first byte; later than inline_s it becomes the job
+ *            +--> large or batch: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
 #include "common/log.h"
@@ -41,8 +43,7 @@ static Tabella__TableSource *add_source(request *r, run *x, tab_str id, const ch
 static tab_status read_shape(request *r, run *x, tab_error *err)
 {
     tab_status s = body_read(r, &x->body, err);
-    if (s != TAB_OK ||
-        (s = body_options(r, &x->body, &x->options, &x->batch, &x->out, err)) != TAB_OK ||
+    if (s != TAB_OK || (s = body_options(r, &x->body, &x->options, &x->batch, &x->out, err)) != TAB_OK ||
         (s = body_refs(r, &x->body, &x->n_refs, &x->refs, err)) != TAB_OK)
         return s;
     if (x->body.n_tables + x->n_refs == 0)
@@ -50,8 +51,8 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
                         "a run needs at least one table in `tables`, or `data`");
     if (x->out.n > 0)
         return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "connections of this installation are read-only, so no bundle can be "
-                        "written to one; a finished job keeps its bundle for 24 hours");
+                        "connections of this installation are read-only, "
+                        "so no bundle can be written to one; a finished job keeps its bundle for 24 hours");
     request_body_drop(r);
     return TAB_OK;
 }
@@ -80,8 +81,8 @@ static tab_status resolve(request *r, run *x, tab_error *err)
         if (add_source(r, x, id, t->snapshot, t->dataset) == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         uint64_t cells = t->rows * t->cols;
-        bool cached = t->dataset[0] != 0 &&
-                      (t->pinned || (t->last_used != 0 && tab_now_us() - t->last_used < briefly));
+        bool cached =
+            t->dataset[0] != 0 && (t->pinned || (t->last_used != 0 && tab_now_us() - t->last_used < briefly));
         x->cells += cells;
         x->rows += t->rows;
         x->cached += cached ? cells : 0;
@@ -142,8 +143,7 @@ static tab_status spool(request *r, run *x, tab_error *err)
         Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
         tab_answer answer;
         q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", x->job_id, i);
-        q.name = tab_proto_text(r->arena,
-                                tab_arena_printf(r->arena, "%.*s", TAB_STR(x->body.tables[i]->id)));
+        q.name = tab_proto_text(r->arena, tab_arena_printf(r->arena, "%.*s", TAB_STR(x->body.tables[i]->id)));
         q.temporary = 1;
         q.owner = STR(x->job_id);
         tab_ask ask = { .service = "data-connector",
@@ -209,8 +209,8 @@ static Tabella__UsageLine *usage_line(request *r, const char *op, uint64_t cells
     return l;
 }
 
-static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, const char *base,
-                            tab_tx *tx, tab_error *err)
+static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, const char *base, tab_tx *tx,
+                            tab_error *err)
 {
     Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
     Tabella__InlineRun n = TABELLA__INLINE_RUN__INIT;
@@ -239,19 +239,16 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
     n.rows = x->rows;
     if (b->prediction != NULL) {
         const Tabella__ColumnRef *t = b->prediction->target;
-        n.target =
-            t != NULL
-                ? tab_proto_text(r->arena, tab_arena_printf(r->arena, "%.*s", (int)t->address.len,
-                                                            (const char *)t->address.data))
-                : STR("");
+        n.target = t != NULL
+                       ? tab_proto_text(r->arena, tab_arena_printf(r->arena, "%.*s", (int)t->address.len,
+                                                                   (const char *)t->address.data))
+                       : STR("");
         n.task = b->prediction->task_type;
     }
-    return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base,
-                          err);
+    return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base, err);
 }
 
-static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, const char *base,
-                         tab_error *err)
+static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, const char *base, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const output o = {
@@ -269,9 +266,7 @@ static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, con
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
         tab_relay_nudge(r->api->relay);
-    return s == TAB_CANCELLED
-               ? tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now")
-               : s;
+    return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now") : s;
 }
 
 static tab_status inline_run(request *r, run *x, tab_error *err)
@@ -334,8 +329,8 @@ tab_status post_run(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     if (x.cells > (uint64_t)r->api->cfg.run_cells)
-        return tab_fail(err, TAB_VALIDATION, x.n_refs > 0 ? "data" : "tables",
-                        "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
+        return tab_fail(err, TAB_VALIDATION, x.n_refs > 0 ? "data" : "tables", "a run has at most %lld cells",
+                        (long long)r->api->cfg.run_cells);
     x.feed = x.n > 1 ? "multi_table" : "single_table";
     bool job = x.batch || x.cells > (uint64_t)r->api->cfg.inline_cells;
     if (job) /* inline the pass tells at once */

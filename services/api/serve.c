@@ -122,8 +122,9 @@ void serve_keep_worker(const request *r, const char *worker)
     pthread_mutex_unlock(&rows.lock);
 }
 
-/* What metering said of an organization last: it lets a sixteenth of what was left then go without asking again for
- * half a second, which is how old metering's own sums may be. An organization that pays as it goes is always asked. */
+/* What metering said of an organization last: it lets a sixteenth of what was left then go without asking
+ * again for half a second, which is how old metering's own sums may be. An organization that pays as it
+ * goes is always asked. */
 static struct {
     pthread_mutex_t lock;
     struct leave {
@@ -191,8 +192,9 @@ static tab_status reserve(request *r, const Tabella__Endpoint *e, uint64_t cells
 
 /* ---- calls at once --------------------------------------------------------------------------- */
 
-/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. Those of all processes
- * are counted where they meet, by the worker that holds the endpoint's state (decision 0151). */
+/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. Those of
+ * all processes are counted where they meet, by the worker that holds the endpoint's state (decision
+ * 0151). */
 static struct {
     pthread_mutex_t lock;
     struct {
@@ -201,7 +203,8 @@ static struct {
     } of[SLOTS];
 } busy = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The entry of the endpoint, else a free one, else -1. Entries are never moved, so a search passes freed ones. */
+/* The entry of the endpoint, else a free one, else -1. Entries are never moved, so a search passes freed
+ * ones. */
 static ptrdiff_t busy_at(const char *id)
 {
     uint64_t h = 1469598103934665603u;

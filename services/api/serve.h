@@ -26,8 +26,8 @@ typedef struct serve_call {
 void serve_keep_worker(const request *r, const char *worker);
 void serve_leave(const char *id); /* a call of the endpoint that was let in has ended */
 
-/* Asks, writes the answer, bills and leaves: with calls of the endpoint that came at the same moment. PARKED: another
- * thread ends the request. */
+/* Asks, writes the answer, bills and leaves: with calls of the endpoint that came at the same moment.
+ * PARKED: another thread ends the request. */
 tab_status serve_together(serve_call *c, tab_error *err) TAB_CHECKED;
 tab_status serve_too_many(request *r, tab_error *err);
 

@@ -1,9 +1,9 @@
-/* Serve calls of one endpoint that come at the same moment go together (decision 0184): one message to inference, one
- * bill, one transaction, and one thread for all of them.
+/* Serve calls of one endpoint that come at the same moment go together (decision 0184): one message to
+ * inference, one bill, one transaction, and one thread for all of them.
  *
  *   call --alone--> flight: ask -> write answers -> bill -> end
- *   call --a flight is out--> the first waits for it, GATHER_MS at most, and then takes off with all that came; the others
- *                             are parked: they hold no thread, and the flight they are on ends them
+ *   call --a flight is out--> the first waits for it, GATHER_MS at most, then takes off with all that came;
+ *                             the others are parked: they hold no thread, and their flight ends them
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
 #include <stdio.h>
@@ -14,19 +14,16 @@
 
 enum {
     SLOTS = 1024,
-    GATHER_MS =
-        8, /* so long a call waits for a flight before it: a slow one (a fit) holds nobody up */
-    ARRIVE_MS = 1, /* and so long for those that are in this process already */
-    FLIGHT = 64,   /* calls of one message */
-    ALONE_ROWS =
-        48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
+    GATHER_MS = 8,   /* so long a call waits for a flight before it: a slow one (a fit) holds nobody up */
+    ARRIVE_MS = 1,   /* and so long for those that are in this process already */
+    FLIGHT = 64,     /* calls of one message */
+    ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096
 };
 
 /* ---- the flight ------------------------------------------------------------------------------ */
 
-static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__ServeState *ret,
-                           tab_error *err)
+static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__ServeState *ret, tab_error *err)
 {
     tabella__serve_state__init(ret);
     ret->endpoint_id = e->id;
@@ -64,8 +61,8 @@ tab_status serve_too_many(request *r, tab_error *err)
                     r->who.endpoint_concurrency);
 }
 
-/* The worker that answered last is asked, so that one call goes to one process; any of them answers where it does not,
- * or is no longer the owner, and says who did. The answer lives in the arena. */
+/* The worker that answered last is asked, so that one call goes to one process; any of them answers where
+ * it does not, or is no longer the owner, and says who did. The answer lives in the arena. */
 static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabella__ServeReply **ret,
                       tab_error *err)
 {
@@ -204,8 +201,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
         const Tabella__ServePart *part = y->parts[i];
         const Tabella__Bundle *b = whole(y, i);
         if (part->status != TAB_OK && part->status < TAB_STATUS_COUNT)
-            c[i]->s =
-                tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
+            c[i]->s = tab_fail(&c[i]->err, (tab_status)part->status, part->param, "%s", part->message);
         else if (b == NULL || part->status != TAB_OK)
             c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "an answer is damaged");
         else
@@ -219,8 +215,9 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
 
 static tab_status alone(void *call, tab_error *err);
 
-/* One message. There may not be as many slots as calls: refused together, each asks for one by itself, our own (which
- * then stands first) here and the others from threads of theirs. What is left in c has its status. */
+/* One message. There may not be as many slots as calls: refused together, each asks for one by itself, our
+ * own (which then stands first) here and the others from threads of theirs. What is left in c has its
+ * status. */
 static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own)
 {
     const Tabella__ServeReply *y = NULL;
@@ -368,8 +365,7 @@ tab_status serve_together(serve_call *c, tab_error *err)
     while (g->flights > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
         continue;
     at = clock_in(ARRIVE_MS);
-    while (atomic_load(arriving) > 0 &&
-           pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    while (atomic_load(arriving) > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
         continue;
     size_t n = g->waiting;
     serve_call *list = g->first;

@@ -45,8 +45,7 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
     uint32_t *of = tab_arena_new_of(a, uint32_t, c->levels + 1),
              *code = tab_arena_new_of(a, uint32_t, rows + 1);
     size_t most = c->levels < rows ? c->levels : rows, n = 0, bytes = 0;
-    uint32_t *from = tab_arena_new_of(a, uint32_t, most + 1),
-             *end = tab_arena_new_of(a, uint32_t, most + 1);
+    uint32_t *from = tab_arena_new_of(a, uint32_t, most + 1), *end = tab_arena_new_of(a, uint32_t, most + 1);
     uint8_t *kind = tab_arena_new_of(a, uint8_t, most + 1);
     if (of == NULL || code == NULL || from == NULL || end == NULL || kind == NULL)
         return false;
@@ -80,8 +79,8 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
     return true;
 }
 
-tab_status block_write(tab_arena *a, const tab_table *t, block_range at,
-                       const uint8_t key[BLOCK_KEY], block *ret, tab_error *err)
+tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const uint8_t key[BLOCK_KEY],
+                       block *ret, tab_error *err)
 {
     tab_column *col = tab_arena_new_of(a, tab_column, at.cols);
     for (size_t i = 0; col != NULL && i < at.cols; i++)
@@ -103,15 +102,13 @@ tab_status block_write(tab_arena *a, const tab_table *t, block_range at,
     crypto_generichash(ret->hash, BLOCK_HASH, (const unsigned char *)plain, raw, key, BLOCK_KEY);
     size_t n = ZSTD_compress(packed, most, plain, raw, 1);
     if (ZSTD_isError(n))
-        return tab_fail(err, TAB_INTERNAL, "", "a block is not compressed: %s",
-                        ZSTD_getErrorName(n));
+        return tab_fail(err, TAB_INTERNAL, "", "a block is not compressed: %s", ZSTD_getErrorName(n));
     ret->raw = raw;
     ret->bytes = (tab_str){ packed, n };
     return TAB_OK;
 }
 
-tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table **ret,
-                      tab_error *err)
+tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table **ret, tab_error *err)
 {
     char *plain = tab_arena_new_of(a, char, raw);
     const tab_table *const *tables;
@@ -150,8 +147,7 @@ struct block_joiner {
     joining *c;
 };
 
-block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const uint32_t *columns,
-                               size_t n)
+block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const uint32_t *columns, size_t n)
 {
     block_joiner *j = tab_arena_new_of(a, block_joiner, 1);
     joining *c = tab_arena_new_of(a, joining, n);
@@ -165,8 +161,7 @@ block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const ui
 
 static uint64_t level_hash(tab_str s, uint8_t kind)
 {
-    uint64_t h =
-        1469598103934665603u ^ kind; /* FNV-1a: our own data, compared byte for byte besides */
+    uint64_t h = 1469598103934665603u ^ kind; /* FNV-1a: our own data, compared byte for byte besides */
     for (size_t i = 0; i < s.n; i++)
         h = (h ^ (uint8_t)s.p[i]) * 1099511628211u;
     return h ^ h >> 29;
@@ -193,8 +188,7 @@ static bool rehash(tab_arena *a, joining *c)
     c->slots = slots;
     for (size_t i = 0; i < c->levels; i++) {
         uint32_t from = i == 0 ? 0 : c->end[i - 1];
-        size_t at =
-            level_hash((tab_str){ c->text + from, c->end[i] - from }, c->kind[i]) & (slots - 1);
+        size_t at = level_hash((tab_str){ c->text + from, c->end[i] - from }, c->kind[i]) & (slots - 1);
         while (slot[at] != 0)
             at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)(i + 1);
@@ -217,8 +211,7 @@ static uint32_t level_of(tab_arena *a, joining *c, tab_str s, uint8_t kind)
     }
     if (c->levels == c->room) {
         size_t room = c->room == 0 ? 64 : 2 * c->room;
-        if (!grow(a, &c->end, c->levels, room, sizeof *c->end) ||
-            !grow(a, &c->kind, c->levels, room, 1))
+        if (!grow(a, &c->end, c->levels, room, sizeof *c->end) || !grow(a, &c->kind, c->levels, room, 1))
             return TAB_NULL;
         c->room = room;
     }
@@ -282,16 +275,15 @@ static bool join_column(block_joiner *j, joining *c, const tab_column *from, siz
 tab_status block_join(block_joiner *j, block_range at, const tab_table *piece, tab_error *err)
 {
     size_t from = at.first_row < j->first ? j->first : at.first_row;
-    size_t to =
-        at.first_row + at.rows < j->first + j->rows ? at.first_row + at.rows : j->first + j->rows;
+    size_t to = at.first_row + at.rows < j->first + j->rows ? at.first_row + at.rows : j->first + j->rows;
     if (piece->rows != at.rows || piece->cols != at.cols)
         return tab_fail(err, TAB_INTERNAL, "", "a stored block is another one's");
     for (size_t i = 0; i < j->n; i++) {
         joining *c = &j->c[i];
         if (c->index < at.first_col || c->index >= at.first_col + at.cols)
             continue;
-        if (!join_column(j, c, &piece->col[c->index - at.first_col],
-                         from < to ? from - at.first_row : 0, from < to ? to - from : 0))
+        if (!join_column(j, c, &piece->col[c->index - at.first_col], from < to ? from - at.first_row : 0,
+                         from < to ? to - from : 0))
             return tab_fail(err, TAB_INTERNAL, "", "a snapshot's columns do not fit in memory");
     }
     return TAB_OK;

@@ -2,9 +2,8 @@
  *
  *              columns ->
  *            +-----------+--------+----
- *   65,536   | piece     | piece  |        a piece: neighbouring columns until a mebibyte is
- * reached, rows     | (0, 0)    | (0, 3) |        of up to 65,536 rows; wire form of a table, zstd
- * level 1
+ *   65,536   | piece     | piece  |        a piece: neighbouring columns until a mebibyte is reached,
+ *   rows     | (0, 0)    | (0, 3) |        of up to 65,536 rows; wire form of a table, zstd level 1
  *            +-----------+--------+----
  *   the next | ...
  *
@@ -31,8 +30,8 @@ typedef struct {
     tab_str bytes; /* compressed; lives in the arena */
 } block;
 
-tab_status block_write(tab_arena *a, const tab_table *t, block_range at,
-                       const uint8_t key[BLOCK_KEY], block *ret, tab_error *err) TAB_CHECKED;
+tab_status block_write(tab_arena *a, const tab_table *t, block_range at, const uint8_t key[BLOCK_KEY],
+                       block *ret, tab_error *err) TAB_CHECKED;
 
 /* One block's table again; raw is its size before compression. */
 tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table **ret,
@@ -41,11 +40,8 @@ tab_status block_read(tab_arena *a, tab_str bytes, size_t raw, const tab_table *
 /* Puts pieces together: rows [first, first + rows) of the columns asked for, by index. Pieces come
  * in any order of columns, but rows ascending within a column. Memory is the arena's. */
 typedef struct block_joiner block_joiner;
-block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const uint32_t *columns,
-                               size_t n);
-tab_status block_join(block_joiner *j, block_range at, const tab_table *piece,
-                      tab_error *err) TAB_CHECKED;
-tab_status block_joined(block_joiner *j, tab_str id, const tab_table **ret,
-                        tab_error *err) TAB_CHECKED;
+block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const uint32_t *columns, size_t n);
+tab_status block_join(block_joiner *j, block_range at, const tab_table *piece, tab_error *err) TAB_CHECKED;
+tab_status block_joined(block_joiner *j, tab_str id, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -38,9 +38,8 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
 
 /* ---- reading a source ------------------------------------------------------------------------ */
 
-static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref,
-                           const char *query, Tabella__Credential **credentials, size_t n,
-                           const tab_table **ret, tab_error *err)
+static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref, const char *query,
+                           Tabella__Credential **credentials, size_t n, const tab_table **ret, tab_error *err)
 {
     source s = { .ref = ref,
                  .credentials = credentials,
@@ -50,8 +49,7 @@ static tab_status read_ref(data_service *self, tab_call *call, const source_ref 
                  .cancel = call->cancel };
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
     s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* some of it is for the answer */
-    TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public,
-                        err));
+    TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
     guard_begin(self->allow, self->read_mib << 20);
     tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
     guard_end();
@@ -67,8 +65,7 @@ typedef struct {
 } connection;
 
 /* By its id, or by the dataset that it feeds. */
-static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret,
-                       tab_error *err)
+static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret, tab_error *err)
 {
     tab_arena *a = call->arena;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -76,14 +73,13 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(tab_tx_query(tx, &r, err,
                      "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
-                     "coalesce(row_key[2], ''), "
-                     "coalesce(row_key[3], '') FROM data_connector.connection WHERE org = $1 AND "
-                     "(id = $2 OR dataset = $2)",
+                     "coalesce(row_key[2], ''), coalesce(row_key[3], '') "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1 AND (id = $2 OR dataset = $2)",
                      TAB_P(tab_p_text(call->org), tab_p_text(id))));
     if (tab_rows_count(r) == 0) {
         Tabella__DataObject *o;
-        TRY(store_object(tx, a, call->org, id, &o,
-                         err)); /* NOT_FOUND for what is not there at all */
+        TRY(store_object(tx, a, call->org, id, &o, err)); /* NOT_FOUND for what is not there at all */
         return tab_fail(err, TAB_VALIDATION, "id", "No connection feeds this dataset.");
     }
     connection c = { .id = tab_proto_text(a, tab_rows_text(r, 0, 0)),
@@ -101,8 +97,7 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     if (context == NULL)
         return out_of_memory(err);
     if (self->kek == NULL)
-        return tab_fail(err, TAB_INTERNAL, "",
-                        "The key that opens stored credentials is not configured.");
+        return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
     TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
     c.secret = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
     sodium_memzero((char *)plain.p, plain.n);
@@ -112,18 +107,18 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     return tab_tx_commit(&tx, err);
 }
 
-static tab_status read_loaded(data_service *self, tab_call *call, const connection *c,
-                              const tab_table **ret, tab_error *err)
+static tab_status read_loaded(data_service *self, tab_call *call, const connection *c, const tab_table **ret,
+                              tab_error *err)
 {
-    tab_status s = read_ref(self, call, &c->ref, c->query, c->secret->credentials,
-                            c->secret->n_credentials, ret, err);
+    tab_status s =
+        read_ref(self, call, &c->ref, c->query, c->secret->credentials, c->secret->n_credentials, ret, err);
     for (size_t i = 0; i < c->secret->n_credentials; i++)
         sodium_memzero(c->secret->credentials[i]->value, strlen(c->secret->credentials[i]->value));
     return s;
 }
 
-tab_status data_read_source(data_service *self, tab_call *call, const char *id,
-                            const tab_table **ret, tab_error *err)
+tab_status data_read_source(data_service *self, tab_call *call, const char *id, const tab_table **ret,
+                            tab_error *err)
 {
     connection c;
     TRY(load(self, call, id, &c, err));
@@ -132,13 +127,11 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id,
 
 /* ---- connect --------------------------------------------------------------------------------- */
 
-static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref,
-                                tab_error *err)
+static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref, tab_error *err)
 {
     const provider *p = provider_of(ref->scheme);
     if (looks_secret(q->name) || strlen(q->name) > 256)
-        return tab_fail(err, TAB_VALIDATION, "name",
-                        "A name is at most 256 bytes and holds no credentials.");
+        return tab_fail(err, TAB_VALIDATION, "name", "A name is at most 256 bytes and holds no credentials.");
     if (looks_secret(q->query))
         return tab_fail(err, TAB_VALIDATION, "options.query", "A query must not hold credentials.");
     if (q->sheet[0] != '\0')
@@ -158,9 +151,9 @@ static tab_status check_request(const Tabella__ConnectRequest *q, const source_r
     return TAB_OK;
 }
 
-static tab_status register_connection(data_service *self, tab_call *call, const char *id,
-                                      const char *dataset, const source_ref *ref, const char *name,
-                                      const tab_table *t, tab_error *err)
+static tab_status register_connection(data_service *self, tab_call *call, const char *id, const char *dataset,
+                                      const source_ref *ref, const char *name, const tab_table *t,
+                                      tab_error *err)
 {
     const Tabella__ConnectRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -168,8 +161,8 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     char snapshot[TAB_ID], *members = tab_proto_text(a, "");
     tab_str sealed;
     for (size_t i = 0; i < q->n_credentials; i++)
-        if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "",
-                                        q->credentials[i]->name)) == NULL)
+        if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "", q->credentials[i]->name)) ==
+            NULL)
             return out_of_memory(err);
     char *key = tab_pg_array(a, q->key, q->n_key);
     if (key == NULL)
@@ -178,17 +171,14 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     tab_id_new(snapshot, "dsv_");
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, sealed, "
-        "members, dataset, "
-        "sync_at, sync_good) VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
-        TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
-              tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
-              tab_p_text(dataset))));
-    store_dataset d = {
-        .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = ""
-    };
+    TRY(tab_tx_query(tx, NULL, err,
+                     "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
+                     "sealed, members, dataset, sync_at, sync_good) "
+                     "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
+                     TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
+                           tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
+                           tab_p_text(dataset))));
+    store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
     TRY(store_dataset_add(tx, call->org, &d, err));
     TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, err));
     TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
@@ -206,8 +196,7 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     const tab_table *t;
     char id[TAB_ID], dataset[TAB_ID];
     if (self->kek == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "Connections are not enabled on this installation.");
+        return tab_fail(err, TAB_VALIDATION, "source", "Connections are not enabled on this installation.");
     TRY(ref_parse(call->arena, q->source, &ref, err));
     TRY(check_request(q, &ref, err));
     TRY(read_ref(self, call, &ref, q->query, q->credentials, q->n_credentials, &t, err));
@@ -237,8 +226,7 @@ static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret
     return TAB_OK;
 }
 
-static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret,
-                                   tab_error *err)
+static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__RowDiff **ret, tab_error *err)
 {
     Tabella__RowDiff *m = tab_arena_new_of(a, Tabella__RowDiff, 1);
     if (m == NULL)
@@ -249,8 +237,7 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
     m->rows_removed = d->removed;
     m->rows_unchanged = d->unchanged;
     TRY(names(a, d->columns_added, d->n_added, &m->columns_added, &m->n_columns_added, err));
-    TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed,
-              err));
+    TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed, err));
     TRY(names(a, d->types_changed, d->n_types, &m->types_changed, &m->n_types_changed, err));
     TRY(names(a, d->key, d->n_key, &m->key, &m->n_key, err));
     *ret = m;
@@ -258,18 +245,17 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
 }
 
 /* The attempt, for whoever retrieves the connection. */
-static void remember(data_service *self, tab_call *call, const char *id, bool good,
-                     const char *said)
+static void remember(data_service *self, tab_call *call, const char *id, bool good, const char *said)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_error err;
     tab_status s = tab_tx_begin(self->pg, call->org, tab_in_ms(2000), &tx, &err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, NULL, &err,
-            "UPDATE data_connector.connection SET sync_at = now(), sync_good = $3, sync_said = $4 "
-            "WHERE org = $1 AND id = $2",
-            TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(good), tab_p_text(said)));
+        s = tab_tx_query(tx, NULL, &err,
+                         "UPDATE data_connector.connection "
+                         "SET sync_at = now(), sync_good = $3, sync_said = $4 "
+                         "WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(good), tab_p_text(said)));
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, &err);
     (void)s; /* a note: its loss loses nothing */
@@ -294,8 +280,7 @@ static tab_status done_before(tab_tx *tx, tab_call *call, const char *dataset, c
 }
 
 static tab_status mint(data_service *self, tab_call *call, const connection *c, const tab_table *t,
-                       const char *sync_id, const char *actor, Tabella__SyncReply **ret,
-                       tab_error *err)
+                       const char *sync_id, const char *actor, Tabella__SyncReply **ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_arena *a = call->arena;
@@ -315,8 +300,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &before, err));
     TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
     tab_id_new(snapshot, "dsv_");
-    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
-                           t, err));
+    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
@@ -331,8 +315,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query(tx, NULL, err,
-                     "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
+    TRY(tab_tx_query(tx, NULL, err, "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
                      TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));
     TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id,
                     "connection.sync", c->id, snapshot, err));
@@ -383,12 +366,14 @@ tab_status data_diff(void *arg, tab_call *call, tab_error *err)
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     for (int i = 0; i < 2; i++) {
         TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
-        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
-                                &t[i], err));
+        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name, &t[i],
+                                err));
     }
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT unnest(row_key) FROM data_connector.connection WHERE org = $1 AND "
-                     "dataset = $2 LIMIT 3",
+                     "SELECT unnest(row_key) "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1 AND dataset = $2 "
+                     "LIMIT 3",
                      TAB_P(tab_p_text(call->org), tab_p_text(s[1].dataset))));
     for (; n_key < tab_rows_count(r); n_key++)
         key[n_key] = tab_str_of(tab_proto_text(call->arena, tab_rows_text(r, n_key, 0)));

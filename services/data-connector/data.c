@@ -13,15 +13,13 @@ static tab_status out_of_memory(tab_error *err)
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
 
-static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id,
-                              tab_error *err)
+static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
 {
     const Tabella__IngestRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (q->ingest_id[0] != '\0') {
-        tab_status s =
-            store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
+        tab_status s = store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
         if (s != TAB_NOT_FOUND)
             return s;
     }
@@ -30,27 +28,22 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
     const tab_table *t = call->tables[0];
     uint64_t cells;
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.",
-                        DATA_MOST_COLS);
-    if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) ||
-        cells > DATA_MOST_CELLS)
-        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.",
-                        DATA_MOST_CELLS);
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has 1 to %d columns.", DATA_MOST_COLS);
+    if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) || cells > DATA_MOST_CELLS)
+        return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.", DATA_MOST_CELLS);
 
     char id[TAB_ID], snapshot[TAB_ID];
     tab_id_new(id, "ds_");
     tab_id_new(snapshot, "dsv_");
     store_dataset d = { .id = id,
-                        .name = q->name[0] != '\0'
-                                    ? q->name
-                                    : (const char *)tab_arena_copy(call->arena, t->id).p,
+                        .name =
+                            q->name[0] != '\0' ? q->name : (const char *)tab_arena_copy(call->arena, t->id).p,
                         .source = q->source[0] != '\0' ? q->source : "upload",
                         .ingest_id = q->ingest_id[0] != '\0' ? q->ingest_id : NULL,
                         .owner = q->owner,
                         .temporary = q->temporary };
     if (q->temporary)
-        d.expires =
-            q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
+        d.expires = q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));
     TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
@@ -114,11 +107,9 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
     if (q->first_row > s.rows)
         return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
-    uint64_t rows =
-        q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
-    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns,
-                            q->n_columns, q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0],
-                            err));
+    uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
+    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
+                            q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0], err));
     TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)s.id;
     out->dataset = (char *)s.dataset;
@@ -171,16 +162,18 @@ static void apart(Tabella__Resolved **t, size_t n)
 }
 
 /* The id of the connection that a ref names: itself, or the source it was registered with. */
-static tab_status connection_of(data_service *self, tab_call *call, const char *ref,
-                                const char **ret, tab_error *err)
+static tab_status connection_of(data_service *self, tab_call *call, const char *ref, const char **ret,
+                                tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, dataset, name FROM data_connector.connection WHERE org = $1 AND "
-                     "(id = $2 OR source = $2) "
-                     "ORDER BY created LIMIT 1",
+                     "SELECT id, dataset, name "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1 AND (id = $2 OR source = $2) "
+                     "ORDER BY created "
+                     "LIMIT 1",
                      TAB_P(tab_p_text(call->org), tab_p_text(ref))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
@@ -191,9 +184,8 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
 }
 
 /* Reads a connection's source into a temporary dataset of the owner. */
-static tab_status read_transient(data_service *self, tab_call *call,
-                                 const char *const connection[3], const char *owner,
-                                 char id[TAB_ID], tab_error *err)
+static tab_status read_transient(data_service *self, tab_call *call, const char *const connection[3],
+                                 const char *owner, char id[TAB_ID], tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_table *t;
@@ -214,8 +206,8 @@ static tab_status read_transient(data_service *self, tab_call *call,
     return tab_tx_commit(&tx, err);
 }
 
-static tab_status resolve_one(data_service *self, tab_call *call, const char *ref,
-                              Tabella__Resolved **ret, tab_error *err)
+static tab_status resolve_one(data_service *self, tab_call *call, const char *ref, Tabella__Resolved **ret,
+                              tab_error *err)
 {
     const Tabella__ResolveRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -257,8 +249,7 @@ static tab_status resolve(void *arg, tab_call *call, tab_error *err)
             char param[32];
             snprintf(param, sizeof param, "data[%zu]", i);
             return tab_fail(err, s, param, "%s",
-                            s == TAB_NOT_FOUND ? "There is no such dataset or connection."
-                                               : why.message);
+                            s == TAB_NOT_FOUND ? "There is no such dataset or connection." : why.message);
         }
         if (s != TAB_OK)
             return tab_fail(err, s, why.param, "%s", why.message);
@@ -283,8 +274,7 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
     for (size_t i = 0; i < q->n_snapshots; i++) {
-        tab_status found =
-            store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
+        tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
         if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
             return tab_fail(err, TAB_CONFLICT, "data", "A dataset was deleted meanwhile.");
         if (found != TAB_OK)
@@ -334,8 +324,7 @@ static tab_status pin_or_unpin(data_service *self, tab_call *call, bool pin, tab
     TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
     TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
     if (!pin && names[0] != '\0')
-        return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.",
-                        names);
+        return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
     TRY(store_dataset_pin(tx, call->org, q->id, pin, err));
     TRY(show(tx, call, q->id, err));
     return tab_tx_commit(&tx, err);
@@ -387,24 +376,22 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
-        TRY(tab_tx_query(
-            tx, &r, err,
-            "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
-            TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+        TRY(tab_tx_query(tx, &r, err,
+                         "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
         if (tab_rows_count(r) == 0)
             return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
         TRY(tab_tx_query(tx, NULL, err,
-                         "UPDATE data_connector.dataset SET connection = NULL WHERE org = $1 AND "
-                         "connection = $2",
+                         "UPDATE data_connector.dataset "
+                         "SET connection = NULL "
+                         "WHERE org = $1 AND connection = $2",
                          TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
     } else {
         TRY(store_hold_blocks(tx, call->org, true, err));
-        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection,
-                               err));
+        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
         TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
         if (names[0] != '\0')
-            return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.",
-                            names);
+            return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
         TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
     }
     TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
@@ -422,8 +409,7 @@ static tab_status drop(void *arg, tab_call *call, tab_error *err)
     const Tabella__DropRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     if (q->owner[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "owner",
-                        "whose datasets are to be dropped is missing");
+        return tab_fail(err, TAB_VALIDATION, "owner", "whose datasets are to be dropped is missing");
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, true, err));
     TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
@@ -477,8 +463,8 @@ static void sweep_once(data_service *self)
         return;
     for (size_t i = 0; i < n && !atomic_load(&self->stop); i++)
         if (sweep_org(self, org[i], &err) != TAB_OK)
-            tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why",
-                           err.message, NULL);
+            tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why", err.message,
+                           NULL);
 }
 
 void *data_sweep(void *arg)

@@ -28,8 +28,8 @@ tab_status data_sync(void *self, tab_call *call, tab_error *err);
 tab_status data_diff(void *self, tab_call *call, tab_error *err);
 
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
-tab_status data_read_source(data_service *self, tab_call *call, const char *connection,
-                            const tab_table **ret, tab_error *err) TAB_CHECKED;
+tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,
+                            tab_error *err) TAB_CHECKED;
 /* A new snapshot of the dataset that the connection feeds; ret may be NULL. */
 tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
                          const char *actor, Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;

@@ -15,8 +15,7 @@ static uint64_t hash(char tag, const void *p, size_t n)
 {
     unsigned char out[crypto_shorthash_BYTES], small[64], *in = small;
     if (n + 1 > sizeof small && (in = malloc(n + 1)) == NULL)
-        in = small,
-        n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
+        in = small, n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
     in[0] = (unsigned char)tag;
     if (n > 0)
         memcpy(in + 1, p, n);
@@ -116,8 +115,7 @@ static bool set_new(tab_arena *a, size_t n, hash_set *s)
     size_t size = 16;
     while (size < 2 * n)
         size *= 2;
-    *s = (hash_set){ tab_arena_new_of(a, uint64_t, size), tab_arena_new_of(a, uint32_t, size),
-                     size - 1 };
+    *s = (hash_set){ tab_arena_new_of(a, uint64_t, size), tab_arena_new_of(a, uint32_t, size), size - 1 };
     return s->slot != NULL && s->row != NULL;
 }
 
@@ -159,12 +157,10 @@ typedef struct {
     size_t tried;
 } search;
 
-static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n,
-                       uint64_t **ret)
+static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *set, size_t n, uint64_t **ret)
 {
     size_t rows = s->t[side]->rows;
-    uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1),
-             *one = tab_arena_new_of(a, uint64_t, rows + 1);
+    uint64_t *sum = tab_arena_new_of(a, uint64_t, rows + 1), *one = tab_arena_new_of(a, uint64_t, rows + 1);
     if (sum == NULL || one == NULL)
         return false;
     for (size_t k = 0; k < n; k++) {
@@ -172,9 +168,7 @@ static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *se
         if (!cells(a, &s->t[side]->col[p->col[side]], rows, p->as_text, one))
             return false;
         for (size_t r = 0; r < rows; r++)
-            sum[r] = one[r] == 0 || (k > 0 && sum[r] == 0) ? 0
-                     : k == 0                              ? one[r]
-                                                           : mix(sum[r], one[r]) | 1;
+            sum[r] = one[r] == 0 || (k > 0 && sum[r] == 0) ? 0 : k == 0 ? one[r] : mix(sum[r], one[r]) | 1;
     }
     *ret = sum;
     return true;
@@ -190,8 +184,7 @@ static void try_set(search *s, const size_t *set, size_t n)
     s->tried++;
     for (int side = 0; side < 2; side++)
         if (a == NULL || !key_hashes(a, s, side, set, n, &h[side]) ||
-            !set_new(a, s->t[side]->rows, &in[side]) ||
-            !set_fill(&in[side], h[side], s->t[side]->rows))
+            !set_new(a, s->t[side]->rows, &in[side]) || !set_fill(&in[side], h[side], s->t[side]->rows))
             return;
     for (size_t r = 0; r < s->t[AFTER]->rows; r++)
         matched += in[BEFORE].slot[set_at(&in[BEFORE], h[AFTER][r])] != 0;
@@ -358,8 +351,8 @@ static bool declared_key(search *s, const tab_str *declared, size_t n, tab_arena
     return s->n_best > 0;
 }
 
-tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after,
-                       const tab_str *declared, size_t n, row_diff *ret, tab_error *err)
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
+                       size_t n, row_diff *ret, tab_error *err)
 {
     size_t cols = before->cols + after->cols + 1;
     row_diff d = { .columns_added = tab_arena_new_of(a, tab_str, cols),

@@ -24,8 +24,7 @@ typedef struct {
 } row_diff;
 
 /* declared: addresses of a key's columns, n 0 for none. INTERNAL when the arena is full. */
-tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after,
-                       const tab_str *declared, size_t n, row_diff *ret,
-                       tab_error *err) TAB_CHECKED;
+tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *after, const tab_str *declared,
+                       size_t n, row_diff *ret, tab_error *err) TAB_CHECKED;
 
 #endif

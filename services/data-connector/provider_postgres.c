@@ -43,8 +43,7 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     const char *state = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_SQLSTATE);
     const char *at = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION);
     bool query = s->query[0] != '\0';
-    if (state != NULL &&
-        (strlen(state) != 5 || strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5))
+    if (state != NULL && (strlen(state) != 5 || strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5))
         state = NULL; /* the server may be anything: only what can be a code is told */
     if (at != NULL && (strlen(at) > 9 || strspn(at, "0123456789") != strlen(at)))
         at = NULL;
@@ -61,12 +60,9 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
         return tab_fail(err, TAB_VALIDATION, "options.query",
                         "The source refuses the query: SQLSTATE %s at position %s.", state,
                         at == NULL ? "unknown" : at);
-    if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 ||
-        strncmp(state, "3F", 2) == 0)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source has no such table (SQLSTATE %s).", state);
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what,
-                    state);
+    if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 || strncmp(state, "3F", 2) == 0)
+        return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", state);
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, state);
 }
 
 /* The caller's own root certificates as a file that libpq can name: memory, not disk. *ret -1: none given. */
@@ -78,8 +74,7 @@ static tab_status root_file(const source *s, char path[64], int *ret, tab_error 
     if (n == 0)
         return TAB_OK;
     if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca",
-                        "ca is one or more certificates in PEM form.");
+        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
     int fd = memfd_create("ca", MFD_CLOEXEC);
     while (fd >= 0 && at < n) {
         ssize_t w = write(fd, ca + at, n - at);
@@ -103,7 +98,8 @@ static void hush(void *arg, const PGresult *notice) /* libpq would print it */
     (void)notice;
 }
 
-/* Whether the socket is ready within a quarter of a second: whoever calls has an eye on the clock and on the caller. */
+/* Whether the socket is ready within a quarter of a second: whoever calls has an eye on the clock and on
+ * the caller. */
 static bool ready(const PGconn *c, short events, tab_deadline deadline)
 {
     struct pollfd p = { PQsocket(c), events, 0 };
@@ -202,8 +198,8 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
         "disable",
         "tabella",
         "UTF8",
-        "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 "
-        "-c extra_float_digits=1 -c bytea_output=hex -c default_transaction_read_only=on",
+        "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 -c "
+        "bytea_output=hex -c default_transaction_read_only=on",
         "15",
         "30000",
         NULL
@@ -217,24 +213,22 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
          * shown. */
         const char *why = c == NULL ? "" : PQerrorMessage(c);
         bool login = strstr(why, "authentication failed") != NULL ||
-                     strstr(why, "no pg_hba.conf entry") != NULL ||
-                     strstr(why, "role \"") != NULL || strstr(why, "no password supplied") != NULL;
+                     strstr(why, "no pg_hba.conf entry") != NULL || strstr(why, "role \"") != NULL ||
+                     strstr(why, "no password supplied") != NULL;
         bool database = strstr(why, "database \"") != NULL;
         bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
         PQfinish(c);
         if (guard_laboured())
             return tab_fail(err, TAB_VALIDATION, "source",
-                            "The source asks for more iterations of the password's hash than are "
-                            "computed (%d).",
+                            "The source asks for more iterations of the password's hash than are computed "
+                            "(%d).",
                             GUARD_KEYINGS);
         if (login)
-            return tab_fail(err, TAB_VALIDATION, "credentials",
-                            "The source refuses these credentials.");
+            return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
         if (database)
             return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
         if (certificate)
-            return tab_fail(err, TAB_UNAVAILABLE, "",
-                            "The source offers no TLS that can be verified.");
+            return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
     }
     *ret = c;
@@ -270,11 +264,12 @@ static tab_status run(const source *s, PGconn *c, const char *sql, int n, const 
 static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *err)
 {
     static const char order[] =
-        "SELECT string_agg(quote_ident(t.attname), ', ' ORDER BY k.n) FROM pg_index i "
-        "CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n) JOIN "
-        "pg_attribute t ON "
-        "t.attrelid = i.indrelid AND t.attnum = k.attnum WHERE i.indisprimary AND i.indrelid = "
-        "to_regclass(format('%I.%I', $1::text, $2::text))";
+        "SELECT string_agg(quote_ident(t.attname), ', ' "
+        "ORDER BY k.n) "
+        "FROM pg_index i "
+        "CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n) "
+        "JOIN pg_attribute t ON t.attrelid = i.indrelid AND t.attnum = k.attnum "
+        "WHERE i.indisprimary AND i.indrelid = to_regclass(format('%I.%I', $1::text, $2::text))";
     PGresult *r = NULL;
     const char *sql;
     if (s->query[0] != '\0') {
@@ -287,8 +282,8 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
         char *table = PQescapeIdentifier(c, values[1], strlen(values[1]));
         sql = schema == NULL || table == NULL
                   ? NULL
-                  : tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR SELECT * FROM %s.%s%s%s",
-                                     schema, table, keys[0] != '\0' ? " ORDER BY " : "", keys);
+                  : tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR SELECT * FROM %s.%s%s%s", schema,
+                                     table, keys[0] != '\0' ? " ORDER BY " : "", keys);
         PQfreemem(schema);
         PQfreemem(table);
         PQclear(r);
@@ -346,22 +341,20 @@ static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
     tab_builder_text(b, (tab_str){ out, n });
 }
 
-/* The server at the other end may be anything that speaks the protocol: a text is UTF-8 without a zero, as the rest of
- * the service holds it, or it is told by its size alone. */
+/* The server at the other end may be anything that speaks the protocol: a text is UTF-8 without a zero, as
+ * the rest of the service holds it, or it is told by its size alone. */
 static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
 {
     char size[40];
     if (!tab_utf8_valid((tab_str){ text, n }) || memchr(text, 0, n) != NULL) {
-        tab_builder_text(b,
-                         (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
         return;
     }
     if (vector) {
         size_t parts = 1;
         for (size_t i = 0; i < n; i++)
             parts += text[i] == ',';
-        tab_builder_text(
-            b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
+        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
         return;
     }
     switch (type) {
@@ -390,8 +383,8 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
         add_time(b, text, n, type == OID_TIMESTAMPTZ);
         break;
     case OID_BYTEA:
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)",
-                                                              n < 2 ? 0 : (n - 2) / 2) });
+        tab_builder_text(
+            b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n < 2 ? 0 : (n - 2) / 2) });
         break;
     default:
         if (n > CELL_BYTES) { /* cut at a character's beginning */
@@ -410,16 +403,15 @@ typedef struct {
     bool *vector;
 } reading;
 
-static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, tab_arena *a,
-                                reading *t, tab_error *err)
+static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, tab_arena *a, reading *t,
+                                tab_error *err)
 {
     PGresult *v = NULL;
     t->cols = (size_t)PQnfields(r);
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
-        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.",
-                        DATA_MOST_COLS);
-    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0,
-            NULL, "looking for types", &v, err));
+        return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
+    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
+            "looking for types", &v, err));
     t->b = tab_arena_new_of(a, tab_builder *, t->cols);
     t->type = tab_arena_new_of(a, Oid, t->cols);
     t->vector = tab_arena_new_of(a, bool, t->cols);
@@ -463,8 +455,7 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
         if (st != TAB_OK)
             return st;
         if (t->rows > DATA_MOST_CELLS / t->cols)
-            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.",
-                            DATA_MOST_CELLS);
+            return tab_fail(err, TAB_VALIDATION, "source", "A table has at most %d cells.", DATA_MOST_CELLS);
         if (tab_arena_full(a))
             return tab_fail(err, TAB_INTERNAL, "", "the table does not fit in memory");
         if (n < FETCH)
@@ -475,8 +466,7 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
 static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
 {
     char limit[64];
-    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL,
-            err));
+    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL, err));
     snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %lld",
              (long long)tab_left_ms(s->deadline, 3600000) + 1);
     TRY(run(s, c, limit, 0, NULL, "beginning", NULL, err));
@@ -486,8 +476,7 @@ static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t
     return fetch_all(s, c, a, t, err);
 }
 
-static tab_status read_postgres(const source *s, tab_arena *a, const tab_table **ret,
-                                tab_error *err)
+static tab_status read_postgres(const source *s, tab_arena *a, const tab_table **ret, tab_error *err)
 {
     PGconn *c = NULL;
     reading t = { 0 };

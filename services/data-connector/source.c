@@ -156,8 +156,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
             return bad_ref(err, "its scheme is not one");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "This installation has no provider of that scheme.");
+        return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
 
     char *rest = copy + (sep - text) + 3, *slash = strchr(rest, '/');
     if (slash == NULL)
@@ -181,8 +180,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
 
     char out[3 * REF_LENGTH + 64];
     bool v6 = strchr(r.host, ':') != NULL;
-    size_t n = (size_t)snprintf(out, sizeof out, "%s://%s%s%s", r.scheme, v6 ? "[" : "", r.host,
-                                v6 ? "]" : "");
+    size_t n =
+        (size_t)snprintf(out, sizeof out, "%s://%s%s%s", r.scheme, v6 ? "[" : "", r.host, v6 ? "]" : "");
     if (r.port != 0)
         n += (size_t)snprintf(out + n, sizeof out - n, ":%u", r.port);
     for (size_t i = 0; i < r.segments; i++) {
@@ -300,12 +299,11 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
             memcpy(item, allow, n);
             item[n] = '\0';
             slash = strchr(item, '/');
-            long bits =
-                slash == NULL ? (family == AF_INET ? 32 : 128) : strtol(slash + 1, NULL, 10);
+            long bits = slash == NULL ? (family == AF_INET ? 32 : 128) : strtol(slash + 1, NULL, 10);
             if (slash != NULL)
                 *slash = '\0';
-            if (inet_pton(family, item, bytes) == 1 && bits >= 0 &&
-                bits <= (family == AF_INET ? 32 : 128) && within(is, bytes, (unsigned)bits))
+            if (inet_pton(family, item, bytes) == 1 && bits >= 0 && bits <= (family == AF_INET ? 32 : 128) &&
+                within(is, bytes, (unsigned)bits))
                 return true;
         }
         allow += n + (allow[n] == ',');
@@ -316,10 +314,8 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
 tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
                            const char **ret_address, bool *ret_public, tab_error *err)
 {
-    static const uint16_t refused[] = {
-        22,   23,   25,   53,   111,  135,  139,  445,  465,   587,
-        2049, 2375, 2376, 2379, 4222, 6379, 6443, 8222, 10250, 11211
-    };
+    static const uint16_t refused[] = { 22,   23,   25,   53,   111,  135,  139,  445,  465,   587,
+                                        2049, 2375, 2376, 2379, 4222, 6379, 6443, 8222, 10250, 11211 };
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG }, *all = NULL;
     char text[INET6_ADDRSTRLEN] = "";
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -333,10 +329,9 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
         good = good && address_allowed(i->ai_addr, allow);
         *ret_public = *ret_public && address_public(i->ai_addr);
     }
-    const void *first =
-        all->ai_family == AF_INET6
-            ? (const void *)&((struct sockaddr_in6 *)(void *)all->ai_addr)->sin6_addr
-            : (const void *)&((struct sockaddr_in *)(void *)all->ai_addr)->sin_addr;
+    const void *first = all->ai_family == AF_INET6
+                            ? (const void *)&((struct sockaddr_in6 *)(void *)all->ai_addr)->sin6_addr
+                            : (const void *)&((struct sockaddr_in *)(void *)all->ai_addr)->sin_addr;
     good = good && inet_ntop(all->ai_family, first, text, sizeof text) != NULL;
     freeaddrinfo(all);
     if (!good)
@@ -385,8 +380,8 @@ bool guard_laboured(void)
     return guarded != NULL && keyings <= 0;
 }
 
-/* OpenSSL's, by its plain types: libpq calls it once an iteration of SCRAM (RFC 5802), in a loop whose length the server
- * names and that nothing else ends. 0: failed. */
+/* OpenSSL's, by its plain types: libpq calls it once an iteration of SCRAM (RFC 5802), in a loop whose
+ * length the server names and that nothing else ends. 0: failed. */
 int HMAC_Init_ex(void *ctx, const void *key, int n, const void *md, void *engine);
 int HMAC_Init_ex(void *ctx, const void *key, int n, const void *md, void *engine)
 {

@@ -40,10 +40,11 @@ bool address_allowed(const struct sockaddr *sa, const char *allow);
 tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const char *allow,
                            const char **ret_address, bool *ret_public, tab_error *err) TAB_CHECKED;
 
-/* Between these two, this thread connects to allowed addresses only, receives `most` bytes at most, and keys an HMAC
- * GUARD_KEYINGS times at most: connect(), recv() and HMAC_Init_ex() of this program refuse what is more, whatever
- * library calls them. The last bounds a login by SCRAM: 4,096 iterations are PostgreSQL's default, 600,000 are what
- * OWASP asks of PBKDF2-HMAC-SHA256 today; a server may name two thousand million. */
+/* Between these two, this thread connects to allowed addresses only, receives `most` bytes at most, and
+ * keys an HMAC GUARD_KEYINGS times at most: connect(), recv() and HMAC_Init_ex() of this program refuse
+ * what is more, whatever library calls them. The last bounds a login by SCRAM: 4,096 iterations are
+ * PostgreSQL's default, 600,000 are what OWASP asks of PBKDF2-HMAC-SHA256 today; a server may name two
+ * thousand million. */
 enum { GUARD_KEYINGS = 1000000 };
 void guard_begin(const char *allow, int64_t most);
 void guard_end(void);

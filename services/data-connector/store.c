@@ -24,11 +24,9 @@ static tab_status out_of_memory(tab_error *err)
 
 tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err)
 {
-    return tab_tx_query(
-        tx, NULL, err,
-        alone ? "SELECT pg_advisory_xact_lock(hashtextextended('blocks of ' || $1, 0))"
-              : "SELECT pg_advisory_xact_lock_shared(hashtextextended('blocks of ' || $1, 0))",
-        TAB_P(tab_p_text(org)));
+    const char *sql = alone ? "SELECT pg_advisory_xact_lock(hashtextextended('blocks of ' || $1, 0))"
+                            : "SELECT pg_advisory_xact_lock_shared(hashtextextended('blocks of ' || $1, 0))";
+    return tab_tx_query(tx, NULL, err, sql, TAB_P(tab_p_text(org)));
 }
 
 /* ---- datasets -------------------------------------------------------------------------------- */
@@ -38,25 +36,23 @@ enum { DATASETS_MOST = 10000 }; /* of an organization, temporary ones apart (dec
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err)
 {
     if (!d->temporary)
-        TRY(tab_tx_room(
-            tx, org, "SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary",
-            DATASETS_MOST, "datasets", err));
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "
-        "temporary, owner, "
-        "expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        TAB_P(tab_p_text(org), tab_p_text(d->id), tab_p_text(d->name), tab_p_text(d->source),
-              tab_p_text(d->connection), tab_p_text(d->ingest_id), tab_p_bool(d->temporary),
-              tab_p_text(d->owner), d->expires == 0 ? tab_p_null() : tab_p_time(d->expires)));
+        TRY(tab_tx_room(tx, org,
+                        "SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary",
+                        DATASETS_MOST, "datasets", err));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "
+                        "temporary, owner, expires) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                        TAB_P(tab_p_text(org), tab_p_text(d->id), tab_p_text(d->name), tab_p_text(d->source),
+                              tab_p_text(d->connection), tab_p_text(d->ingest_id), tab_p_bool(d->temporary),
+                              tab_p_text(d->owner), d->expires == 0 ? tab_p_null() : tab_p_time(d->expires)));
 }
 
 tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, const char *ingest_id,
                                   const char **ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id FROM data_connector.dataset WHERE org = $1 AND ingest_id = $2",
+    TRY(tab_tx_query(tx, &r, err, "SELECT id FROM data_connector.dataset WHERE org = $1 AND ingest_id = $2",
                      TAB_P(tab_p_text(org), tab_p_text(ingest_id))));
     if (tab_rows_count(r) == 0)
         return TAB_NOT_FOUND;
@@ -65,15 +61,15 @@ tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, con
 }
 
 tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const char *id, bool any,
-                              const char **ret_snapshot, const char **ret_connection,
-                              tab_error *err)
+                              const char **ret_snapshot, const char **ret_connection, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT snapshot, connection FROM data_connector.dataset WHERE org = $1 AND id = $2 "
-        "AND (NOT temporary OR $3) FOR UPDATE",
-        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(any))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT snapshot, connection "
+                     "FROM data_connector.dataset "
+                     "WHERE org = $1 AND id = $2 AND (NOT temporary OR $3) "
+                     "FOR UPDATE",
+                     TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(any))));
     if (tab_rows_count(r) == 0)
         return no_such(err);
     *ret_snapshot = tab_proto_text(a, tab_rows_text(r, 0, 0));
@@ -81,8 +77,7 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
     return TAB_OK;
 }
 
-tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
-                             tab_error *err)
+tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned, tab_error *err)
 {
     return tab_tx_query(tx, NULL, err,
                         "UPDATE data_connector.dataset SET pinned = $3 WHERE org = $1 AND id = $2",
@@ -99,54 +94,62 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
     "$1 AND "                                                                                     \
     "p.hash = b.hash AND p.snapshot NOT IN (SELECT snapshot FROM gone))"
 
-tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner,
-                              tab_error *err)
+tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
     TRY(tab_tx_query(tx, NULL, err,
-                     "WITH unkept AS (UPDATE data_connector.snapshot s SET kept = false FROM "
-                     "data_connector.dataset d "
-                     "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 AND CASE "
-                     "WHEN $2::text IS NOT NULL "
-                     "THEN d.id = $2 WHEN $3::text IS NOT NULL THEN d.temporary AND d.owner = $3 "
-                     "ELSE d.temporary AND d.expires < now() END RETURNING s.id), " DROP_PIECES,
+                     "WITH unkept AS (UPDATE data_connector.snapshot s "
+                     "SET kept = false "
+                     "FROM data_connector.dataset d "
+                     "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 "
+                     "AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text IS NOT NULL THEN "
+                     "d.temporary AND d.owner = $3 ELSE d.temporary AND d.expires < now() END "
+                     "RETURNING s.id), " DROP_PIECES,
                      TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
-    return tab_tx_query(
-        tx, NULL, err,
-        "WITH gone AS (DELETE FROM data_connector.dataset d WHERE d.org = $1 AND CASE WHEN "
-        "$2::text IS NOT "
-        "NULL THEN d.id = $2 WHEN $3::text IS NOT NULL THEN d.temporary AND d.owner = $3 "
-        "ELSE d.temporary AND d.expires < now() END RETURNING d.connection) "
-        "DELETE FROM data_connector.connection c USING gone WHERE c.org = $1 AND c.id = "
-        "gone.connection",
-        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner)));
+    return tab_tx_query(tx, NULL, err,
+                        "WITH gone AS (DELETE "
+                        "FROM data_connector.dataset d "
+                        "WHERE d.org = $1 AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text "
+                        "IS NOT NULL THEN d.temporary AND d.owner = $3 ELSE d.temporary "
+                        "AND d.expires < now() END "
+                        "RETURNING d.connection) DELETE "
+                        "FROM data_connector.connection c USING gone "
+                        "WHERE c.org = $1 AND c.id = gone.connection",
+                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner)));
 }
 
 tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err)
 {
     return tab_tx_query(tx, NULL, err,
-                        "WITH unkept AS (UPDATE data_connector.snapshot s SET kept = false WHERE "
-                        "s.org = $1 AND s.kept AND "
-                        "s.created < now() - make_interval(days => $2::int) AND NOT EXISTS (SELECT "
-                        "1 FROM data_connector."
-                        "dataset d WHERE d.org = $1 AND d.snapshot = s.id) AND NOT EXISTS (SELECT "
-                        "1 FROM data_connector.pin "
-                        "p WHERE p.org = $1 AND p.snapshot = s.id) RETURNING s.id), " DROP_PIECES,
+                        "WITH unkept AS (UPDATE data_connector.snapshot s "
+                        "SET kept = false "
+                        "WHERE s.org = $1 AND s.kept AND s.created < now() - make_interval(days => $2::int) "
+                        "AND NOT EXISTS (SELECT 1 "
+                        "FROM data_connector.dataset d "
+                        "WHERE d.org = $1 AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
+                        "FROM data_connector.pin p "
+                        "WHERE p.org = $1 AND p.snapshot = s.id) "
+                        "RETURNING s.id), " DROP_PIECES,
                         TAB_P(tab_p_text(org), tab_p_int(days)));
 }
 
-tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret,
-                               size_t *ret_n, tab_error *err)
+tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
+                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_query(
         tx, &r, err,
-        "SELECT org FROM data_connector.dataset WHERE temporary AND expires < now() UNION "
-        "SELECT s.org FROM data_connector.snapshot s WHERE s.kept AND s.created < now() - "
-        "make_interval(days => $1::int) AND NOT EXISTS (SELECT 1 FROM data_connector.dataset d "
-        "WHERE "
-        "d.org = s.org AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 FROM data_connector.pin p "
-        "WHERE "
-        "p.org = s.org AND p.snapshot = s.id) LIMIT 100",
+        "SELECT org "
+        "FROM data_connector.dataset "
+        "WHERE temporary AND expires < now() "
+        "UNION "
+        "SELECT s.org "
+        "FROM data_connector.snapshot s "
+        "WHERE s.kept AND s.created < now() - make_interval(days => $1::int) AND NOT EXISTS (SELECT 1 "
+        "FROM data_connector.dataset d "
+        "WHERE d.org = s.org AND d.snapshot = s.id) AND NOT EXISTS (SELECT 1 "
+        "FROM data_connector.pin p "
+        "WHERE p.org = s.org AND p.snapshot = s.id) "
+        "LIMIT 100",
         TAB_P(tab_p_int(days))));
     *ret_n = tab_rows_count(r);
     *ret = tab_arena_new_of(a, const char *, *ret_n);
@@ -167,11 +170,14 @@ static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], t
     randombytes_buf(fresh, sizeof fresh);
     if (a == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "INSERT INTO data_connector.org_key (org, key) VALUES ($1, $2) ON CONFLICT (org) "
-        "DO UPDATE SET key = data_connector.org_key.key RETURNING key",
-        TAB_P(tab_p_text(org), tab_p_bytes((tab_str){ (char *)fresh, sizeof fresh }))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "INSERT INTO data_connector.org_key (org, key) "
+                     "VALUES ($1, $2) "
+                     "ON CONFLICT (org) "
+                     "DO UPDATE "
+                     "SET key = data_connector.org_key.key "
+                     "RETURNING key",
+                     TAB_P(tab_p_text(org), tab_p_bytes((tab_str){ (char *)fresh, sizeof fresh }))));
     tab_str key = tab_rows_bytes(r, 0, 0, a);
     if (key.n != BLOCK_KEY)
         return tab_fail(err, TAB_INTERNAL, "", "an organization's key of another length");
@@ -180,8 +186,7 @@ static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], t
 }
 
 static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, const tab_table *t,
-                            block_range at, const uint8_t key[BLOCK_KEY], size_t *bytes,
-                            tab_error *err)
+                            block_range at, const uint8_t key[BLOCK_KEY], size_t *bytes, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
     block b;
@@ -190,18 +195,18 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
     TRY(block_write(a, t, at, key, &b, err));
     tab_param hash = tab_p_bytes((tab_str){ (char *)b.hash, BLOCK_HASH });
     *bytes += b.bytes.n;
-    TRY(tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO data_connector.block (org, hash, raw, bytes) VALUES ($1, $2, $3, $4) "
-        "ON CONFLICT (org, hash) DO NOTHING",
-        TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b.raw), tab_p_bytes(b.bytes))));
+    TRY(tab_tx_query(tx, NULL, err,
+                     "INSERT INTO data_connector.block (org, hash, raw, bytes) "
+                     "VALUES ($1, $2, $3, $4) "
+                     "ON CONFLICT (org, hash) DO NOTHING",
+                     TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b.raw), tab_p_bytes(b.bytes))));
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO data_connector.piece (org, snapshot, first_row, first_col, rows, cols, hash) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7)",
         TAB_P(tab_p_text(org), tab_p_text(snapshot), tab_p_int((int64_t)at.first_row),
-              tab_p_int((int64_t)at.first_col), tab_p_int((int64_t)at.rows),
-              tab_p_int((int64_t)at.cols), hash));
+              tab_p_int((int64_t)at.first_col), tab_p_int((int64_t)at.rows), tab_p_int((int64_t)at.cols),
+              hash));
 }
 
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
@@ -213,28 +218,28 @@ tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, 
     TRY(org_key(tx, org, key, err));
     while (block_next(t, &at))
         TRY(put_piece(tx, org, id, t, at, key, &bytes, err));
-    TRY(tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
-              tab_p_int((int64_t)t->rows), tab_p_int((int64_t)t->cols),
-              tab_p_int((int64_t)bytes))));
-    return tab_tx_query(
-        tx, NULL, err, "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
-        TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
+    TRY(tab_tx_query(tx, NULL, err,
+                     "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
+                     "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                     TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
+                           tab_p_int((int64_t)t->rows), tab_p_int((int64_t)t->cols),
+                           tab_p_int((int64_t)bytes))));
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
 }
 
-tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                              store_snapshot *ret, tab_error *err)
+tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,
+                              tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT s.id, s.dataset, coalesce(d.name, ''), s.rows, s.cols, s.kept, "
-                     "s.created, d.last_used, "
-                     "coalesce(d.temporary, false), coalesce(d.pinned, false) OR EXISTS (SELECT 1 "
+                     "SELECT s.id, s.dataset, coalesce(d.name, ''), s.rows, s.cols, s.kept, s.created, "
+                     "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
+                     "false) OR EXISTS (SELECT 1 "
                      "FROM data_connector.pin p "
-                     "WHERE p.org = $1 AND p.dataset = s.dataset) FROM data_connector.snapshot s "
+                     "WHERE p.org = $1 AND p.dataset = s.dataset) "
+                     "FROM data_connector.snapshot s "
                      "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
                      "WHERE s.org = $1 AND (s.id = $2 OR (d.id = $2 AND d.snapshot = s.id))",
                      TAB_P(tab_p_text(org), tab_p_text(id))));
@@ -253,18 +258,17 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
     return TAB_OK;
 }
 
-static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block_range at,
-                             tab_str hash, tab_error *err)
+static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block_range at, tab_str hash,
+                             tab_error *err)
 {
     TAB_AUTO(tab_arena) *scratch = tab_arena_new(READ_SCRATCH);
     TAB_AUTO(tab_rows) *r = NULL;
     const tab_table *piece;
     if (scratch == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query_bytes(
-        tx, &r, err,
-        "SELECT raw::text, bytes FROM data_connector.block WHERE org = $1 AND hash = $2",
-        TAB_P(tab_p_text(org), tab_p_bytes(hash))));
+    TRY(tab_tx_query_bytes(tx, &r, err,
+                           "SELECT raw::text, bytes FROM data_connector.block WHERE org = $1 AND hash = $2",
+                           TAB_P(tab_p_text(org), tab_p_bytes(hash))));
     if (tab_rows_count(r) != 1)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot's block is missing");
     TRY(block_read(scratch, tab_rows_bytes(r, 0, 1, scratch),
@@ -286,8 +290,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         return tab_fail(err, TAB_VALIDATION, "rows", "The snapshot has %" PRIu64 " rows.", s->rows);
     for (size_t i = 0; i < n; i++)
         if (columns[i] >= s->cols)
-            return tab_fail(err, TAB_VALIDATION, "columns", "The snapshot has %" PRIu64 " columns.",
-                            s->cols);
+            return tab_fail(err, TAB_VALIDATION, "columns", "The snapshot has %" PRIu64 " columns.", s->cols);
     if (n == 0) {
         uint32_t *all = tab_arena_new_of(a, uint32_t, s->cols);
         if (all == NULL)
@@ -298,10 +301,10 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         n = s->cols;
     }
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT first_row, rows, first_col, cols, hash FROM data_connector.piece "
-                     "WHERE org = $1 AND "
-                     "snapshot = $2 AND ((first_row < $4 AND first_row + rows > $3) OR ($3 >= $4 "
-                     "AND first_row = 0)) "
+                     "SELECT first_row, rows, first_col, cols, hash "
+                     "FROM data_connector.piece "
+                     "WHERE org = $1 AND snapshot = $2 AND ((first_row < $4 "
+                     "AND first_row + rows > $3) OR ($3 >= $4 AND first_row = 0)) "
                      "ORDER BY first_row, first_col",
                      TAB_P(tab_p_text(org), tab_p_text(s->id), tab_p_int((int64_t)first),
                            tab_p_int((int64_t)(first + rows)))));
@@ -323,38 +326,38 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
 tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_error *err)
 {
     return tab_tx_query(tx, NULL, err,
-                        "UPDATE data_connector.dataset SET last_used = clock_timestamp() WHERE org "
-                        "= $1 AND id = $2",
+                        "UPDATE data_connector.dataset "
+                        "SET last_used = clock_timestamp() "
+                        "WHERE org = $1 AND id = $2",
                         TAB_P(tab_p_text(org), tab_p_text(dataset)));
 }
 
 /* ---- pins ------------------------------------------------------------------------------------ */
 
-tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id,
-                          const char *endpoint, const store_snapshot *s, size_t n, tab_error *err)
+tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
+                          const store_snapshot *s, size_t n, tab_error *err)
 {
-    TRY(tab_tx_query(tx, NULL, err,
-                     "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
+    TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
                      TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     for (size_t i = 0; i < n; i++)
-        TRY(tab_tx_query(
-            tx, NULL, err,
-            "INSERT INTO data_connector.pin (org, endpoint_id, snapshot, dataset, endpoint) "
-            "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-            TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(s[i].id),
-                  tab_p_text(s[i].dataset), tab_p_text(endpoint))));
+        TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO data_connector.pin (org, endpoint_id, snapshot, dataset, endpoint) "
+                         "VALUES ($1, $2, $3, $4, $5) "
+                         "ON CONFLICT DO NOTHING",
+                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(s[i].id),
+                               tab_p_text(s[i].dataset), tab_p_text(endpoint))));
     return TAB_OK;
 }
 
-tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset,
-                            const char **ret, tab_error *err)
+tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset, const char **ret,
+                            tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT coalesce(string_agg(DISTINCT endpoint, ', '), '') FROM data_connector.pin "
-        "WHERE org = $1 AND dataset = $2",
-        TAB_P(tab_p_text(org), tab_p_text(dataset))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT coalesce(string_agg(DISTINCT endpoint, ', '), '') "
+                     "FROM data_connector.pin "
+                     "WHERE org = $1 AND dataset = $2",
+                     TAB_P(tab_p_text(org), tab_p_text(dataset))));
     *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
     return TAB_OK;
 }
@@ -376,28 +379,29 @@ static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)
     *ret_n = n;
 }
 
-tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                        Tabella__DataObject **ret, tab_error *err)
+tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__DataObject **ret,
+                        tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_rows) *c = NULL;
     bool connection = strncmp(id, "conn_", 5) == 0;
     if (connection)
-        TRY(tab_tx_query(
-            tx, &c, err,
-            "SELECT id, name, source, dataset, members, created, sync_at, sync_good, sync_said "
-            "FROM data_connector.connection WHERE org = $1 AND id = $2",
-            TAB_P(tab_p_text(org), tab_p_text(id))));
+        TRY(tab_tx_query(tx, &c, err,
+                         "SELECT id, name, source, dataset, members, created, sync_at, sync_good, sync_said "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(id))));
     if (connection && tab_rows_count(c) == 0)
         return no_such(err);
     TRY(tab_tx_query(
         tx, &r, err,
         "SELECT d.id, d.name, d.source, d.snapshot, s.created, s.rows, s.cols, s.bytes, d.pinned, "
-        "d.created, "
-        "(SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') FROM data_connector.pin p "
-        "WHERE p.org = $1 AND p.dataset = d.id) FROM data_connector.dataset d LEFT JOIN "
-        "data_connector.snapshot s "
-        "ON s.org = d.org AND s.id = d.snapshot WHERE d.org = $1 AND d.id = $2 AND NOT d.temporary",
+        "d.created, (SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') "
+        "FROM data_connector.pin p "
+        "WHERE p.org = $1 AND p.dataset = d.id) "
+        "FROM data_connector.dataset d "
+        "LEFT JOIN data_connector.snapshot s ON s.org = d.org AND s.id = d.snapshot "
+        "WHERE d.org = $1 AND d.id = $2 AND NOT d.temporary",
         TAB_P(tab_p_text(org), tab_p_text(connection ? tab_rows_text(c, 0, 3) : id))));
     if (!connection && tab_rows_count(r) == 0)
         return no_such(err);
@@ -440,8 +444,8 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
 
 /* Newest first; a page goes on behind (time, id) of its last entry, so that what comes meanwhile
  * neither repeats nor hides one. */
-tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit,
-                         const char *after, Tabella__ListDataReply *ret, tab_error *err)
+tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
+                         Tabella__ListDataReply *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_rows) *total = NULL;
@@ -449,20 +453,28 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
     int64_t at = strtoll(after, &id, 10);
     if (after[0] != '\0' && (id == NULL || *id != ':'))
         return tab_fail(err, TAB_VALIDATION, "cursor", "The cursor is damaged.");
-    TRY(tab_tx_query(
-        tx, &total, err,
-        "SELECT (SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary) + "
-        "(SELECT count(*) FROM data_connector.connection WHERE org = $1)",
-        TAB_P(tab_p_text(org))));
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT id, (extract(epoch FROM created) * 1000000)::bigint FROM (SELECT id, created FROM "
-        "data_connector.dataset WHERE org = $1 AND NOT temporary UNION ALL SELECT id, created FROM "
-        "data_connector.connection WHERE org = $1) x WHERE $2::timestamptz IS NULL OR (created, "
-        "id) < "
-        "($2::timestamptz, $3::text) ORDER BY created DESC, id DESC LIMIT $4",
-        TAB_P(tab_p_text(org), after[0] == '\0' ? tab_p_null() : tab_p_time(at),
-              tab_p_text(after[0] == '\0' ? NULL : id + 1), tab_p_int((int64_t)limit + 1))));
+    TRY(tab_tx_query(tx, &total, err,
+                     "SELECT (SELECT count(*) "
+                     "FROM data_connector.dataset "
+                     "WHERE org = $1 AND NOT temporary) + (SELECT count(*) "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1)",
+                     TAB_P(tab_p_text(org))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT id, (extract(epoch "
+                     "FROM created) * 1000000)::bigint "
+                     "FROM (SELECT id, created "
+                     "FROM data_connector.dataset "
+                     "WHERE org = $1 AND NOT temporary "
+                     "UNION ALL "
+                     "SELECT id, created "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1) x "
+                     "WHERE $2::timestamptz IS NULL OR (created, id) < ($2::timestamptz, $3::text) "
+                     "ORDER BY created DESC, id DESC "
+                     "LIMIT $4",
+                     TAB_P(tab_p_text(org), after[0] == '\0' ? tab_p_null() : tab_p_time(at),
+                           tab_p_text(after[0] == '\0' ? NULL : id + 1), tab_p_int((int64_t)limit + 1))));
     size_t n = tab_rows_count(r), shown = n > limit ? limit : n;
     ret->data = tab_arena_new_of(a, Tabella__DataObject *, shown);
     if (ret->data == NULL)
@@ -471,8 +483,8 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
         TRY(store_object(tx, a, org, tab_rows_text(r, i, 0), &ret->data[ret->n_data++], err));
     ret->total = (uint64_t)tab_rows_int(total, 0, 0);
     if (n > shown && shown > 0) {
-        char *next = tab_arena_printf(a, "%s:%s", tab_rows_text(r, shown - 1, 1),
-                                      tab_rows_text(r, shown - 1, 0));
+        char *next =
+            tab_arena_printf(a, "%s:%s", tab_rows_text(r, shown - 1, 1), tab_rows_text(r, shown - 1, 0));
         if (next == NULL)
             return out_of_memory(err);
         ret->next = next;

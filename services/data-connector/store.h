@@ -27,8 +27,7 @@ typedef struct {
     bool temporary;
     int64_t expires; /* 0: none */
 } store_dataset;
-tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d,
-                             tab_error *err) TAB_CHECKED;
+tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err) TAB_CHECKED;
 /* The dataset of an ingest id; NOT_FOUND. */
 tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, const char *ingest_id,
                                   const char **ret, tab_error *err) TAB_CHECKED;
@@ -45,11 +44,10 @@ tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const
                               tab_error *err) TAB_CHECKED;
 /* Lets go of the rows of snapshots that are neither current nor pinned and older than so many days.
  */
-tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days,
-                                  tab_error *err) TAB_CHECKED;
+tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err) TAB_CHECKED;
 /* Organizations that have something to drop, one a row; TAB_ORG_ALL. */
-tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret,
-                               size_t *ret_n, tab_error *err) TAB_CHECKED;
+tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
+                               tab_error *err) TAB_CHECKED;
 
 /* ---- snapshots */
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
@@ -62,31 +60,28 @@ typedef struct {
     int64_t created, last_used;
 } store_snapshot;
 /* By snapshot id or dataset id (its current one). NOT_FOUND. */
-tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                              store_snapshot *ret, tab_error *err) TAB_CHECKED;
+tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const char *id, store_snapshot *ret,
+                              tab_error *err) TAB_CHECKED;
 /* Rows [first, first + rows) of columns by index; n 0: all columns. NOT_FOUND when they are no
  * longer kept. */
 tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
                                uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
-                               const char *table_id, const tab_table **ret,
-                               tab_error *err) TAB_CHECKED;
+                               const char *table_id, const tab_table **ret, tab_error *err) TAB_CHECKED;
 tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_error *err) TAB_CHECKED;
 
 /* ---- pins */
-tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id,
-                          const char *endpoint, const store_snapshot *s, size_t n,
+tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
+                          const store_snapshot *s, size_t n,
                           tab_error *err) TAB_CHECKED; /* n 0: none any more */
 /* Names of the endpoints that pin the dataset, comma between; "" for none. */
-tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset,
-                            const char **ret, tab_error *err) TAB_CHECKED;
+tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset, const char **ret,
+                            tab_error *err) TAB_CHECKED;
 
 /* ---- what is shown */
-tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                        Tabella__DataObject **ret,
+tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__DataObject **ret,
                         tab_error *err) TAB_CHECKED; /* ds_... or conn_...; NOT_FOUND, param "id" */
-tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit,
-                         const char *after, Tabella__ListDataReply *ret,
-                         tab_error *err) TAB_CHECKED;
+tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
+                         Tabella__ListDataReply *ret, tab_error *err) TAB_CHECKED;
 
 /* An audit event into the outbox. */
 tab_status store_audit(tab_tx *tx, const char *org, const char *actor, const char *request_id,

@@ -1,4 +1,5 @@
-/* Which bases there are (the engine's table) and which of them an operator has retired (a row in Postgres). */
+/* Which bases there are (the engine's table) and which of them an operator has retired (a row in
+ * Postgres). */
 #include "services/inference/engine/bases.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 enum { FRESH_MS = 1000 };
 
-/* Reads the retired ones when the last look is older than a second; with Postgres away the last look holds. */
+/* Reads the retired ones when the last look is older than a second; with Postgres away the last look
+ * holds. */
 static void look(inference *self, bool now)
 {
     pthread_mutex_lock(&self->lock);
@@ -23,8 +25,8 @@ static void look(inference *self, bool now)
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_error err = { 0 };
     if (tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(1000), &tx, &err) != TAB_OK ||
-        tab_tx_query(tx, &rows, &err, "SELECT base FROM inference.retired_base ORDER BY base",
-                     TAB_P_NONE) != TAB_OK ||
+        tab_tx_query(tx, &rows, &err, "SELECT base FROM inference.retired_base ORDER BY base", TAB_P_NONE) !=
+            TAB_OK ||
         tab_tx_commit(&tx, &err) != TAB_OK) {
         tab_log(TAB_WARN, "retired bases: %s", err.message);
         return;
@@ -32,8 +34,7 @@ static void look(inference *self, bool now)
     pthread_mutex_lock(&self->lock);
     self->n_retired = 0;
     for (size_t i = 0; i < tab_rows_count(rows) && i < MAX_BASES; i++)
-        snprintf(self->retired[self->n_retired++], sizeof self->retired[0], "%s",
-                 tab_rows_text(rows, i, 0));
+        snprintf(self->retired[self->n_retired++], sizeof self->retired[0], "%s", tab_rows_text(rows, i, 0));
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -77,10 +78,9 @@ tab_status base_resolve(inference *self, const char *name, const char **ret, tab
     for (size_t i = 0; i < n; i++)
         if (strcmp(b[i].name, name) == 0) {
             if (retired(self, &b[i]))
-                return tab_fail(
-                    err, TAB_CAPABILITY, "base",
-                    "%s is retired: omit `base` for the latest, or upgrade the endpoint",
-                    b[i].name);
+                return tab_fail(err, TAB_CAPABILITY, "base",
+                                "%s is retired: omit `base` for the latest, or upgrade the endpoint",
+                                b[i].name);
             *ret = b[i].name;
             return TAB_OK;
         }
@@ -103,8 +103,8 @@ tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella
             continue;
         tabella__model__init(&m[i]);
         m[i].id = (char *)b[i].name;
-        m[i].name = tab_arena_printf(
-            a, "Base %s", strncmp(b[i].name, "base-", 5) == 0 ? b[i].name + 5 : b[i].name);
+        m[i].name =
+            tab_arena_printf(a, "Base %s", strncmp(b[i].name, "base-", 5) == 0 ? b[i].name + 5 : b[i].name);
         m[i].status = (char *)(gone ? "retired" : "available");
         m[i].default_base = &b[i] == d;
         if (m[i].name == NULL)
@@ -113,6 +113,9 @@ tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella
     }
     return TAB_OK;
 }
+
+#define RETIRE "INSERT INTO inference.retired_base (base) VALUES ($1) ON CONFLICT DO NOTHING"
+#define RESTORE "DELETE FROM inference.retired_base WHERE base = $1"
 
 tab_status base_set(inference *self, tab_call *call, const char *name, bool retire, tab_error *err)
 {
@@ -126,11 +129,7 @@ tab_status base_set(inference *self, tab_call *call, const char *name, bool reti
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL, call->deadline, &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, NULL, err,
-            retire ? "INSERT INTO inference.retired_base (base) VALUES ($1) ON CONFLICT DO NOTHING"
-                   : "DELETE FROM inference.retired_base WHERE base = $1",
-            TAB_P(tab_p_text(name)));
+        s = tab_tx_query(tx, NULL, err, retire ? RETIRE : RESTORE, TAB_P(tab_p_text(name)));
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)

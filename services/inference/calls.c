@@ -44,13 +44,12 @@ static void on_progress(void *arg, const char *phase, double done)
 /* A name from outside becomes a NATS subject: letters, digits, '-' and '_' alone. */
 static bool plain(const char *s)
 {
-    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") ==
-               strlen(s) &&
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == strlen(s) &&
            strlen(s) <= 100;
 }
 
-tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id,
-                      bool heavy, tab_error *err)
+tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
+                      tab_error *err)
 {
     *p = (pass){ .self = self,
                  .call_id = call_id != NULL && plain(call_id) ? call_id : "",
@@ -151,8 +150,8 @@ static bool lives(const inference *self, const peer *p, int64_t now)
     return now - p->seen <= DEAD_MS && strcmp(p->id, tab_rpc_worker(self->rpc)) != 0;
 }
 
-/* Highest random weight (Thaler & Ravishankar, 1998): each worker's weight for the key is a hash of both. A worker
- * that comes or goes moves only the keys that are its own. */
+/* Highest random weight (Thaler & Ravishankar, 1998): each worker's weight for the key is a hash of both.
+ * A worker that comes or goes moves only the keys that are its own. */
 static uint64_t weight(const char *worker, const char *key)
 {
     uint64_t h = 14695981039346656037u;
@@ -201,25 +200,19 @@ static void figures(void *arg)
     for (size_t i = 0; i < self->n_peers; i++)
         peers += lives(self, &self->peers[i], now);
     pthread_mutex_unlock(&self->lock);
-    tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL),
-                   (double)peers);
-    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL),
-                   (double)running);
-    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL),
-                   (double)f.count);
-    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL),
-                   (double)f.bytes);
+    tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
+    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
+    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL), (double)f.count);
+    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
     tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
                    (double)f.hits);
     tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL),
                    (double)f.misses);
     tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
                    (double)f.joined);
-    tab_metric_set(
-        tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
-        (double)f.kept);
-    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL),
-                   (double)f.evicted);
+    tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
+                   (double)f.kept);
+    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
 }
 
 /* Carries the calls' own flags over, drops peers that are silent, says that this one lives. */
@@ -261,8 +254,7 @@ bool inference_start(inference *self)
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->slot, NULL);
     if (nc == NULL ||
-        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) !=
-            NATS_OK ||
+        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) != NATS_OK ||
         natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) !=
             NATS_OK) {
         tab_log(TAB_ERROR, "no subscription to cancellations");

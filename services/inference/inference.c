@@ -15,8 +15,7 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     tab_run_options options;
     pass p;
     tab_status s;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) !=
-            TAB_OK ||
+    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK ||
         (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
@@ -31,8 +30,8 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* Rows of the predicted table by the entity they were matched into, so that no entity is on both sides of the split;
- * NULL where nothing was matched. */
+/* Rows of the predicted table by the entity they were matched into, so that no entity is on both sides of
+ * the split; NULL where nothing was matched. */
 static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t table, size_t rows)
 {
     const Tabella__UnifiedRows *u = b->unified_rows;
@@ -55,8 +54,8 @@ static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t t
     return entity;
 }
 
-/* The held-out report of what the bundle predicts. Too few rows to hold any out is no failure of the endpoint: it is
- * said where the score would stand. */
+/* The held-out report of what the bundle predicts. Too few rows to hold any out is no failure of the
+ * endpoint: it is said where the score would stand. */
 static tab_status held_out(tab_engine *e, const tab_table *const *tables, const char *base,
                            const Tabella__Bundle *b, Tabella__HeldOut **ret, tab_error *err)
 {
@@ -93,8 +92,9 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
     return s == TAB_OK ? s : tab_fail(err, s, why.param, "%s", why.message);
 }
 
-/* The pass of an endpoint. With a state to keep, tables, profiles and the fitted model go to the cache of serve calls
- * in the end, so that the fit is made once; it is then run by the worker that the state belongs to. */
+/* The pass of an endpoint. With a state to keep, tables, profiles and the fitted model go to the cache of
+ * serve calls in the end, so that the fit is made once; it is then run by the worker that the state
+ * belongs to. */
 static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
 {
     inference *self = arg;
@@ -108,15 +108,14 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     serve_state *st = NULL;
     pass p;
     tab_status s;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) !=
-            TAB_OK ||
+    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK)
         return s;
     if (q->keep != NULL) {
         const Tabella__EvaluateReply *theirs = NULL;
         serve_key(key, call->org, q->keep, base);
-        s = serve_at_owner(self, call, "Evaluate", key, &q->base,
-                           &tabella__evaluate_reply__descriptor, NULL, &theirs, err);
+        s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, NULL,
+                           &theirs, err);
         if (s != TAB_UNAVAILABLE) {
             if (s == TAB_OK)
                 *y = *theirs;
@@ -165,8 +164,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     /* The answer points into the state: it is held until the answer has been packed. */
-    return serve_keep(self, call, key, st) ? TAB_OK
-                                           : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return serve_keep(self, call, key, st) ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)

@@ -3,7 +3,8 @@
  *   RPC worker thread: load tables -> (a pass: wait for a slot) -> engine, with the pool's helpers -> answer
  *
  * Passes (Run, Evaluate) are bounded by slots, so that serve calls, which are short, always find a thread.
- * A pass ends early when its deadline passes, its caller goes, or a message names it on tabella.cancel.CALL. */
+ * A pass ends early when its deadline passes, its caller goes, or a message names it on
+ * tabella.cancel.CALL. */
 #ifndef TAB_INFERENCE_H
 #define TAB_INFERENCE_H
 
@@ -67,8 +68,8 @@ bool inference_start(inference *self) TAB_CHECKED; /* subscriptions and ticker *
 void inference_stop(inference *self);              /* cancels what runs */
 
 /* calls.c. A pass is begun before the work and ended after it, always; `heavy` waits for a slot. */
-tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id,
-                      bool heavy, tab_error *err) TAB_CHECKED;
+tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
+                      tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 
@@ -76,17 +77,15 @@ tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 const char *worker_of(inference *self, const char *key, char buf[40]);
 
 /* bases.c. The base to use: resolves "", refuses what is unknown or retired. */
-tab_status base_resolve(inference *self, const char *name, const char **ret,
-                        tab_error *err) TAB_CHECKED;
+tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;
 tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella__ModelsReply *ret,
                        tab_error *err) TAB_CHECKED;
 tab_status base_set(inference *self, tab_call *call, const char *name, bool retired,
                     tab_error *err) TAB_CHECKED;
 
 /* source.c. The tables of a call, in the order of its sources: pinned ones are read from data-connector. */
-tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources,
-                        size_t n, const tab_table *const **ret, uint64_t *ret_cells,
-                        tab_error *err) TAB_CHECKED;
+tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
+                        const tab_table *const **ret, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;
 /* The same for snapshots alone, into any arena. */
 tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
                          const Tabella__TableSource *source, const tab_table **ret,

@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`) and, in
- * memory, the fitted states of endpoints.
- * Start: configuration, log, servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`)
+ * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
+ * ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,8 +24,7 @@ static const tab_option options[] = {
                "threads that passes borrow; 0: one a core less one"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
                "memory for fitted states of endpoints, in MiB"),
-    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
-               "memory that one call may take, in MiB"),
+    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
     TAB_OPTIONS_END,
 };
 
@@ -56,12 +55,9 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static inference self;
-    self = (inference){ .pg = pg,
-                        .rpc = rpc,
-                        .pool = pool,
-                        .states = states,
-                        .cores = cores > 0 ? cores : 1,
-                        .slots = slots };
+    self = (inference){
+        .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = slots
+    };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */

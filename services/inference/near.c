@@ -42,8 +42,7 @@ static uint32_t hash(const char *p, size_t n, uint64_t seed)
 /* Letters and digits, lower-cased where ASCII; bytes of other alphabets count as letters. */
 static bool wordly(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (uint8_t)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (uint8_t)c >= 0x80;
 }
 
 static size_t add_cell(tab_str s, uint32_t *feature, size_t n)
@@ -97,13 +96,13 @@ tab_near_index *tab_near_new(tab_arena *a, const tab_table *t)
 {
     tab_near_index *x = tab_arena_new_of(a, tab_near_index, 1);
     uint32_t *feature = malloc(ROW_MOST * sizeof *feature);
-    if (x == NULL || feature == NULL ||
-        (x->at = tab_arena_new_of(a, uint32_t, FEATURES + 2)) == NULL) {
+    if (x == NULL || feature == NULL || (x->at = tab_arena_new_of(a, uint32_t, FEATURES + 2)) == NULL) {
         free(feature);
         return NULL;
     }
     x->rows = t->rows;
-    /* Twice over the rows: counts, then places. at[f + 2] counts, so that at[f + 1] is the place to fill next. */
+    /* Twice over the rows: counts, then places. at[f + 2] counts, so that at[f + 1] is the place to fill
+     * next. */
     for (size_t r = 0; r < t->rows; r++) {
         size_t n = features_of(t, r, feature);
         for (size_t i = 0; i < n; i++)
@@ -139,8 +138,8 @@ tab_near_space *tab_near_scratch(tab_arena *a, const tab_near_index *x)
     return s->touched == NULL ? NULL : s;
 }
 
-size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table *q, size_t row,
-                     size_t most, uint32_t *ret)
+size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table *q, size_t row, size_t most,
+                     uint32_t *ret)
 {
     size_t n = features_of(q, row, s->feature), touched = 0, found = 0, spent = 0;
     /* The rarest first: how many postings a feature may have doubles until the budget is spent. */

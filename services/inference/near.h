@@ -1,12 +1,13 @@
-/* Which rows of a table share the rarest words and word pieces with a given row: blocking for serve calls, over rows
- * that stay while the queries come one by one.
+/* Which rows of a table share the rarest words and word pieces with a given row: blocking for serve calls,
+ * over rows that stay while the queries come one by one.
  *
  *   cell ─> lower-case words, and the 3-grams of its letters and digits ─> 2^18 hashed features
  *   row  ─> its distinct features; index: feature -> rows
  *   score(query, row) = sum of idf^2 over shared features / sqrt(sum of idf^2 over the row's)
  *
  * A query reads its features from the rarest on until it has spent its budget of postings. It depends on the
- * indexed rows and the query row alone. Column names are not read, and neither is which column a cell is in. */
+ * indexed rows and the query row alone. Column names are not read, and neither is which column a cell is
+ * in. */
 #ifndef TAB_INFERENCE_NEAR_H
 #define TAB_INFERENCE_NEAR_H
 
@@ -17,11 +18,11 @@ typedef struct tab_near_index tab_near_index;
 /* In the arena; NULL when it is full. */
 tab_near_index *tab_near_new(tab_arena *a, const tab_table *t);
 
-/* The `most` likest rows to row `row` of q, likest first, ties by row; returns how many share anything. scratch
- * belongs to one caller at a time and is made by tab_near_scratch (in its arena). */
+/* The `most` likest rows to row `row` of q, likest first, ties by row; returns how many share anything.
+ * scratch belongs to one caller at a time and is made by tab_near_scratch (in its arena). */
 typedef struct tab_near_space tab_near_space;
 tab_near_space *tab_near_scratch(tab_arena *a, const tab_near_index *x);
-size_t tab_near_rows(const tab_near_index *x, tab_near_space *scratch, const tab_table *q,
-                     size_t row, size_t most, uint32_t *ret);
+size_t tab_near_rows(const tab_near_index *x, tab_near_space *scratch, const tab_table *q, size_t row,
+                     size_t most, uint32_t *ret);
 
 #endif

@@ -59,9 +59,9 @@ static void list_names(char *buf, size_t size, const tab_table *in, const tab_ta
         if (count_name(against, in->col[c].name, &at) > 0)
             continue;
         if (n++ < 4 && used + 48 < size)
-            used += (size_t)snprintf(buf + used, size - used, "%s\"%.*s\"", n > 1 ? ", " : "",
-                                     (int)(in->col[c].name.n > 32 ? 32 : in->col[c].name.n),
-                                     in->col[c].name.p);
+            used +=
+                (size_t)snprintf(buf + used, size - used, "%s\"%.*s\"", n > 1 ? ", " : "",
+                                 (int)(in->col[c].name.n > 32 ? 32 : in->col[c].name.n), in->col[c].name.p);
     }
     if (n > 4 && used + 24 < size)
         snprintf(buf + used, size - used, " and %zu more", n - 4);
@@ -80,24 +80,21 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     bool names = by_name(pinned);
     for (size_t c = 0, at; names && c < t->cols; c++)
         if (count_name(t, t->col[c].name, &at) > 1 && count_name(pinned, t->col[c].name, &at) > 0)
-            return tab_fail(
-                err, TAB_VALIDATION, param,
-                "columns differ from the pinned snapshot: \"%.*s\" stands more than once",
-                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p);
+            return tab_fail(err, TAB_VALIDATION, param,
+                            "columns differ from the pinned snapshot: \"%.*s\" stands more than once",
+                            (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p);
     if (names) {
         list_names(missing, sizeof missing, pinned, t);
         list_names(extra, sizeof extra, t, pinned);
         if (missing[0] != 0 || extra[0] != 0)
-            return tab_fail(err, TAB_VALIDATION, param,
-                            "columns differ from the pinned snapshot: %s%s%s%s%s" REMEDY,
-                            missing[0] != 0 ? "missing " : "", missing,
-                            missing[0] != 0 && extra[0] != 0 ? "; " : "",
-                            extra[0] != 0 ? "unexpected " : "", extra);
+            return tab_fail(
+                err, TAB_VALIDATION, param, "columns differ from the pinned snapshot: %s%s%s%s%s" REMEDY,
+                missing[0] != 0 ? "missing " : "", missing, missing[0] != 0 && extra[0] != 0 ? "; " : "",
+                extra[0] != 0 ? "unexpected " : "", extra);
     }
     if (t->cols != pinned->cols)
         return tab_fail(err, TAB_VALIDATION, param,
-                        "the pinned snapshot has %zu columns, the request %zu" REMEDY, pinned->cols,
-                        t->cols);
+                        "the pinned snapshot has %zu columns, the request %zu" REMEDY, pinned->cols, t->cols);
     for (size_t c = 0; c < pinned->cols; c++) {
         from[c] = c;
         if (names)
@@ -111,42 +108,40 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     return TAB_OK;
 }
 
-/* A value that cannot be what the pinned column holds: named by the request's own position. Marks that stand for
- * "missing" pass, as they did in the pinned data. */
-static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_table *t,
-                              const size_t *from, size_t i, tab_error *err)
+/* A value that cannot be what the pinned column holds: named by the request's own position. Marks that
+ * stand for "missing" pass, as they did in the pinned data. */
+static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_table *t, const size_t *from,
+                              size_t i, tab_error *err)
 {
     for (size_t c = 0; c < t->cols; c++) {
         tab_type type = p->col[c].type;
         if ((type != TAB_NUMERIC && type != TAB_DATETIME && type != TAB_BOOLEAN) ||
             t->col[c].layout != TAB_CODED)
             continue;
-        tab_column_profile own = {
-            .index = c, .column = &t->col[c], .type = type, .role = p->col[c].role
-        };
+        tab_column_profile own = { .index = c, .column = &t->col[c], .type = type, .role = p->col[c].role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[c], t->rows, &r) || !tab_view_column(&r, &own))
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         for (size_t k = 0; own.number != NULL && k < t->rows; k++) {
             uint32_t code = t->col[c].code[k];
-            bool mark = code == TAB_NULL || (r.code != NULL && r.code[k] != TAB_NULL &&
-                                             r.foreign != NULL && r.foreign[r.code[k]] != 0);
+            bool mark = code == TAB_NULL || (r.code != NULL && r.code[k] != TAB_NULL && r.foreign != NULL &&
+                                             r.foreign[r.code[k]] != 0);
             if (isnan(own.number[k]) && !mark) {
                 char param[64];
                 snprintf(param, sizeof param, "tables[%zu].rows[%zu][%zu]", i, k, from[c]);
                 return tab_fail(err, TAB_VALIDATION, param,
                                 "\"%.*s\" is %s in the pinned snapshot and this value cannot be; "
                                 "send null where it is unknown",
-                                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n),
-                                t->col[c].name.p, tab_type_name(type));
+                                (int)(t->col[c].name.n > 32 ? 32 : t->col[c].name.n), t->col[c].name.p,
+                                tab_type_name(type));
             }
         }
     }
     return TAB_OK;
 }
 
-tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_table *const *tables,
-                              size_t n, serve_request *ret, tab_error *err)
+tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_table *const *tables, size_t n,
+                              serve_request *ret, tab_error *err)
 {
     *ret = (serve_request){ .n = n,
                             .table = tab_arena_new_of(a, const tab_table *, n + 1),
@@ -166,17 +161,15 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
         if (t == st->n)
             return tab_fail(err, TAB_VALIDATION, param,
                             "the endpoint pins no table of this id; it pins \"%.*s\"%s",
-                            (int)(st->table[0]->id.n > 64 ? 64 : st->table[0]->id.n),
-                            st->table[0]->id.p, st->n > 1 ? " and others" : "");
+                            (int)(st->table[0]->id.n > 64 ? 64 : st->table[0]->id.n), st->table[0]->id.p,
+                            st->n > 1 ? " and others" : "");
         for (size_t k = 0; k < i; k++)
             if (ret->pinned[k] == t)
                 return tab_fail(err, TAB_VALIDATION, param, "two tables of one id");
         rows += tables[i]->rows;
         if (rows > SERVE_ROWS)
-            return tab_fail(err, TAB_VALIDATION, "tables", "a serve call takes at most %d rows",
-                            SERVE_ROWS);
-        tab_status s =
-            match_columns(a, st->table[t], tables[i], i, &ret->table[i], &ret->from[i], err);
+            return tab_fail(err, TAB_VALIDATION, "tables", "a serve call takes at most %d rows", SERVE_ROWS);
+        tab_status s = match_columns(a, st->table[t], tables[i], i, &ret->table[i], &ret->from[i], err);
         if (s == TAB_OK)
             s = check_types(a, st->profile[t], ret->table[i], ret->from[i], i, err);
         if (s != TAB_OK)
@@ -192,8 +185,7 @@ void serve_request_param(const serve_request *r, size_t i, tab_error *err)
     if (err == NULL)
         return;
     if (sscanf(err->param, "tables[0].rows[%zu][%zu]", &row, &col) == 2 && col < r->table[i]->cols)
-        snprintf(err->param, sizeof err->param, "tables[%zu].rows[%zu][%zu]", i, row,
-                 r->from[i][col]);
+        snprintf(err->param, sizeof err->param, "tables[%zu].rows[%zu][%zu]", i, row, r->from[i][col]);
     else if (strcmp(err->param, "tables[0].columns") == 0)
         snprintf(err->param, sizeof err->param, "tables[%zu].columns", i);
 }

@@ -1,12 +1,14 @@
 /* Serve: request rows scored with an endpoint's pinned data.
  *
- *   state   (endpoint, base, revisions): pinned tables, their profiles, target and task, the fitted model; made once
- *           from the snapshots, kept in the cache of states.c, read by any number of calls at once
+ *   state   (endpoint, base, revisions): pinned tables, their profiles, target and task, the fitted model;
+ *           made once from the snapshots, kept in the cache of states.c, read by any number of calls at
+ *           once
  *   call    columns matched to the pinned ones -> profile merged -> missing cells filled -> target predicted
  *
- * A request brings the calls that came at once (decision 0184); each is answered, or refused, as if it were alone.
- * A call goes to the worker that its state belongs to (rendezvous hashing); where that one does not answer, the
- * worker that was asked answers itself. The answer is the same bytes from any of them. */
+ * A request brings the calls that came at once (decision 0184); each is answered, or refused, as if it
+ * were alone. A call goes to the worker that its state belongs to (rendezvous hashing); where that one
+ * does not answer, the worker that was asked answers itself. The answer is the same bytes from any of
+ * them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +43,7 @@ static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, 
     m->pinned_rows = pinned->rows;
     m->rows = rows->rows;
     m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, pinned->n_column_profile + 1);
-    Tabella__ColumnProfile *c =
-        tab_arena_new_of(a, Tabella__ColumnProfile, pinned->n_column_profile + 1);
+    Tabella__ColumnProfile *c = tab_arena_new_of(a, Tabella__ColumnProfile, pinned->n_column_profile + 1);
     if (m->column_profile == NULL || c == NULL)
         return NULL;
     double before = (double)pinned->rows;
@@ -72,8 +73,7 @@ typedef struct {
 } part;
 
 /* The request's tables held against the pinned ones and read for the models. */
-static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__ServePart *y,
-                        tab_error *err)
+static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__ServePart *y, tab_error *err)
 {
     tab_arena *a = e->arena;
     serve_request *r = &p->r;
@@ -81,8 +81,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     if (s != TAB_OK)
         return s;
-    if (b == NULL ||
-        (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL)
+    if (b == NULL || (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL)
         return out_of_memory(err);
     p->b = b;
     b->base_model = (char *)st->base;
@@ -109,8 +108,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
     return s;
 }
 
-static tab_status end(inference *self, const tab_engine *e, serve_state *st, part *p,
-                      tab_error *err)
+static tab_status end(inference *self, const tab_engine *e, serve_state *st, part *p, tab_error *err)
 {
     tab_status s = TAB_OK;
     if (p->scores)
@@ -157,8 +155,8 @@ static void share(const part *p, Tabella__ServePart *const *y, size_t n)
     }
 }
 
-static tab_status answer(inference *self, tab_call *call, const Tabella__ServeRequest *q,
-                         serve_state *st, Tabella__ServeReply *y, tab_error *err)
+static tab_status answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
+                         Tabella__ServeReply *y, tab_error *err)
 {
     tab_arena *a = call->arena;
     size_t n = q->n_calls > 0 ? q->n_calls : 1, at = 0, scored = 0;
@@ -221,15 +219,14 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
 
     /* A retired base is refused although its state may still be warm. */
     const char *base = NULL;
-    tab_status s =
-        base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
+    tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
         return s;
     char key[SERVE_KEY];
     serve_key(key, call->org, k, base);
     const Tabella__ServeReply *theirs = NULL;
-    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, q,
-                       &theirs, err);
+    s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, q, &theirs,
+                       err);
     if (s != TAB_UNAVAILABLE) {
         if (s == TAB_OK)
             *y = *theirs;
@@ -238,12 +235,12 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     serve_maker m = { self, call, k };
     tab_loan *loan = NULL;
     bool warm = false;
-    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan,
-                        &warm, err);
+    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan, &warm, err);
     if (s != TAB_OK)
         return s;
     s = answer(self, call, q, tab_loan_state(loan), y, err);
-    /* What the answer points to in the state is copied by packing it after this returns: hold it until then. */
+    /* What the answer points to in the state is copied by packing it after this returns: hold it until
+     * then. */
     if (s == TAB_OK && !serve_hold(self, call, loan))
         s = out_of_memory(err);
     if (s != TAB_OK)

@@ -1,6 +1,7 @@
-/* Calls of one endpoint that come at once are scored together: the models read their trees, kernels and context once for
- * all of them, and a tile of their products has room for 48 rows. A lone call waits for nobody; what comes while a group
- * is scored is the next group, and begins beside it where there is a core and a crowd. */
+/* Calls of one endpoint that come at once are scored together: the models read their trees, kernels and
+ * context once for all of them, and a tile of their products has room for 48 rows. A lone call waits for
+ * nobody; what comes while a group is scored is the next group, and begins beside it where there is a core
+ * and a crowd. */
 #include "common/metrics.h"
 #include "services/inference/request.h"
 
@@ -39,9 +40,9 @@ static void lead(const tab_engine *e, serve_state *st)
     own.arena = scratch;
     bool ok = (parts == 1 || scratch != NULL) && tab_score_together(&own, st->fitted, part, parts);
     if (parts > 1)
-        tab_metric_add(tab_counter("tabella_serve_together_total",
-                                   "Serve calls scored in a group with others", NULL),
-                       (double)parts);
+        tab_metric_add(
+            tab_counter("tabella_serve_together_total", "Serve calls scored in a group with others", NULL),
+            (double)parts);
     pthread_mutex_lock(&st->batch.lock);
     st->batch.leaders--;
     for (size_t i = 0; i < n; i++) {
@@ -56,8 +57,7 @@ static void lead(const tab_engine *e, serve_state *st)
 }
 
 /* As many as a group holds. */
-static bool score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
-                  size_t n)
+static bool score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part, size_t n)
 {
     waiting w = { .part = part, .n = n, .wake = PTHREAD_COND_INITIALIZER };
     pthread_mutex_lock(&st->batch.lock);
@@ -66,8 +66,7 @@ static bool score(inference *self, const tab_engine *e, serve_state *st, tab_sco
         last = &(*last)->next;
     *last = &w;
     st->batch.waiting++;
-    w.lead =
-        st->batch.leaders == 0 || (st->batch.waiting >= CROWD && st->batch.leaders < self->cores);
+    w.lead = st->batch.leaders == 0 || (st->batch.waiting >= CROWD && st->batch.leaders < self->cores);
     while (!w.done)
         if (w.lead) {
             w.lead = false;
@@ -80,8 +79,7 @@ static bool score(inference *self, const tab_engine *e, serve_state *st, tab_sco
     return w.ok;
 }
 
-bool serve_score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
-                 size_t n)
+bool serve_score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part, size_t n)
 {
     bool ok = true;
     for (size_t at = 0; ok && at < n; at += GROUP_CALLS)

@@ -1,12 +1,12 @@
-/* A serve call of an endpoint with several tables: its rows aligned and matched against the pinned tables, and with
- * each other where it brings several tables (decision 0110).
+/* A serve call of an endpoint with several tables: its rows aligned and matched against the pinned tables,
+ * and with each other where it brings several tables (decision 0110).
  *
  *   request row ──near──> pinned rows of the other tables, the likest few
  *   pinned rows, evenly spaced, and the likest rows to them: what alignment and matching learn from
  *   both, table by table ──> tab_cross_tables ──> what a request row takes part in
  *
- * The engine that links whole tables links these small ones, so that a call costs by the request's rows and not by
- * the endpoint's. */
+ * The engine that links whole tables links these small ones, so that a call costs by the request's rows
+ * and not by the endpoint's. */
 #include <stdlib.h>
 
 #include "common/bundle_json.h"
@@ -37,8 +37,8 @@ static tab_status out_of_memory(tab_error *err)
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* The pinned rows that the call needs. A pinned row that is a request row over again would compete with it for the
- * same partner: the likest row of the request row's own table stays out. */
+/* The pinned rows that the call needs. A pinned row that is a request row over again would compete with it
+ * for the same partner: the likest row of the request row's own table stays out. */
 static void choose(const serve_state *st, side *side_of, size_t n)
 {
     uint32_t near[NEAR_MOST];
@@ -91,9 +91,7 @@ static const tab_table *joined(tab_arena *a, const serve_state *st, const side *
         if (!tab_builder_finish(b, &col[c]))
             return NULL;
     }
-    *t = (tab_table){
-        .id = pinned->id, .rows = s->n_rows + s->n_pinned, .cols = pinned->cols, .col = col
-    };
+    *t = (tab_table){ .id = pinned->id, .rows = s->n_rows + s->n_pinned, .cols = pinned->cols, .col = col };
     return t;
 }
 
@@ -167,8 +165,8 @@ static void count_matches(Tabella__CrossTableMap *m)
     for (size_t r = 0; r < m->n_relation; r++) {
         m->relation[r]->matches = 0;
         for (size_t i = 0; i < e->n_a_row; i++)
-            m->relation[r]->matches += e->a_table[i] == m->relation[r]->a_table &&
-                                       e->b_table[i] == m->relation[r]->b_table;
+            m->relation[r]->matches +=
+                e->a_table[i] == m->relation[r]->a_table && e->b_table[i] == m->relation[r]->b_table;
     }
 }
 
@@ -188,8 +186,7 @@ static void keep_cells(Tabella__Column *c, const uint32_t *kept, size_t n)
         c->numbers.len = n * sizeof(double);
 }
 
-static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRows *u,
-                          uint64_t *ret_linked)
+static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRows *u, uint64_t *ret_linked)
 {
     size_t tables = u->n_from_tables, all = tables == 0 ? 0 : u->n_from_row / tables, n = 0;
     uint32_t *kept = tab_arena_new_of(a, uint32_t, all + 1);
@@ -248,8 +245,8 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
-tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r,
-                       Tabella__Bundle *b, tab_error *err)
+tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_request *r, Tabella__Bundle *b,
+                       tab_error *err)
 {
     tab_arena *a = e->arena;
     size_t n = st->n;
@@ -260,8 +257,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         return out_of_memory(err);
     size_t at = 0;
     for (; at < r->n; at++) {
-        s[at] =
-            (side){ .pinned = r->pinned[at], .rows = r->table[at], .n_rows = r->table[at]->rows };
+        s[at] = (side){ .pinned = r->pinned[at], .rows = r->table[at], .n_rows = r->table[at]->rows };
         sent[r->pinned[at]] = true;
     }
     for (size_t t = 0; t < n; t++)

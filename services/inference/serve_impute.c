@@ -1,5 +1,5 @@
-/* Imputation of a serve call: each column that lacks a cell is predicted from the row's other columns by a model of
- * the pinned rows, fitted once a state; the usual value stands in where nothing can be learned. */
+/* Imputation of a serve call: each column that lacks a cell is predicted from the row's other columns by a
+ * model of the pinned rows, fitted once a state; the usual value stands in where nothing can be learned. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -71,15 +71,15 @@ static tab_status imputer_of(const tab_engine *e, serve_state *st, size_t t, siz
         if (s == TAB_CANCELLED)
             tab_fail(err, s, "", "%s", why.message);
         else
-            m->tried = true,
-            s = TAB_OK; /* too few rows, one class: the usual value is what there is */
+            m->tried = true, s = TAB_OK; /* too few rows, one class: the usual value is what there is */
     }
     *ret = m;
     pthread_mutex_unlock(&st->lock);
     return s;
 }
 
-/* The standard deviation of a target's column, which has no imputer: read off its profile by the first call. */
+/* The standard deviation of a target's column, which has no imputer: read off its profile by the first
+ * call. */
 static double spread_of(serve_state *st, size_t t, size_t c)
 {
     serve_imputer *m = &st->imputer[t][c];
@@ -111,8 +111,7 @@ static tab_column *classes_of(tab_arena *a, const Tabella__Column *m)
     if (c == NULL)
         return NULL;
     if (!m->coded) {
-        *c = (tab_column){ .layout = TAB_NUMBERS,
-                           .num = (const double *)(const void *)m->numbers.data };
+        *c = (tab_column){ .layout = TAB_NUMBERS, .num = (const double *)(const void *)m->numbers.data };
         return c;
     }
     *c = (tab_column){ .layout = TAB_CODED,
@@ -124,8 +123,7 @@ static tab_column *classes_of(tab_arena *a, const Tabella__Column *m)
     return c;
 }
 
-static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t row, double sd,
-                            filled *f)
+static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t row, double sd, filled *f)
 {
     const Tabella__Results *r = p->results;
     if (r->n_label > row) {
@@ -135,8 +133,7 @@ static tab_status fill_from(tab_arena *a, const Tabella__Prediction *p, size_t r
             return TAB_INTERNAL;
         f->cells = classes;
         f->level = r->label[row];
-        f->confidence =
-            r->n_probabilities >= (row + 1) * k ? r->probabilities[row * k + r->label[row]] : 0;
+        f->confidence = r->n_probabilities >= (row + 1) * k ? r->probabilities[row * k + r->label[row]] : 0;
     } else if (r->n_value > row) {
         f->number = r->value[row];
         f->confidence = near(sd, r->n_std > row ? r->std[row] : 0);
@@ -163,15 +160,15 @@ static int by_cell(const void *a, const void *b)
 }
 
 /* The missing cells of column c of the request's table i. */
-static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_request *r,
-                              size_t i, size_t c, const Tabella__Prediction *prediction, filled *f,
-                              size_t *n, tab_error *err)
+static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_request *r, size_t i,
+                              size_t c, const Tabella__Prediction *prediction, filled *f, size_t *n,
+                              tab_error *err)
 {
     size_t t = r->pinned[i];
     const tab_table *rows = r->table[i];
     const tab_column_profile *col = &st->profile[t]->col[c];
-    bool target = prediction != NULL && prediction->target != NULL && st->sel.table == t &&
-                  st->sel.column == c;
+    bool target =
+        prediction != NULL && prediction->target != NULL && st->sel.table == t && st->sel.column == c;
     const serve_imputer *m = NULL;
     const Tabella__Prediction *p = target ? prediction : NULL;
     tab_status s = TAB_OK;
@@ -216,9 +213,8 @@ static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_
     return TAB_OK;
 }
 
-tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st,
-                        const serve_request *r, const Tabella__Prediction *prediction,
-                        Tabella__Imputation **ret, tab_error *err)
+tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
+                        const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err)
 {
     (void)self;
     tab_arena *a = e->arena;

@@ -1,5 +1,5 @@
-/* Fitted states: made from snapshots on a miss, or from the parts of the pass that a creation, a refresh, an upgrade or
- * an edit ran over the same data anyway, and the worker that each belongs to. */
+/* Fitted states: made from snapshots on a miss, or from the parts of the pass that a creation, a refresh,
+ * an upgrade or an edit ran over the same data anyway, and the worker that each belongs to. */
 #include "services/inference/serve_state.h"
 
 #include <stdio.h>
@@ -67,9 +67,8 @@ void serve_state_free(void *p)
     tab_arena_free(st->arena); /* st lies in it */
 }
 
-tab_status serve_state_load(inference *self, const tab_call *call,
-                            Tabella__TableSource *const *sources, size_t n,
-                            const tab_run_options *options, serve_state **ret, tab_error *err)
+tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
+                            size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
 {
     if (n == 0 || n > MAX_TABLES)
         return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
@@ -125,8 +124,7 @@ size_t serve_state_bytes(const serve_state *st)
     return tab_arena_used(st->arena) + (st->fitted == NULL ? 0 : tab_fitted_bytes(st->fitted));
 }
 
-static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options,
-                      tab_error *err)
+static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options, tab_error *err)
 {
     tab_status s = TAB_OK;
     for (size_t t = 0; s == TAB_OK && t < st->n; t++)
@@ -153,8 +151,8 @@ tab_status serve_state_make(void *arg, void **ret, size_t *ret_bytes, tab_error 
     serve_state *st = NULL;
     pass p;
     tab_status s;
-    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base,
-                          err)) != TAB_OK ||
+    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base, err)) !=
+            TAB_OK ||
         (s = options_of(k->options, base, &options, err)) != TAB_OK ||
         (s = pass_begin(&p, m->self, m->call, NULL, true, err)) != TAB_OK)
         return s;

@@ -39,20 +39,18 @@ typedef struct {
 } serve_state;
 
 enum { SERVE_KEY = 400 };
-void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k,
-               const char *base);
+void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
-/* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err untouched:
- * this worker is the owner, or the owner does not answer: answer here. slot, or NULL: the call takes one of its endpoint. */
+/* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err
+ * untouched: this worker is the owner, or the owner does not answer: answer here. slot, or NULL: the call
+ * takes one of its endpoint. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
-                          const Tabella__ServeRequest *slot, const void *ret,
-                          tab_error *err) TAB_CHECKED;
+                          const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
 /* A state with its tables read from their snapshots and nothing else yet. */
-tab_status serve_state_load(inference *self, const tab_call *call,
-                            Tabella__TableSource *const *sources, size_t n,
-                            const tab_run_options *options, serve_state **ret,
+tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
+                            size_t n, const tab_run_options *options, serve_state **ret,
                             tab_error *err) TAB_CHECKED;
 /* What follows from profiles, selection and fitted model, once they are in. */
 tab_status serve_state_ready(serve_state *st, tab_error *err) TAB_CHECKED;
@@ -66,8 +64,8 @@ typedef struct {
 } serve_maker;
 tab_status serve_state_make(void *maker, void **ret_state, size_t *ret_bytes, tab_error *err);
 
-/* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the state is
- * gone. */
+/* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the
+ * state is gone. */
 bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *st) TAB_CHECKED;
 
 #endif

@@ -22,8 +22,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
     tab_ask_inherit(&ask, call);
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
     if (s == TAB_NOT_FOUND)
-        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer kept",
-                        source->snapshot);
+        return tab_fail(err, TAB_NOT_FOUND, "data", "snapshot %s is no longer kept", source->snapshot);
     if (s != TAB_OK)
         return s;
     if (answer.n_tables != 1)
@@ -37,8 +36,8 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
     return TAB_OK;
 }
 
-tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources,
-                        size_t n, const tab_table *const **ret, uint64_t *ret_cells, tab_error *err)
+tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
+                        const tab_table *const **ret, uint64_t *ret_cells, tab_error *err)
 {
     /* Without a list of sources the inline tables are all there is, in their own order. */
     size_t total = n == 0 ? call->n_tables : n, inline_at = 0;
@@ -70,8 +69,7 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
     return TAB_OK;
 }
 
-tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
-                      tab_error *err)
+tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret, tab_error *err)
 {
     *ret = (tab_run_options){ .base = base, .threshold = 0.5 };
     if (o == NULL)
@@ -88,8 +86,7 @@ tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_op
     while (i < sizeof tasks / sizeof *tasks && strcmp(tasks[i].name, o->task) != 0)
         i++;
     if (i == sizeof tasks / sizeof *tasks)
-        return tab_fail(err, TAB_VALIDATION, "task.type",
-                        "a task is classification, regression or anomaly");
+        return tab_fail(err, TAB_VALIDATION, "task.type", "a task is classification, regression or anomaly");
     ret->task = tasks[i].task;
     if (strcmp(o->target_mode, "none") == 0) {
         ret->target = TAB_TARGET_NONE;

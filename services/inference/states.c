@@ -170,8 +170,7 @@ bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_l
 }
 
 tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void *arg,
-                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm,
-                           tab_error *err)
+                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm, tab_error *err)
 {
     pthread_mutex_lock(&s->lock);
     entry *e = find(s, key);

@@ -14,8 +14,7 @@ typedef struct tab_states tab_states;
 typedef struct tab_loan tab_loan; /* a borrowed state */
 
 /* Makes the state of a key. Called without any lock held, by one thread a key. */
-typedef tab_status (*tab_states_fit)(void *arg, void **ret_state, size_t *ret_bytes,
-                                     tab_error *err);
+typedef tab_status (*tab_states_fit)(void *arg, void **ret_state, size_t *ret_bytes, tab_error *err);
 
 tab_states *tab_states_new(size_t budget_bytes, void (*free_state)(void *state));
 void tab_states_free(tab_states *s); /* nothing may be borrowed */
@@ -29,10 +28,10 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
 void *tab_loan_state(const tab_loan *loan);
 void tab_states_give(tab_states *s, tab_loan *loan);
 
-/* Adds a state that was made elsewhere and borrows it; where the key is there or being fitted, the state serves
- * this loan alone and is freed at its end. False when memory is out: the state is the caller's still. */
-bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes,
-                    tab_loan **ret) TAB_CHECKED;
+/* Adds a state that was made elsewhere and borrows it; where the key is there or being fitted, the state
+ * serves this loan alone and is freed at its end. False when memory is out: the state is the caller's
+ * still. */
+bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_loan **ret) TAB_CHECKED;
 
 /* Drops what is kept for keys that start with the prefix (an endpoint's id), as far as it is not borrowed. */
 void tab_states_drop(tab_states *s, tab_str prefix);

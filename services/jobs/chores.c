@@ -1,5 +1,6 @@
-/* Calls to data-connector that must happen in the end: written in the transaction that makes them due, done by the
- * sweeper until they have succeeded. Each says how things are to be, so that doing it twice is doing it once. */
+/* Calls to data-connector that must happen in the end: written in the transaction that makes them due,
+ * done by the sweeper until they have succeeded. Each says how things are to be, so that doing it twice is
+ * doing it once. */
 #include "common/log.h"
 #include "common/proto.h"
 #include "proto/data.pb-c.h"
@@ -21,8 +22,7 @@ static tab_status call(jobs *self, const char *org, const char *method, const Pr
 }
 
 /* The endpoint's pins are made to be what its row says. */
-static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *endpoint_id,
-                       tab_error *err)
+static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *endpoint_id, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Endpoint *e = NULL;
@@ -32,8 +32,7 @@ static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *en
     s = endpoint_get(tx, a, org, endpoint_id, false, &e, err);
     if (s != TAB_OK && s != TAB_NOT_FOUND)
         return s;
-    if (s == TAB_OK &&
-        (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0))
+    if (s == TAB_OK && (strcmp(e->job_status, "queued") == 0 || strcmp(e->job_status, "running") == 0))
         return TAB_OK; /* that job's end sets them, with a chore of its own */
     if (s == TAB_NOT_FOUND || strcmp(e->status, "live") != 0) {
         Tabella__ReleaseRequest q = TABELLA__RELEASE_REQUEST__INIT;
@@ -49,8 +48,7 @@ static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *en
     return call(self, org, "Acquire", &q.base, &tabella__acquire_reply__descriptor, a, err);
 }
 
-static tab_status drop(jobs *self, tab_arena *a, const char *org, const char *job_id,
-                       tab_error *err)
+static tab_status drop(jobs *self, tab_arena *a, const char *org, const char *job_id, tab_error *err)
 {
     Tabella__DropRequest q = TABELLA__DROP_REQUEST__INIT;
     q.owner = (char *)job_id;
@@ -65,10 +63,15 @@ void chores_do(jobs *self)
     /* A chore that is taken is out of others' way for half a minute, then due again. */
     if (tab_tx_begin(self->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, &err) != TAB_OK ||
         tab_tx_query(tx, &rows, &err,
-                     "UPDATE jobs.chore SET after = now() + interval '30 seconds' WHERE n IN "
-                     "(SELECT n FROM jobs.chore "
-                     "WHERE after <= now() ORDER BY n LIMIT 50 FOR UPDATE SKIP LOCKED) RETURNING "
-                     "org, n, kind, owner",
+                     "UPDATE jobs.chore "
+                     "SET after = now() + interval '30 seconds' "
+                     "WHERE n IN (SELECT n "
+                     "FROM jobs.chore "
+                     "WHERE after <= now() "
+                     "ORDER BY n "
+                     "LIMIT 50 "
+                     "FOR UPDATE SKIP LOCKED) "
+                     "RETURNING org, n, kind, owner",
                      TAB_P_NONE) != TAB_OK ||
         tab_tx_commit(&tx, &err) != TAB_OK)
         return;
@@ -83,8 +86,8 @@ void chores_do(jobs *self)
         if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED)
             continue; /* later */
         if (s != TAB_OK && s != TAB_NOT_FOUND)
-            tab_log_fields(TAB_WARN, "a chore was refused", "kind", kind, "owner", owner, "why",
-                           err.message, NULL);
+            tab_log_fields(TAB_WARN, "a chore was refused", "kind", kind, "owner", owner, "why", err.message,
+                           NULL);
         if (tab_tx_begin(self->pg, org, tab_in_ms(5000), &done, &err) == TAB_OK &&
             tab_tx_query(done, NULL, &err, "DELETE FROM jobs.chore WHERE org = $1 AND n = $2",
                          TAB_P(tab_p_text(org), tab_p_int(tab_rows_int(rows, i, 1)))) == TAB_OK)

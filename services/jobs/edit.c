@@ -1,5 +1,5 @@
-/* EditEndpoint: what the platform changes without a job. A new target or task is evaluated before it is put in force,
- * so that the held-out block beside it is always its own. */
+/* EditEndpoint: what the platform changes without a job. A new target or task is evaluated before it is
+ * put in force, so that the held-out block beside it is always its own. */
 #include <stdio.h>
 
 #include "common/proto.h"
@@ -17,8 +17,7 @@ static bool same_options(const Tabella__RunOptions *a, const Tabella__RunOptions
 }
 
 static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *e,
-                           const Tabella__RunOptions *o, const Tabella__EvaluateReply **ret,
-                           tab_error *err)
+                           const Tabella__RunOptions *o, const Tabella__EvaluateReply **ret, tab_error *err)
 {
     Tabella__EvaluateRequest q = TABELLA__EVALUATE_REQUEST__INIT;
     Tabella__RunOptions options = *o;
@@ -26,8 +25,7 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
     q.options = &options;
     q.seed = e->held_out != NULL ? e->held_out->seed : work_seed(e->id);
     q.sources = tab_arena_new_of(call->arena, Tabella__TableSource *, e->n_datasets + 1);
-    Tabella__TableSource *t =
-        tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
+    Tabella__TableSource *t = tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
     if (q.sources == NULL || t == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < e->n_datasets; i++) {
@@ -86,10 +84,9 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     Tabella__Endpoint *e = NULL, *now = NULL;
     const Tabella__EvaluateReply *y = NULL;
     tab_status s;
-    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS),
-                          &first, err)) != TAB_OK ||
-        (s = endpoint_get(first, call->arena, call->org, q->id_or_name, false, &e, err)) !=
-            TAB_OK ||
+    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &first,
+                          err)) != TAB_OK ||
+        (s = endpoint_get(first, call->arena, call->org, q->id_or_name, false, &e, err)) != TAB_OK ||
         (s = tab_tx_commit(&first, err)) != TAB_OK)
         return s;
     if (strcmp(e->status, "live") != 0)
@@ -114,17 +111,15 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
         return s;
 
     /* In force in one transaction, on the state that was evaluated. */
-    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx,
-                          err)) != TAB_OK ||
+    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err)) !=
+            TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, e->id, true, &now, err)) != TAB_OK)
         return s;
     if (changed && now->job_id[0] != 0)
         return busy(now, err);
-    if (changed &&
-        (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
-         strcmp(now->base_model, e->base_model) != 0))
-        return tab_fail(err, TAB_CONFLICT, "",
-                        "the endpoint was changed meanwhile: read it and try again");
+    if (changed && (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
+                    strcmp(now->base_model, e->base_model) != 0))
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
     bool renamed = q->rename[0] != 0 && strcmp(q->rename, now->name) != 0;
     state_forget(self, call->org, now);
     char output[TAB_ID] = "";
@@ -145,28 +140,25 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     if (renamed) {
         now->name = tab_proto_text(call->arena, q->rename);
         if (strspn(now->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(now->name) ||
-            strlen(now->name) > 63 || now->name[0] == '-' ||
-            now->name[strlen(now->name) - 1] == '-')
-            return tab_fail(err, TAB_VALIDATION, "name",
-                            "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+            strlen(now->name) > 63 || now->name[0] == '-' || now->name[strlen(now->name) - 1] == '-')
+            return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
     }
-    if (q->set_prompts && (s = endpoint_prompts(tx, call->arena, call->org, now, q->prompts,
-                                                q->n_prompts, err)) != TAB_OK)
+    if (q->set_prompts &&
+        (s = endpoint_prompts(tx, call->arena, call->org, now, q->prompts, q->n_prompts, err)) != TAB_OK)
         return s;
     if (!changed && !renamed && !q->set_prompts) {
         *(Tabella__Endpoint *)call->out = *now;
         return TAB_OK;
     }
-    if ((s = endpoint_put(tx, call->arena, call->org, now, changed ? output : NULL, err)) !=
-            TAB_OK ||
+    if ((s = endpoint_put(tx, call->arena, call->org, now, changed ? output : NULL, err)) != TAB_OK ||
         (s = audit(tx, call, now, q->actor,
                    q->set_prompts        ? "endpoint.prompts"
                    : renamed && !changed ? "endpoint.rename"
                                          : "endpoint.config",
                    err)) != TAB_OK ||
         (s = endpoint_log(tx, call->org, now->id, "config.edited", "", q->actor, err,
-                          "configuration revision %llu",
-                          (unsigned long long)now->config_revision)) != TAB_OK ||
+                          "configuration revision %llu", (unsigned long long)now->config_revision)) !=
+            TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     now->state_version++;

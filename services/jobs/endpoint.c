@@ -20,8 +20,7 @@
 static tab_status endpoint_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Endpoint **ret,
                               tab_error *err)
 {
-    Tabella__Endpoint *e =
-        tab_proto_read(a, &tabella__endpoint__descriptor, tab_rows_bytes(r, i, 0, a));
+    Tabella__Endpoint *e = tab_proto_read(a, &tabella__endpoint__descriptor, tab_rows_bytes(r, i, 0, a));
     if (e == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a stored endpoint cannot be read");
     e->name = tab_proto_text(a, tab_rows_text(r, i, 1));
@@ -41,8 +40,8 @@ static tab_status endpoint_of(const tab_rows *r, size_t i, tab_arena *a, Tabella
     return TAB_OK;
 }
 
-tab_status endpoint_get(tab_tx *tx, tab_arena *a, const char *org, const char *id_or_name,
-                        bool lock, Tabella__Endpoint **ret, tab_error *err)
+tab_status endpoint_get(tab_tx *tx, tab_arena *a, const char *org, const char *id_or_name, bool lock,
+                        Tabella__Endpoint **ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
 #define ONE                                                                              \
@@ -58,9 +57,8 @@ tab_status endpoint_get(tab_tx *tx, tab_arena *a, const char *org, const char *i
     return endpoint_of(rows, 0, a, ret, err);
 }
 
-tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org,
-                         const Tabella__ListEndpointsRequest *q, Tabella__ListEndpointsReply *y,
-                         tab_error *err)
+tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListEndpointsRequest *q,
+                         Tabella__ListEndpointsReply *y, tab_error *err)
 {
     jobs_page p;
     tab_status s = jobs_page_of(q->after, q->limit, &p, err);
@@ -68,9 +66,8 @@ tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org,
         return s;
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
     s = tab_tx_query(tx, &rows, err,
-                     "SELECT " COLUMNS FROM
-                     "WHERE e.org = $1 AND e.deleted_at IS NULL AND e.seq < $2 "
-                     "ORDER BY e.seq DESC LIMIT $3",
+                     "SELECT " COLUMNS FROM "WHERE e.org = $1 AND e.deleted_at IS NULL AND e.seq < $2 ORDER "
+                     "BY e.seq DESC LIMIT $3",
                      TAB_P(tab_p_text(org), tab_p_int(p.before), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err,
@@ -103,18 +100,20 @@ static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
     return tab_proto_write(a, &b.base);
 }
 
-tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
-                           const Tabella__CreateEndpointRequest *q, const char *request_id,
-                           tab_error *err)
+tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabella__CreateEndpointRequest *q,
+                           const char *request_id, tab_error *err)
 {
     TAB_AUTO(tab_rows) *have = NULL, *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &have, err,
-        "SELECT e.endpoint_id, e.status, j.status FROM jobs.endpoint e "
-        "JOIN jobs.job j ON j.org = e.org AND j.job_id = e.create_job "
-        "WHERE e.org = $1 AND e.deleted_at IS NULL AND (e.name = $2 OR e.endpoint_id = $3) "
-        "ORDER BY e.endpoint_id = $3 DESC LIMIT 1 FOR UPDATE OF e",
-        TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->endpoint_id)));
+    tab_status s =
+        tab_tx_query(tx, &have, err,
+                     "SELECT e.endpoint_id, e.status, j.status "
+                     "FROM jobs.endpoint e "
+                     "JOIN jobs.job j ON j.org = e.org AND j.job_id = e.create_job "
+                     "WHERE e.org = $1 AND e.deleted_at IS NULL AND (e.name = $2 OR e.endpoint_id = $3) "
+                     "ORDER BY e.endpoint_id = $3 DESC "
+                     "LIMIT 1 "
+                     "FOR UPDATE OF e",
+                     TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->endpoint_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(have) == 1) {
@@ -125,16 +124,15 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
                        (strcmp(job, "failed") == 0 || strcmp(job, "cancelled") == 0);
         if (!remains)
             return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
-        s = tab_tx_query(
-            tx, NULL, err,
-            "UPDATE jobs.endpoint SET deleted_at = now(), state_version = state_version + 1 "
-            "WHERE org = $1 AND endpoint_id = $2",
-            TAB_P(tab_p_text(org), tab_p_text(id)));
+        s = tab_tx_query(tx, NULL, err,
+                         "UPDATE jobs.endpoint "
+                         "SET deleted_at = now(), state_version = state_version + 1 "
+                         "WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(id)));
         if (s != TAB_OK)
             return s;
     }
-    s = tab_tx_room(tx, org,
-                    "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
+    s = tab_tx_room(tx, org, "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
                     ENDPOINTS_MOST, "endpoints", err);
     if (s != TAB_OK)
         return s;
@@ -153,8 +151,8 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
         d[i].dataset = q->sources[i]->dataset;
         d[i].snapshot = q->sources[i]->snapshot;
         d[i].table_id = q->sources[i]->id;
-        tab_str name = tab_arena_copy(
-            a, (tab_str){ (const char *)q->sources[i]->id.data, q->sources[i]->id.len });
+        tab_str name =
+            tab_arena_copy(a, (tab_str){ (const char *)q->sources[i]->id.data, q->sources[i]->id.len });
         d[i].name = name.p == NULL ? d[i].name : (char *)name.p;
         e.datasets[e.n_datasets++] = &d[i];
     }
@@ -164,11 +162,10 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
     Tabella__SystemPrompt first = TABELLA__SYSTEM_PROMPT__INIT, *list[] = { &first };
     first.name = (char *)"default";
     first.active = true;
-    first.body = (char *)"Answer from this endpoint's output alone. Give each statement the "
-                         "confidence that stands "
-                         "beside it, say when a value was imputed or predicted rather than "
-                         "supplied, and never present "
-                         "a low-confidence result as a fact.";
+    first.body = (char *)"Answer from this endpoint's output alone. "
+                         "Give each statement the confidence that stands beside it, "
+                         "say when a value was imputed or predicted rather than supplied, "
+                         "and never present a low-confidence result as a fact.";
     if ((s = endpoint_prompts(tx, a, org, &e, list, 1, err)) != TAB_OK)
         return s;
 
@@ -178,9 +175,11 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
     const char *base = q->options == NULL ? "" : q->options->base_model;
     s = tab_tx_query(tx, &rows, err,
                      "INSERT INTO jobs.endpoint (org, endpoint_id, name, base, body, create_job) "
-                     "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING 1",
-                     TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name),
-                           tab_p_text(base), tab_p_bytes(body), tab_p_text(q->job_id)));
+                     "VALUES ($1, $2, $3, $4, $5, $6) "
+                     "ON CONFLICT DO NOTHING "
+                     "RETURNING 1",
+                     TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name), tab_p_text(base),
+                           tab_p_bytes(body), tab_p_text(q->job_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0) /* two at once: the other one was first */
@@ -205,8 +204,8 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org,
     return s;
 }
 
-tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint *e,
-                           const jobs_new *j, const char *base, tab_error *err)
+tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const jobs_new *j,
+                           const char *base, tab_error *err)
 {
     if (strcmp(e->status, "live") != 0) {
         char param[TAB_ID + 24] = "";
@@ -218,9 +217,9 @@ tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint 
         return tab_fail(err, TAB_CONFLICT, "base", "the endpoint already serves %s", base);
     tab_status s = jobs_insert(tx, org, j, err);
     if (s == TAB_OK)
-        s = endpoint_log(tx, org, e->id, base == NULL ? "refresh.submitted" : "upgrade.submitted",
-                         j->job_id, j->key_id, err,
-                         base == NULL ? "refresh submitted" : "upgrade to %s submitted", base);
+        s = endpoint_log(tx, org, e->id, base == NULL ? "refresh.submitted" : "upgrade.submitted", j->job_id,
+                         j->key_id, err, base == NULL ? "refresh submitted" : "upgrade to %s submitted",
+                         base);
     return s;
 }
 
@@ -233,24 +232,27 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
     if (output_job != NULL) {
         tab_status s = tab_tx_query(
             tx, NULL, err,
-            "UPDATE jobs.output o SET expires_at = now() + $4::int * interval '1 hour' "
-            "FROM jobs.endpoint e WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 "
-            "AND o.job_id = e.output_job AND o.job_id <> $3",
-            TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(output_job),
-                  tab_p_int(JOBS_OUTPUT_HOURS)));
+            "UPDATE jobs.output o "
+            "SET expires_at = now() + $4::int * interval '1 hour' "
+            "FROM jobs.endpoint e "
+            "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job "
+            "AND o.job_id <> $3",
+            TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(output_job), tab_p_int(JOBS_OUTPUT_HOURS)));
         if (s != TAB_OK)
             return s;
     }
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "UPDATE jobs.endpoint SET name = $3, status = $4, base = $5, config_revision = $6, "
-        "data_revision = $7, body = $8, output_job = coalesce($9, output_job), "
-        "state_version = state_version + 1, updated_at = now() "
-        "WHERE org = $1 AND endpoint_id = $2 AND deleted_at IS NULL RETURNING 1",
-        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(e->name), tab_p_text(e->status),
-              tab_p_text(e->base_model), tab_p_int((int64_t)e->config_revision),
-              tab_p_int((int64_t)e->data_revision), tab_p_bytes(body), tab_p_text(output_job)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err,
+                     "UPDATE jobs.endpoint "
+                     "SET name = $3, status = $4, base = $5, config_revision = $6, data_revision = $7, "
+                     "body = $8, output_job = coalesce($9, output_job), state_version = state_version + 1, "
+                     "updated_at = now() "
+                     "WHERE org = $1 AND endpoint_id = $2 AND deleted_at IS NULL "
+                     "RETURNING 1",
+                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(e->name), tab_p_text(e->status),
+                           tab_p_text(e->base_model), tab_p_int((int64_t)e->config_revision),
+                           tab_p_int((int64_t)e->data_revision), tab_p_bytes(body), tab_p_text(output_job)));
     if (s == TAB_CONFLICT)
         return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
     if (s == TAB_OK && tab_rows_count(rows) == 0)
@@ -258,9 +260,8 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
     return s;
 }
 
-tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e,
-                           const char *actor, int64_t *ret_deleted_us, int64_t *ret_attempt,
-                           bool *ret_busy, tab_error *err)
+tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
+                           int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     *ret_attempt = 0;
@@ -274,21 +275,24 @@ tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint 
             return s;
     }
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &rows, err,
-            "UPDATE jobs.endpoint SET deleted_at = now(), state_version = state_version + 1 "
-            "WHERE org = $1 AND endpoint_id = $2 AND deleted_at IS NULL RETURNING deleted_at",
-            TAB_P(tab_p_text(org), tab_p_text(e->id)));
+        s = tab_tx_query(tx, &rows, err,
+                         "UPDATE jobs.endpoint "
+                         "SET deleted_at = now(), state_version = state_version + 1 "
+                         "WHERE org = $1 AND endpoint_id = $2 AND deleted_at IS NULL "
+                         "RETURNING deleted_at",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "no such endpoint");
     *ret_deleted_us = tab_rows_time(rows, 0, 0);
     s = tab_tx_query(tx, NULL, err,
-                     "WITH gone AS (UPDATE jobs.output o SET expires_at = now() FROM jobs.endpoint "
-                     "e WHERE e.org = $1 "
-                     "AND e.endpoint_id = $2 AND o.org = $1 AND o.job_id = e.output_job) "
-                     "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+                     "WITH gone AS (UPDATE jobs.output o "
+                     "SET expires_at = now() "
+                     "FROM jobs.endpoint e "
+                     "WHERE e.org = $1 AND e.endpoint_id = $2 AND o.org = $1 "
+                     "AND o.job_id = e.output_job) INSERT INTO jobs.chore (org, kind, owner) "
+                     "VALUES ($1, 'pins', $2)",
                      TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
         s = endpoint_log(tx, org, e->id, "deleted", "", actor, err, "endpoint deleted");
@@ -317,18 +321,16 @@ tab_status endpoint_log(tab_tx *tx, const char *org, const char *endpoint_id, co
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO jobs.endpoint_log (org, endpoint_id, event, job_id, actor, message) "
-        "VALUES ($1, $2, $3, $4, $5, $6)",
-        TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(event),
-              tab_p_text(job_id == NULL ? "" : job_id), tab_p_text(actor == NULL ? "" : actor),
-              tab_p_text(line)));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO jobs.endpoint_log (org, endpoint_id, event, job_id, actor, message) "
+                        "VALUES ($1, $2, $3, $4, $5, $6)",
+                        TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(event),
+                              tab_p_text(job_id == NULL ? "" : job_id),
+                              tab_p_text(actor == NULL ? "" : actor), tab_p_text(line)));
 }
 
-tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org,
-                         const Tabella__EndpointLogsRequest *q, Tabella__EndpointLogsReply *y,
-                         tab_error *err)
+tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabella__EndpointLogsRequest *q,
+                         Tabella__EndpointLogsReply *y, tab_error *err)
 {
     Tabella__Endpoint *e = NULL;
     tab_status s = endpoint_get(tx, a, org, q->id_or_name, false, &e, err);
@@ -339,16 +341,17 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org,
     if (s != TAB_OK)
         return s;
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
-    s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT at, event, job_id, actor, message, n FROM jobs.endpoint_log WHERE org = $1 AND "
-        "endpoint_id = $2 AND n < $3 ORDER BY n DESC LIMIT $4",
-        TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(p.before), tab_p_int(p.limit + 1)));
+    s = tab_tx_query(tx, &rows, err,
+                     "SELECT at, event, job_id, actor, message, n "
+                     "FROM jobs.endpoint_log "
+                     "WHERE org = $1 AND endpoint_id = $2 AND n < $3 "
+                     "ORDER BY n DESC "
+                     "LIMIT $4",
+                     TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_int(p.before), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &count, err,
-            "SELECT count(*) FROM jobs.endpoint_log WHERE org = $1 AND endpoint_id = $2",
-            TAB_P(tab_p_text(org), tab_p_text(e->id)));
+        s = tab_tx_query(tx, &count, err,
+                         "SELECT count(*) FROM jobs.endpoint_log WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s != TAB_OK)
         return s;
     size_t n = jobs_page_rows(&p, rows);
@@ -371,13 +374,13 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org,
     return TAB_OK;
 }
 
-tab_status endpoint_output_job(tab_tx *tx, const char *org, const char *endpoint_id,
-                               char ret[TAB_ID], tab_error *err)
+tab_status endpoint_output_job(tab_tx *tx, const char *org, const char *endpoint_id, char ret[TAB_ID],
+                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err, "SELECT output_job FROM jobs.endpoint WHERE org = $1 AND endpoint_id = $2",
-        TAB_P(tab_p_text(org), tab_p_text(endpoint_id)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT output_job FROM jobs.endpoint WHERE org = $1 AND endpoint_id = $2",
+                                TAB_P(tab_p_text(org), tab_p_text(endpoint_id)));
     if (s == TAB_OK)
         snprintf(ret, TAB_ID, "%s", tab_rows_count(rows) == 0 ? "" : tab_rows_text(rows, 0, 0));
     return s;
@@ -399,8 +402,8 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
         own[i] = *prompts[i];
         list[i] = &own[i];
         if (strlen(own[i].body) > BODY || strlen(own[i].name) > 128)
-            return tab_fail(err, TAB_VALIDATION, param,
-                            "a fragment's body is at most %d bytes, its name 128", BODY);
+            return tab_fail(err, TAB_VALIDATION, param, "a fragment's body is at most %d bytes, its name 128",
+                            BODY);
         const Tabella__SystemPrompt *old = NULL;
         for (size_t k = 0; k < e->n_system_prompts; k++)
             if (strcmp(e->system_prompts[k]->id, own[i].id) == 0)
@@ -421,8 +424,8 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
                 tx, NULL, err,
                 "INSERT INTO jobs.prompt (org, endpoint_id, prompt_id, version, name, body) "
                 "VALUES ($1, $2, $3, $4, $5, $6)",
-                TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(own[i].id),
-                      tab_p_int(own[i].version), tab_p_text(own[i].name), tab_p_text(own[i].body)));
+                TAB_P(tab_p_text(org), tab_p_text(e->id), tab_p_text(own[i].id), tab_p_int(own[i].version),
+                      tab_p_text(own[i].name), tab_p_text(own[i].body)));
             if (s != TAB_OK)
                 return s;
         }
@@ -434,8 +437,7 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
 
 tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls, tab_error *err)
 {
-    return tab_tx_query(
-        tx, NULL, err,
-        "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
-        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id), tab_p_int(calls)));
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
+                        TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id), tab_p_int(calls)));
 }

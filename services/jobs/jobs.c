@@ -8,11 +8,11 @@
 #include "common/proto.h"
 #include "proto/inference.pb-c.h"
 
-/* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three lines. */
+/* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three
+ * lines. */
 static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
 {
-    return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx,
-                        err);
+    return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx, err);
 }
 
 static tab_status no_memory(tab_error *err)
@@ -29,16 +29,15 @@ static void fill_eta(jobs *self, Tabella__Job *j)
     if (j->eta->due_us == 0) {
         int64_t ahead = atomic_load(&self->queued) + atomic_load(&self->running);
         int64_t mean = atomic_load(&self->mean_ms);
-        int64_t ms =
-            (ahead / (self->workers > 0 ? self->workers : 1) + 1) * (mean > 100 ? mean : 100);
+        int64_t ms = (ahead / (self->workers > 0 ? self->workers : 1) + 1) * (mean > 100 ? mean : 100);
         j->eta->due_us = now + ms * 1000;
     }
     j->eta->seconds_remaining =
         j->eta->due_us > now ? (uint64_t)((j->eta->due_us - now + 999999) / 1000000) : 0;
 }
 
-static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *id,
-                           Tabella__Job *ret, tab_error *err)
+static tab_status read_job(jobs *self, tab_call *call, tab_tx *tx, const char *id, Tabella__Job *ret,
+                           tab_error *err)
 {
     Tabella__Job *j = NULL;
     tab_status s = jobs_get(tx, call->arena, call->org, id, &j, err);
@@ -63,8 +62,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
     bool sync = strcmp(q->kind, "sync") == 0;
     if (strcmp(q->kind, "generate") == 0)
-        return tab_fail(err, TAB_VALIDATION, "kind",
-                        "jobs of this kind are not taken by this version");
+        return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
     bool batch = strcmp(q->kind, "batch") == 0;
     jobs_new j = { .job_id = q->job_id,
                    .kind = q->kind,
@@ -84,8 +82,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
         return no_memory(err);
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
-    if ((s = begin(self, call, &tx, err)) == TAB_OK &&
-        (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
+    if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
         (s = read_job(self, call, tx, q->job_id, call->out, err)) == TAB_OK &&
         (s = tab_tx_commit(&tx, err)) == TAB_OK)
         jobs_wake(self);
@@ -163,8 +160,7 @@ static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
-    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read")
-                             : TAB_OK;
+    return y->bundle == NULL ? tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read") : TAB_OK;
 }
 
 static tab_status output(void *arg, tab_call *call, tab_error *err)
@@ -205,8 +201,7 @@ static tab_status check_base(jobs *self, tab_call *call, const char *base, tab_e
         if (strcmp(y->models[i]->id, base) == 0)
             return strcmp(y->models[i]->status, "retired") != 0
                        ? TAB_OK
-                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: name another base",
-                                  base);
+                       : tab_fail(err, TAB_CAPABILITY, "base", "%s is retired: name another base", base);
     return tab_fail(err, TAB_VALIDATION, "base", "no such base");
 }
 
@@ -232,8 +227,7 @@ static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
     jobs *self = arg;
     const Tabella__CreateEndpointRequest *q = call->in;
     if (!slug(q->name))
-        return tab_fail(err, TAB_VALIDATION, "name",
-                        "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
     if (q->n_sources == 0)
         return tab_fail(err, TAB_VALIDATION, "data", "data or tables are required");
     if (q->endpoint_id[0] == 0 || !tab_id_valid(tab_str_of(q->job_id), "job_"))
@@ -276,7 +270,8 @@ static tab_status list_endpoints(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* One try. *ret_busy: a job of the endpoint is being committed, within milliseconds, and needs the row that we hold. */
+/* One try. *ret_busy: a job of the endpoint is being committed, within milliseconds, and needs the row
+ * that we hold. */
 static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, bool *ret_busy,
                              Tabella__Endpoint **ret, tab_error *err)
 {
@@ -303,23 +298,21 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         if (s != TAB_OK)
             return s;
         if (busy && tab_left_ms(call->deadline, 1) == 0)
-            return tab_fail(err, TAB_UNAVAILABLE, "",
-                            "a job of this endpoint is just ending: try again");
+            return tab_fail(err, TAB_UNAVAILABLE, "", "a job of this endpoint is just ending: try again");
         if (busy)
             wait_ms(50);
     }
     if (attempt > 0)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
-        wait_ms(999), wait_ms(999),
-            wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+        wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
     jobs_wake(self);
     y->id = e->id;
     return TAB_OK;
 }
 
-static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_new *given,
-                         const char *base, tab_error *err)
+static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_new *given, const char *base,
+                         tab_error *err)
 {
     Tabella__Endpoint *e = NULL;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -332,11 +325,10 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
         (s = endpoint_get(tx, call->arena, call->org, id, true, &e, err)) != TAB_OK)
         return s;
     s = jobs_get(tx, call->arena, call->org, given->job_id, &have, NULL);
-    if (s == TAB_OK && strcmp(have->endpoint_id, e->id) ==
-                           0) /* this very call, again: its first answer was lost */
-        return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK
-                   ? tab_tx_commit(&tx, err)
-                   : s;
+    if (s == TAB_OK &&
+        strcmp(have->endpoint_id, e->id) == 0) /* this very call, again: its first answer was lost */
+        return (s = read_both(self, call, tx, e->id, given->job_id, err)) == TAB_OK ? tab_tx_commit(&tx, err)
+                                                                                    : s;
     if (s != TAB_OK && s != TAB_NOT_FOUND)
         return tab_fail(err, s, "", "a server is away, try again");
     tab_id_hex(report, "r_");
@@ -355,8 +347,7 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
 }
 
 /* Said at once rather than by a job that fails: an endpoint on a retired base is not refreshed on it. */
-static tab_status base_serves(jobs *self, tab_call *call, const Tabella__RefreshRequest *q,
-                              tab_error *err)
+static tab_status base_serves(jobs *self, tab_call *call, const Tabella__RefreshRequest *q, tab_error *err)
 {
     Tabella__Endpoint *e = NULL;
     Tabella__Job *have = NULL;
@@ -476,11 +467,9 @@ tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n
     if (called == NULL || calls == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; s == TAB_OK && i < n; i++) {
-        const Tabella__WorkDone *e =
-            tab_proto_read(a, &tabella__work_done__descriptor, event[i].payload);
+        const Tabella__WorkDone *e = tab_proto_read(a, &tabella__work_done__descriptor, event[i].payload);
         if (e == NULL || strcmp(e->org_id, event[i].org) != 0) {
-            tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event[i].event_id,
-                           NULL);
+            tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event[i].event_id, NULL);
         } else if (strcmp(e->kind, "serve") == 0) {
             size_t k = 0;
             while (k < m && strcmp(called[k]->endpoint_id, e->endpoint_id) != 0)

@@ -1,5 +1,6 @@
 /* jobs: job rows, endpoints, and the workers that see both to their ends. Owns the Postgres schema `jobs`.
- * Start: configuration, log, servers, methods, workers, ready. Stop, on SIGTERM: not ready, hand back, drain, free. */
+ * Start: configuration, log, servers, methods, workers, ready. Stop, on SIGTERM: not ready, hand back,
+ * drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
@@ -14,8 +15,7 @@ typedef struct {
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
-    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4",
-               "jobs at work at once in this process"),
+    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
     TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400",
                "completion window of a batch job, in seconds"),
     TAB_OPTION(config, give_up_s, INT, "TAB_JOBS_GIVE_UP_S", "3600",

@@ -22,20 +22,19 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     tab_status s = tab_tx_query(
         tx, &rows, err,
         "INSERT INTO jobs.job (org, job_id, kind, work, processing, label, endpoint_id, endpoint, "
-        "report_id, run_id, "
-        "key_id, surface, request_id, request, cells, batch_cap, due_at) "
+        "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
         "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END) "
-        "ON CONFLICT DO NOTHING RETURNING 1",
+        "ON CONFLICT DO NOTHING "
+        "RETURNING 1",
         TAB_P(tab_p_text(org), tab_p_text(j->job_id), tab_p_text(j->kind), tab_p_text(j->work),
-              tab_p_text(j->processing == NULL ? "realtime" : j->processing),
-              tab_p_text(or_empty(j->label)), tab_p_text(or_empty(j->endpoint_id)),
-              tab_p_text(or_empty(j->endpoint)), tab_p_text(or_empty(j->report_id)),
-              tab_p_text(or_empty(j->run_id)), tab_p_text(or_empty(j->key_id)),
+              tab_p_text(j->processing == NULL ? "realtime" : j->processing), tab_p_text(or_empty(j->label)),
+              tab_p_text(or_empty(j->endpoint_id)), tab_p_text(or_empty(j->endpoint)),
+              tab_p_text(or_empty(j->report_id)), tab_p_text(or_empty(j->run_id)),
+              tab_p_text(or_empty(j->key_id)),
               tab_p_text(j->surface == NULL || !*j->surface ? "api" : j->surface),
-              tab_p_text(or_empty(j->request_id)), tab_p_bytes(j->request),
-              tab_p_int((int64_t)j->cells), tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap),
-              tab_p_int(j->window_s)));
+              tab_p_text(or_empty(j->request_id)), tab_p_bytes(j->request), tab_p_int((int64_t)j->cells),
+              tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1)
@@ -45,15 +44,17 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     TAB_AUTO(tab_rows) *have = NULL;
     s = tab_tx_query(
         tx, &have, err,
-        "SELECT job_id FROM jobs.job WHERE org = $1 AND (job_id = $2 OR (endpoint_id = $3 AND $3 "
-        "<> '' "
-        "AND status IN ('queued', 'running'))) ORDER BY job_id = $2 DESC LIMIT 1",
+        "SELECT job_id "
+        "FROM jobs.job "
+        "WHERE org = $1 AND (job_id = $2 OR (endpoint_id = $3 AND $3 <> '' AND status IN ('queued', "
+        "'running'))) "
+        "ORDER BY job_id = $2 DESC "
+        "LIMIT 1",
         TAB_P(tab_p_text(org), tab_p_text(j->job_id), tab_p_text(or_empty(j->endpoint_id))));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(have) == 0) /* it ended between the two statements */
-        return tab_fail(err, TAB_UNAVAILABLE, "",
-                        "another job of this endpoint has just ended: try again");
+        return tab_fail(err, TAB_UNAVAILABLE, "", "another job of this endpoint has just ended: try again");
     if (strcmp(tab_rows_text(have, 0, 0), j->job_id) == 0)
         return TAB_OK;
     char param[TAB_ID + 24];
@@ -62,16 +63,14 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
                     "a mutating job of this endpoint is running: wait for it or cancel it");
 }
 
-tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err,
-                    const char *fmt, ...)
+tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt, ...)
 {
     char line[400];
     va_list args;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    return tab_tx_query(tx, NULL, err,
-                        "INSERT INTO jobs.log (org, job_id, line) VALUES ($1, $2, $3)",
+    return tab_tx_query(tx, NULL, err, "INSERT INTO jobs.log (org, job_id, line) VALUES ($1, $2, $3)",
                         TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_text(line)));
 }
 
@@ -97,10 +96,10 @@ tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
-            "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, "
-            "run_id, "
-            "key_id, surface, request_id, request, staged, attempt, tries, "
-            "extract(epoch FROM now() - created_at)::bigint FROM jobs.claim($1::interval)",
+            "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
+            "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
+            "FROM now() - created_at)::bigint "
+            "FROM jobs.claim($1::interval)",
             TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds")));
     if (s != TAB_OK)
         return s;
@@ -140,21 +139,21 @@ tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err)
     return s;
 }
 
-tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase,
-                      bool *ret_held, tab_error *err)
+tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase, bool *ret_held,
+                      tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_begin(pg, c->org, tab_in_ms(2500), &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &rows, err,
-            "UPDATE jobs.job SET lease_until = clock_timestamp() + $4::interval, progress = $5, "
-            "phase = $6 "
-            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' RETURNING 1",
-            TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-                  tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_int(progress),
-                  tab_p_text(phase)));
+        s = tab_tx_query(tx, &rows, err,
+                         "UPDATE jobs.job "
+                         "SET lease_until = clock_timestamp() + $4::interval, progress = $5, phase = $6 "
+                         "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+                         "RETURNING 1",
+                         TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
+                               tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_int(progress),
+                               tab_p_text(phase)));
     if (s == TAB_OK) {
         bool held = tab_rows_count(rows) == 1;
         s = tab_tx_commit(&tx, err);
@@ -164,8 +163,8 @@ tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const cha
     return s;
 }
 
-tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless,
-                        const char *why, tab_error *err)
+tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless, const char *why,
+                        tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
@@ -173,10 +172,11 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, boo
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
-            "UPDATE jobs.job SET status = 'queued', lease_until = NULL, progress = 0, phase = '', "
-            "tries = tries - $4::int, ready_at = clock_timestamp() + $5::bigint * interval '1 "
-            "millisecond' "
-            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' RETURNING 1",
+            "UPDATE jobs.job "
+            "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', tries = tries - $4::int, "
+            "ready_at = clock_timestamp() + $5::bigint * interval '1 millisecond' "
+            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+            "RETURNING 1",
             TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
                   tab_p_int(blameless ? 1 : 0), tab_p_int(delay_ms)));
     if (s == TAB_OK && tab_rows_count(rows) == 1)
@@ -189,11 +189,11 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, boo
 tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT kind, status, label, endpoint_id, report_id, error, updated_at FROM jobs.job "
-        "WHERE org = $1 AND job_id = $2",
-        TAB_P(tab_p_text(org), tab_p_text(job_id)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT kind, status, label, endpoint_id, report_id, error, updated_at "
+                                "FROM jobs.job "
+                                "WHERE org = $1 AND job_id = $2",
+                                TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     Tabella__JobEnded e = TABELLA__JOB_ENDED__INIT;
@@ -211,11 +211,9 @@ tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error
     e.at_us = tab_rows_time(rows, 0, 6);
     s = tab_outbox_put(tx, "jobs", id, "tabella.event.job.ended", org, &e.base, err);
     if (s == TAB_OK)
-        s = jobs_log(tx, org, job_id, err, "%s%s%s", e.status, e.error[0] != 0 ? ": " : "",
-                     e.error);
+        s = jobs_log(tx, org, job_id, err, "%s%s%s", e.status, e.error[0] != 0 ? ": " : "", e.error);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err,
-                         "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'drop', $2)",
+        s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'drop', $2)",
                          TAB_P(tab_p_text(org), tab_p_text(job_id)));
     return s;
 }
@@ -229,16 +227,17 @@ tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "UPDATE jobs.job SET status = $4, error = $5, result = $6, lease_until = NULL, staged = "
-        "NULL, request = '', "
-        "report_id = coalesce($7, report_id), progress = CASE WHEN $4 = 'done' THEN 100 ELSE "
-        "progress END, phase = '' "
-        "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' RETURNING 1",
-        TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-              tab_p_text(e->status), tab_p_text(or_empty(e->error)),
-              e->result == NULL ? tab_p_null() : tab_p_bytes(result), tab_p_text(e->report_id)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err,
+                     "UPDATE jobs.job "
+                     "SET status = $4, error = $5, result = $6, lease_until = NULL, staged = NULL, "
+                     "request = '', report_id = coalesce($7, report_id), "
+                     "progress = CASE WHEN $4 = 'done' THEN 100 ELSE progress END, phase = '' "
+                     "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+                     "RETURNING 1",
+                     TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
+                           tab_p_text(e->status), tab_p_text(or_empty(e->error)),
+                           e->result == NULL ? tab_p_null() : tab_p_bytes(result), tab_p_text(e->report_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0)
@@ -260,26 +259,26 @@ tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone 
     full.endpoint = (char *)c->endpoint;
     full.request_id = (char *)c->request_id;
     TAB_AUTO(tab_rows) *now = NULL;
-    tab_status s =
-        tab_tx_query(tx, &now, err, "SELECT now()", TAB_P_NONE); /* one clock decides the week */
+    tab_status s = tab_tx_query(tx, &now, err, "SELECT now()", TAB_P_NONE); /* one clock decides the week */
     if (s != TAB_OK)
         return s;
     full.at_us = tab_rows_time(now, 0, 0);
     return tab_outbox_put(tx, "jobs", id, "tabella.event.work.done", c->org, &full.base, err);
 }
 
-tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor,
-                       bool *ret_busy, int64_t *ret_attempt, tab_error *err)
+tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
+                       int64_t *ret_attempt, tab_error *err)
 {
     *ret_busy = false;
     *ret_attempt = 0;
     TAB_AUTO(tab_rows) *rows = NULL, *have = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "UPDATE jobs.job SET status = 'cancelled', lease_until = NULL, request = '', phase = '' "
-        "WHERE org = $1 AND job_id = $2 AND status IN ('queued', 'running') AND staged IS NULL "
-        "RETURNING kind, endpoint_id, attempt",
-        TAB_P(tab_p_text(org), tab_p_text(job_id)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err,
+                     "UPDATE jobs.job "
+                     "SET status = 'cancelled', lease_until = NULL, request = '', phase = '' "
+                     "WHERE org = $1 AND job_id = $2 AND status IN ('queued', 'running') AND staged IS NULL "
+                     "RETURNING kind, endpoint_id, attempt",
+                     TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1) {
@@ -291,8 +290,8 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
                 tx, NULL, err,
                 "INSERT INTO jobs.endpoint_log (org, endpoint_id, event, job_id, actor, message) "
                 "VALUES ($1, $2, $3 || '.cancelled', $4, $5, 'job cancelled')",
-                TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(kind),
-                      tab_p_text(job_id), tab_p_text(or_empty(actor))));
+                TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(kind), tab_p_text(job_id),
+                      tab_p_text(or_empty(actor))));
         if (s == TAB_OK && endpoint_id[0] != 0)
             s = tab_tx_query(tx, NULL, err,
                              "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
@@ -330,13 +329,13 @@ tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO jobs.job (org, job_id, kind, work, status, progress, label, "
-                        "report_id, run_id, key_id, surface, "
-                        "request_id, result, output_at_api, created_at, updated_at) "
-                        "VALUES ($1, $2, 'run', 'run', 'done', 100, $3, $3, $4, $5, $6, $7, $8, "
-                        "true, $9, $9) ON CONFLICT DO NOTHING",
-                        TAB_P(tab_p_text(e->org_id), tab_p_text(r->job_id),
-                              tab_p_text(r->report_id), tab_p_text(r->run_id),
-                              tab_p_text(e->key_id),
-                              tab_p_text(e->surface[0] != 0 ? e->surface : "api"),
-                              tab_p_text(e->request_id), tab_p_bytes(bytes), tab_p_time(e->at_us)));
+                        "report_id, run_id, key_id, surface, request_id, result, output_at_api, "
+                        "created_at, updated_at) "
+                        "VALUES ($1, $2, 'run', 'run', 'done', 100, $3, $3, $4, $5, $6, $7, $8, true, $9, "
+                        "$9) "
+                        "ON CONFLICT DO NOTHING",
+                        TAB_P(tab_p_text(e->org_id), tab_p_text(r->job_id), tab_p_text(r->report_id),
+                              tab_p_text(r->run_id), tab_p_text(e->key_id),
+                              tab_p_text(e->surface[0] != 0 ? e->surface : "api"), tab_p_text(e->request_id),
+                              tab_p_bytes(bytes), tab_p_time(e->at_us)));
 }

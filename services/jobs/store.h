@@ -4,8 +4,8 @@
  *      ^                 |
  *      +---- requeue ----+        queued, running --cancel--> cancelled; --window missed--> expired
  *
- * The attempt number is the fence: every statement of a worker names it, so that a worker that was frozen past
- * its lease changes nothing when it thaws. */
+ * The attempt number is the fence: every statement of a worker names it, so that a worker that was frozen
+ * past its lease changes nothing when it thaws. */
 #ifndef TAB_JOBS_STORE_H
 #define TAB_JOBS_STORE_H
 
@@ -26,8 +26,7 @@ typedef struct {
 } jobs_at;
 
 typedef struct {
-    const char *job_id, *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id,
-        *run_id;
+    const char *job_id, *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id, *run_id;
     const char *key_id, *surface, *request_id; /* NULL: "" */
     tab_str request;                           /* the message that the worker reads again */
     uint64_t cells;
@@ -55,13 +54,13 @@ void jobs_claimed_free(jobs_claimed *c);
 TAB_DEFINE_AUTO(jobs_claimed)
 
 /* Renews the lease and stores progress. *ret_held false: the lease is no longer this attempt's. */
-tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase,
-                      bool *ret_held, tab_error *err) TAB_CHECKED;
+tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase, bool *ret_held,
+                      tab_error *err) TAB_CHECKED;
 /* Back to the queue, ready after delay_ms. `blameless`: the try is not counted (a server was away). */
-tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless,
-                        const char *why, tab_error *err) TAB_CHECKED;
-tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err,
-                    const char *fmt, ...) TAB_CHECKED __attribute__((format(printf, 5, 6)));
+tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless, const char *why,
+                        tab_error *err) TAB_CHECKED;
+tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt,
+                    ...) TAB_CHECKED __attribute__((format(printf, 5, 6)));
 
 /* Ends a job in the caller's transaction: status, result, its event, its log line, the drop of what it
  * spooled. CANCELLED: the attempt no longer holds the job (cancelled, expired, or taken over): roll back. */
@@ -69,8 +68,7 @@ typedef struct {
     const char *status, *error, *report_id; /* report_id NULL: as it is */
     const Tabella__JobResult *result;       /* NULL: none */
 } jobs_end;
-tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e,
-                       tab_error *err) TAB_CHECKED;
+tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab_error *err) TAB_CHECKED;
 
 /* The rest of every end, whatever made it: JobEnded, and the chore that drops temporary snapshots. */
 tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
@@ -88,32 +86,30 @@ typedef struct {
 } jobs_page;
 tab_status jobs_page_of(ProtobufCBinaryData after, uint32_t limit, jobs_page *ret,
                         tab_error *err) TAB_CHECKED;
-size_t
-jobs_page_rows(jobs_page *p,
-               const tab_rows *rows); /* how many of the rows belong to it; more: there is a next */
+size_t jobs_page_rows(jobs_page *p,
+                      const tab_rows *rows); /* how many of the rows belong to it; more: there is a next */
 ProtobufCBinaryData jobs_page_next(tab_arena *a, int64_t last);
 
 /* Results live in the arena. NOT_FOUND for an unknown id. */
-tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id,
-                    Tabella__Job **ret, tab_error *err) TAB_CHECKED;
+tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id, Tabella__Job **ret,
+                    tab_error *err) TAB_CHECKED;
 tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListJobsRequest *q,
                      Tabella__ListJobsReply *y, tab_error *err) TAB_CHECKED;
 
 /* Cancels. CONFLICT for a job that has ended otherwise; *ret_busy: its end is being committed, ask again.
  * *ret_attempt: the attempt that was at work and is to be told, 0: none. */
-tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor,
-                       bool *ret_busy, int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
+tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
+                       int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
 /* Bundles, compressed, in parts. keep false: gone after JOBS_OUTPUT_HOURS. */
-tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id,
-                           const Tabella__Bundle *b, bool keep, tab_error *err) TAB_CHECKED;
+tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
+                           bool keep, tab_error *err) TAB_CHECKED;
 /* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
-tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a,
-                           tab_str *ret, tab_error *err) TAB_CHECKED;
+tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a, tab_str *ret,
+                           tab_error *err) TAB_CHECKED;
 
 /* A quick run that the api answered inline, from its event: its row, done. */
-tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
-                           tab_error *err) TAB_CHECKED;
+tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
 
 /* ---- the sweeper's turn: leases that ended, windows that were missed, outputs that are old ---- */
 typedef struct {

@@ -11,8 +11,7 @@
     "job_id, kind, status, progress, phase, label, endpoint_id, report_id, error, created_at, " \
     "updated_at, processing, output_at_api, due_at, seq, " result
 
-static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job **ret,
-                         tab_error *err)
+static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job **ret, tab_error *err)
 {
     Tabella__Job *j = tab_arena_new_of(a, Tabella__Job, 1);
     if (j == NULL)
@@ -38,13 +37,12 @@ static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job
             tabella__eta__init(e);
             bool window = !tab_rows_null(r, i, 13);
             e->basis = tab_proto_text(a, window ? "completion_window" : "queue");
-            e->due_us = window ? tab_rows_time(r, i, 13)
-                               : 0; /* a queue's is filled in by who knows its speed */
+            e->due_us =
+                window ? tab_rows_time(r, i, 13) : 0; /* a queue's is filled in by who knows its speed */
         }
     }
     if (!tab_rows_null(r, i, 15)) {
-        j->result =
-            tab_proto_read(a, &tabella__job_result__descriptor, tab_rows_bytes(r, i, 15, a));
+        j->result = tab_proto_read(a, &tabella__job_result__descriptor, tab_rows_bytes(r, i, 15, a));
         if (j->result == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "a stored result cannot be read");
     }
@@ -52,22 +50,25 @@ static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job
     return TAB_OK;
 }
 
-tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id,
-                    Tabella__Job **ret, tab_error *err)
+tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_id, Tabella__Job **ret,
+                    tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL, *logs = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err, "SELECT " COLUMNS("result") " FROM jobs.job WHERE org = $1 AND job_id = $2",
-        TAB_P(tab_p_text(org), tab_p_text(job_id)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT " COLUMNS("result") " FROM jobs.job WHERE org = $1 AND job_id = $2",
+                                TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "id", "no such job");
     s = tab_tx_query(tx, &logs, err,
-                     "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') "
-                     "|| ' ' || line FROM "
-                     "(SELECT n, at, line FROM jobs.log WHERE org = $1 AND job_id = $2 ORDER BY n "
-                     "DESC LIMIT $3) t "
+                     "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') || ' ' || "
+                     "line "
+                     "FROM (SELECT n, at, line "
+                     "FROM jobs.log "
+                     "WHERE org = $1 AND job_id = $2 "
+                     "ORDER BY n DESC "
+                     "LIMIT $3) t "
                      "ORDER BY n",
                      TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int(JOBS_LOGS_SHOWN)));
     Tabella__Job *j = NULL;
@@ -121,14 +122,13 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
     s = tab_tx_query(
         tx, &rows, err,
-        "SELECT " COLUMNS("NULL::bytea") " FROM jobs.job WHERE org = $1 AND seq < $2 "
-                                         "AND ($3 = '' OR status = $3) ORDER BY seq DESC LIMIT $4",
+        "SELECT " COLUMNS("NULL::bytea") " FROM jobs.job WHERE org = $1 AND seq < $2 AND ($3 = '' OR status "
+                                         "= $3) ORDER BY seq DESC LIMIT $4",
         TAB_P(tab_p_text(org), tab_p_int(p.before), tab_p_text(q->status), tab_p_int(p.limit + 1)));
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &count, err,
-            "SELECT count(*) FROM jobs.job WHERE org = $1 AND ($2 = '' OR status = $2)",
-            TAB_P(tab_p_text(org), tab_p_text(q->status)));
+        s = tab_tx_query(tx, &count, err,
+                         "SELECT count(*) FROM jobs.job WHERE org = $1 AND ($2 = '' OR status = $2)",
+                         TAB_P(tab_p_text(org), tab_p_text(q->status)));
     if (s != TAB_OK)
         return s;
     size_t n = jobs_page_rows(&p, rows);
@@ -149,8 +149,8 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 
 enum { PART = 1 << 20 };
 
-tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id,
-                           const Tabella__Bundle *b, bool keep, tab_error *err)
+tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
+                           bool keep, tab_error *err)
 {
     size_t n = tabella__bundle__get_packed_size(b), room = ZSTD_compressBound(n);
     uint8_t *raw = malloc(n + 1), *packed = malloc(room + 1);
@@ -172,8 +172,8 @@ tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id,
         tab_str bytes = { (const char *)packed + at, m - at < PART ? m - at : PART };
         s = tab_tx_query(
             tx, NULL, err,
-            "INSERT INTO jobs.output (org, job_id, part, data, expires_at) VALUES ($1, $2, $3, $4, "
-            "CASE WHEN $5::int > 0 THEN now() + $5::int * interval '1 hour' END)",
+            "INSERT INTO jobs.output (org, job_id, part, data, expires_at) "
+            "VALUES ($1, $2, $3, $4, CASE WHEN $5::int > 0 THEN now() + $5::int * interval '1 hour' END)",
             TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int((int64_t)part), tab_p_bytes(bytes),
                   tab_p_int(keep ? 0 : JOBS_OUTPUT_HOURS)));
     }
@@ -181,15 +181,17 @@ tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id,
     return s;
 }
 
-tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a,
-                           tab_str *ret, tab_error *err)
+tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a, tab_str *ret,
+                           tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s =
-        tab_tx_query_bytes(tx, &rows, err,
-                           "SELECT data FROM jobs.output WHERE org = $1 AND job_id = $2 "
-                           "AND (expires_at IS NULL OR expires_at > now()) ORDER BY part",
-                           TAB_P(tab_p_text(org), tab_p_text(job_id)));
+    tab_status s = tab_tx_query_bytes(tx, &rows, err,
+                                      "SELECT data "
+                                      "FROM jobs.output "
+                                      "WHERE org = $1 AND job_id = $2 AND (expires_at IS NULL "
+                                      "OR expires_at > now()) "
+                                      "ORDER BY part",
+                                      TAB_P(tab_p_text(org), tab_p_text(job_id)));
     if (s != TAB_OK)
         return s;
     size_t n = 0;

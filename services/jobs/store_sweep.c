@@ -32,24 +32,25 @@ static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
     TAB_AUTO(tab_rows) *failed = NULL, *queued = NULL;
     tab_status s = tab_tx_query(
         tx, &failed, err,
-        "UPDATE jobs.job SET status = 'failed', lease_until = NULL, phase = '', "
+        "UPDATE jobs.job "
+        "SET status = 'failed', lease_until = NULL, phase = '', "
         "error = 'the job was started ' || tries || ' times and its worker was lost each time' "
-        "WHERE status = 'running' AND lease_until < clock_timestamp() AND tries >= $1 AND staged "
-        "IS NULL "
+        "WHERE status = 'running' AND lease_until < clock_timestamp() AND tries >= $1 AND staged IS NULL "
         "RETURNING org, job_id, kind, endpoint_id, status",
         TAB_P(tab_p_int(JOBS_TRIES)));
     if (s == TAB_OK)
         s = end_each(tx, failed, &ret->failed, err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &queued, err,
-            "WITH lost AS (UPDATE jobs.job SET status = 'queued', lease_until = NULL, progress = "
-            "0, phase = '', "
-            "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
-            "WHERE status = 'running' AND lease_until < clock_timestamp() RETURNING org, job_id) "
-            "INSERT INTO jobs.log (org, job_id, line) SELECT org, job_id, "
-            "'queued again: its worker was lost' FROM lost RETURNING 1",
-            TAB_P_NONE);
+        s = tab_tx_query(tx, &queued, err,
+                         "WITH lost AS (UPDATE jobs.job "
+                         "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', "
+                         "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
+                         "WHERE status = 'running' AND lease_until < clock_timestamp() "
+                         "RETURNING org, job_id) INSERT INTO jobs.log (org, job_id, line) "
+                         "SELECT org, job_id, 'queued again: its worker was lost' "
+                         "FROM lost "
+                         "RETURNING 1",
+                         TAB_P_NONE);
     if (s == TAB_OK)
         ret->requeued = tab_rows_count(queued);
     return s;
@@ -58,13 +59,13 @@ static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
 static tab_status windows(tab_tx *tx, jobs_swept *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "UPDATE jobs.job SET status = 'expired', lease_until = NULL, phase = '', request = '', "
-        "error = 'the completion window was missed' "
-        "WHERE status IN ('queued', 'running') AND due_at < clock_timestamp() "
-        "RETURNING org, job_id, kind, endpoint_id, status",
-        TAB_P_NONE);
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "UPDATE jobs.job "
+                                "SET status = 'expired', lease_until = NULL, phase = '', request = '', "
+                                "error = 'the completion window was missed' "
+                                "WHERE status IN ('queued', 'running') AND due_at < clock_timestamp() "
+                                "RETURNING org, job_id, kind, endpoint_id, status",
+                                TAB_P_NONE);
     return s == TAB_OK ? end_each(tx, rows, &ret->expired, err) : s;
 }
 
@@ -79,20 +80,21 @@ tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
                          TAB_P_NONE);
     if (s == TAB_OK && tab_rows_bool(lock, 0, 0)) {
         if ((s = leases(tx, ret, err)) == TAB_OK && (s = windows(tx, ret, err)) == TAB_OK)
-            s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE expires_at < now()",
-                             TAB_P_NONE);
+            s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE expires_at < now()", TAB_P_NONE);
     }
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &figures, err,
-            "SELECT count(*) FILTER (WHERE status = 'queued'), count(*) FILTER (WHERE status = "
-            "'running'), "
-            "coalesce((SELECT avg(extract(epoch FROM updated_at - started_at)) FROM (SELECT "
-            "updated_at, "
-            "started_at FROM jobs.job WHERE status = 'done' AND started_at IS NOT NULL ORDER BY "
-            "seq DESC "
-            "LIMIT 50) t), 2)::float8 FROM jobs.job WHERE status IN ('queued', 'running')",
-            TAB_P_NONE);
+        s = tab_tx_query(tx, &figures, err,
+                         "SELECT count(*) FILTER (WHERE status = 'queued'), "
+                         "count(*) FILTER (WHERE status = 'running'), coalesce((SELECT avg(extract(epoch "
+                         "FROM updated_at - started_at)) "
+                         "FROM (SELECT updated_at, started_at "
+                         "FROM jobs.job "
+                         "WHERE status = 'done' AND started_at IS NOT NULL "
+                         "ORDER BY seq DESC "
+                         "LIMIT 50) t), 2)::float8 "
+                         "FROM jobs.job "
+                         "WHERE status IN ('queued', 'running')",
+                         TAB_P_NONE);
     if (s != TAB_OK)
         return s;
     ret->queued = tab_rows_int(figures, 0, 0);

@@ -23,9 +23,8 @@ void work_phase(work *w, const char *phase, double from, double to)
     pthread_mutex_unlock(&w->self->lock);
 }
 
-tab_status work_call(work *w, const char *service, const char *method, int64_t ms,
-                     const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
-                     tab_arena *a, const void **ret, tab_error *err)
+tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
+                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
 {
     if (atomic_load(&w->lost))
         return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
@@ -93,8 +92,7 @@ static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
     jobs *self = arg;
     int n = natsMsg_GetDataLength(m);
     Tabella__Progress *p =
-        n > 4096 ? NULL
-                 : tabella__progress__unpack(NULL, (size_t)n, (const uint8_t *)natsMsg_GetData(m));
+        n > 4096 ? NULL : tabella__progress__unpack(NULL, (size_t)n, (const uint8_t *)natsMsg_GetData(m));
     if (p != NULL) {
         double done = p->done < 0 ? 0 : p->done > 1 ? 1 : p->done;
         pthread_mutex_lock(&self->lock);
@@ -126,8 +124,8 @@ static void *beat(void *arg)
 {
     jobs *self = arg;
     while (!atomic_load(&self->stop)) {
-        /* The list is short (one a worker), so that it is walked by position: a worker that leaves it waits for
-         * the lock, and the lease is renewed from a copy of what that needs. */
+        /* The list is short (one a worker), so that it is walked by position: a worker that leaves it
+         * waits for the lock, and the lease is renewed from a copy of what that needs. */
         for (size_t i = 0;; i++) {
             pthread_mutex_lock(&self->lock);
             work *w = self->held;
@@ -174,13 +172,11 @@ static void *sweep(void *arg)
             atomic_store(&self->queued, s.queued);
             atomic_store(&self->running, s.running);
             atomic_store(&self->mean_ms, (int64_t)(s.mean_s * 1000));
-            tab_metric_set(tab_gauge("tabella_jobs_queued", "Jobs waiting", NULL),
-                           (double)s.queued);
-            tab_metric_set(tab_gauge("tabella_jobs_running", "Jobs at work", NULL),
-                           (double)s.running);
+            tab_metric_set(tab_gauge("tabella_jobs_queued", "Jobs waiting", NULL), (double)s.queued);
+            tab_metric_set(tab_gauge("tabella_jobs_running", "Jobs at work", NULL), (double)s.running);
             if (s.requeued + s.failed + s.expired > 0) {
-                tab_log(TAB_WARN, "sweep: %zu queued again, %zu failed, %zu expired", s.requeued,
-                        s.failed, s.expired);
+                tab_log(TAB_WARN, "sweep: %zu queued again, %zu failed, %zu expired", s.requeued, s.failed,
+                        s.expired);
                 jobs_wake(self);
             }
             chores_do(self);
@@ -202,14 +198,13 @@ static tab_status fail_job(work *w, const char *message, tab_error *err)
     if (s == TAB_OK)
         s = jobs_finish(tx, w->c, &end, err);
     if (s == TAB_OK && w->c->endpoint_id[0] != 0) {
-        s = tab_tx_query(tx, NULL, err,
-                         "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+        s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
                          TAB_P(tab_p_text(w->c->org), tab_p_text(w->c->endpoint_id)));
         char event[32];
         snprintf(event, sizeof event, "%s.failed", w->c->kind);
         if (s == TAB_OK)
-            s = endpoint_log(tx, w->c->org, w->c->endpoint_id, event, w->c->job_id, "system", err,
-                             "%s", message);
+            s = endpoint_log(tx, w->c->org, w->c->endpoint_id, event, w->c->job_id, "system", err, "%s",
+                             message);
     }
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
@@ -224,19 +219,16 @@ static void settle(work *w, tab_status s, const tab_error *why)
     if (atomic_load(&w->lost))
         return;
     bool away = s == TAB_UNAVAILABLE, interrupted = s == TAB_CANCELLED && atomic_load(&self->stop);
-    snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind,
-             away ? "away" : "error");
-    tab_metric_add(
-        tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label),
-        1);
+    snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind, away ? "away" : "error");
+    tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label),
+                   1);
     if (interrupted) {
         st = jobs_requeue(self->pg, w->c, 0, true, "its worker is stopping", &err);
-    } else if (away && w->c->age_s < self->give_up_s &&
-               (!w->worker_lost || w->c->tries < JOBS_TRIES)) {
-        /* A worker that fell silent may have died of this job: it must not come back for ever, so that its try
-         * counts. A server that was away costs time only. */
-        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3),
-                          !w->worker_lost, why->message, &err);
+    } else if (away && w->c->age_s < self->give_up_s && (!w->worker_lost || w->c->tries < JOBS_TRIES)) {
+        /* A worker that fell silent may have died of this job: it must not come back for ever, so that its
+         * try counts. A server that was away costs time only. */
+        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3), !w->worker_lost,
+                          why->message, &err);
     } else {
         char message[sizeof why->message + 64];
         if (away && w->worker_lost)
@@ -289,11 +281,10 @@ static void work_on(jobs *self, jobs_claimed *c)
     pthread_mutex_unlock(&self->lock);
     char label[40];
     snprintf(label, sizeof label, "kind=\"%s\"", c->kind);
-    tab_metric_observe(
-        tab_histogram("tabella_job_duration_seconds", "An attempt, from claim to end", label),
-        (double)(tab_mono_ms() - began) / 1000.0);
-    tab_log_fields(TAB_INFO, s == TAB_OK ? "job ended" : "attempt ended", "job_id", c->job_id,
-                   "status", tab_status_name(s), "why", err.message, NULL);
+    tab_metric_observe(tab_histogram("tabella_job_duration_seconds", "An attempt, from claim to end", label),
+                       (double)(tab_mono_ms() - began) / 1000.0);
+    tab_log_fields(TAB_INFO, s == TAB_OK ? "job ended" : "attempt ended", "job_id", c->job_id, "status",
+                   tab_status_name(s), "why", err.message, NULL);
     tab_log_context(NULL, NULL);
 }
 
@@ -334,10 +325,9 @@ bool jobs_work_start(jobs *self)
     pthread_mutex_init(&self->lock, NULL);
     natsConnection *nc = tab_rpc_nats(self->rpc);
     if (nc == NULL ||
-        natsConnection_Subscribe(&self->progress_sub, nc, "tabella.progress.*", on_progress,
-                                 self) != NATS_OK ||
-        natsConnection_Subscribe(&self->wake_sub, nc, "tabella.jobs.wake", on_wake, self) !=
-            NATS_OK) {
+        natsConnection_Subscribe(&self->progress_sub, nc, "tabella.progress.*", on_progress, self) !=
+            NATS_OK ||
+        natsConnection_Subscribe(&self->wake_sub, nc, "tabella.jobs.wake", on_wake, self) != NATS_OK) {
         tab_log(TAB_ERROR, "no subscription to progress");
         return false;
     }

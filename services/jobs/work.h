@@ -1,10 +1,11 @@
-/* Workers: each takes the next job by lease and sees it to an end, while one beat a process renews all leases.
+/* Workers: each takes the next job by lease and sees it to an end, while one beat a process renews all
+ * leases.
  *
  *   take: one worker at a time asks the database; with nothing there it sleeps until woken, or a second
  *   beat: every 0.5 s: renew, store progress; a lease that is gone ends the pass (tabella.cancel.CALL)
  *
- * A pass is one call to inference. Whoever does not answer is given up by the RPC within seconds, and the job goes
- * back to the queue with its try counted; a server that is away costs no try. */
+ * A pass is one call to inference. Whoever does not answer is given up by the RPC within seconds, and the
+ * job goes back to the queue with its try counted; a server that is away costs no try. */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -60,9 +61,9 @@ void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 /* For the workflows. */
 void work_phase(work *w, const char *phase, double from, double to);
 /* A call to another service for this job: its organization, request id and deadline filled in. */
-tab_status work_call(work *w, const char *service, const char *method, int64_t ms,
-                     const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
-                     tab_arena *a, const void **ret, tab_error *err) TAB_CHECKED;
+tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
+                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
+                     tab_error *err) TAB_CHECKED;
 uint64_t work_seed(const char *id); /* the same for the same id */
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
@@ -72,8 +73,7 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
 void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);
-bool state_gone(jobs *self, const char *org,
-                const Tabella__Endpoint *e); /* false: Redis does not know */
+bool state_gone(jobs *self, const char *org, const Tabella__Endpoint *e); /* false: Redis does not know */
 void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
 
 /* chores.c: calls that must happen in the end. */

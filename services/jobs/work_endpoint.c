@@ -2,7 +2,8 @@
  *
  *   pins        data-connector Acquire: the snapshots of the old state and of the new one
  *   pass        inference Evaluate: bundle and held-out report
- *   stage       what is left to do is written into the job's row; from here the job ends `done`, cancel is too late
+ *   stage       what is left to do is written into the job's row; from here the job ends `done`, cancel is
+ *               too late
  *   mint        reports Mint, by the id that the job has had from its submission
  *   end         one transaction: endpoint moved, job done, bundle in force, usage event
  *   pins again  a chore: the endpoint's snapshots alone */
@@ -33,9 +34,8 @@ static tab_status out_of_memory(tab_error *err)
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* Pins these and, while it still serves from them, the endpoint's present ones. */
-static tab_status pin(work *w, tab_arena *a, const Tabella__Endpoint *now,
-                      Tabella__PinnedDataset *const *d, size_t n, const Tabella__AcquireReply **ret,
-                      tab_error *err)
+static tab_status pin(work *w, tab_arena *a, const Tabella__Endpoint *now, Tabella__PinnedDataset *const *d,
+                      size_t n, const Tabella__AcquireReply **ret, tab_error *err)
 {
     Tabella__AcquireRequest q = TABELLA__ACQUIRE_REQUEST__INIT;
     bool live = strcmp(now->status, "live") == 0;
@@ -89,8 +89,8 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
     sync.id = d->dataset;
     sync.sync_id = id;
     sync.actor = (char *)w->c->key_id;
-    s = work_call(w, "data-connector", "Sync", SYNC_MS, &sync.base,
-                  &tabella__sync_reply__descriptor, a, &msg, err);
+    s = work_call(w, "data-connector", "Sync", SYNC_MS, &sync.base, &tabella__sync_reply__descriptor, a, &msg,
+                  err);
     if (s == TAB_VALIDATION) /* its connection is gone: what it holds is what there is */
         return TAB_OK;
     if (s == TAB_OK)
@@ -98,16 +98,16 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
     return s;
 }
 
-static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *to,
-                           Tabella__Diff *sum, uint64_t *ret_fresh, uint64_t *ret_kept,
-                           const Tabella__Resolved *r, tab_error *err)
+static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *to, Tabella__Diff *sum,
+                           uint64_t *ret_fresh, uint64_t *ret_kept, const Tabella__Resolved *r,
+                           tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
     const void *msg = NULL;
     q.from = (char *)from;
     q.to = (char *)to;
-    tab_status s = work_call(w, "data-connector", "Diff", SYNC_MS, &q.base,
-                             &tabella__diff_reply__descriptor, a, &msg, err);
+    tab_status s = work_call(w, "data-connector", "Diff", SYNC_MS, &q.base, &tabella__diff_reply__descriptor,
+                             a, &msg, err);
     const Tabella__DiffReply *y = msg;
     if (s != TAB_OK || y->diff == NULL)
         return s;
@@ -162,8 +162,7 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
 }
 
 static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__Endpoint *e,
-                                  const Tabella__EvaluateReply *y,
-                                  const Tabella__AcquireReply *pins)
+                                  const Tabella__EvaluateReply *y, const Tabella__AcquireReply *pins)
 {
     Tabella__Report *r = NEW(a, Tabella__Report, tabella__report__init);
     Tabella__ReportData *d = NEW(a, Tabella__ReportData, tabella__report_data__init);
@@ -193,16 +192,13 @@ static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__En
         r->classes = y->held_out->classes;
         r->n_classes = y->held_out->n_classes;
         if (y->held_out->target != NULL) {
-            tab_str t =
-                tab_arena_copy(a, (tab_str){ (const char *)y->held_out->target->address.data,
-                                             y->held_out->target->address.len });
+            tab_str t = tab_arena_copy(a, (tab_str){ (const char *)y->held_out->target->address.data,
+                                                     y->held_out->target->address.len });
             r->target = t.p == NULL ? r->target : (char *)t.p;
         }
-        r->estimate_note =
-            (char
-                 *)"The held-out figure is an estimate made when this state was created, on rows "
-                   "of the "
-                   "same snapshot that were not used for fitting; serving uses the whole snapshot.";
+        r->estimate_note = (char *)"The held-out figure is an estimate made when this state was created, "
+                                   "on rows of the same snapshot that were not used for fitting; "
+                                   "serving uses the whole snapshot.";
     }
     if (y->bundle->cross_table_map != NULL) {
         r->column_alignment = y->bundle->cross_table_map->column_alignment;
@@ -213,8 +209,8 @@ static Tabella__Report *report_of(const work *w, tab_arena *a, const Tabella__En
 
 /* ---- staging and the end --------------------------------------------------------------------- */
 
-static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g,
-                        const Tabella__Bundle *bundle, tab_error *err)
+static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const Tabella__Bundle *bundle,
+                        tab_error *err)
 {
     tab_str bytes = tab_proto_write(a, &g->base);
     if (bytes.p == NULL)
@@ -226,10 +222,11 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g,
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,
-            "UPDATE jobs.job SET staged = $4 WHERE org = $1 AND job_id = $2 AND attempt = $3 "
-            "AND status = 'running' RETURNING 1",
-            TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-                  tab_p_bytes(bytes)));
+            "UPDATE jobs.job "
+            "SET staged = $4 "
+            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+            "RETURNING 1",
+            TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt), tab_p_bytes(bytes)));
     if (s == TAB_OK && tab_rows_count(rows) == 0) {
         atomic_store(&w->lost, true);
         return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
@@ -247,8 +244,8 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     q.report = g->report;
     const void *msg = NULL;
     work_phase(w, "reporting", 0.97, 0.99);
-    tab_status s = work_call(w, "reports", "Mint", CALL_MS, &q.base, &tabella__report__descriptor,
-                             a, &msg, err);
+    tab_status s =
+        work_call(w, "reports", "Mint", CALL_MS, &q.base, &tabella__report__descriptor, a, &msg, err);
     if (s != TAB_OK)
         return s;
     const Tabella__Report *minted = msg;
@@ -281,8 +278,7 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
         (s = jobs_bill(tx, c, g->done, err)) == TAB_OK &&
         (s = endpoint_log(tx, c->org, c->endpoint_id, event, c->job_id, c->key_id, err, "report %s",
                           minted->name)) == TAB_OK &&
-        (s = tab_tx_query(tx, NULL, err,
-                          "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
+        (s = tab_tx_query(tx, NULL, err, "INSERT INTO jobs.chore (org, kind, owner) VALUES ($1, 'pins', $2)",
                           TAB_P(tab_p_text(c->org), tab_p_text(c->endpoint_id)))) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK) {
@@ -307,8 +303,8 @@ static void bill(Tabella__WorkDone *d, tab_arena *a, const char *op, uint64_t ce
     d->usage[d->n_usage++] = l;
 }
 
-static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g,
-                          const Tabella__Bundle **ret_bundle, tab_error *err)
+static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__Bundle **ret_bundle,
+                          tab_error *err)
 {
     const jobs_claimed *c = w->c;
     bool refresh = strcmp(c->work, "refresh") == 0, upgrade = strcmp(c->work, "upgrade") == 0;
@@ -347,8 +343,8 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g,
         if (next->diff == NULL)
             return out_of_memory(err);
         for (size_t i = 0; i < e->n_datasets; i++)
-            if ((s = add_diff(w, a, e->datasets[i]->snapshot, d[i].snapshot, next->diff, &fresh,
-                              &kept, resolved(pins, d[i].snapshot), err)) != TAB_OK)
+            if ((s = add_diff(w, a, e->datasets[i]->snapshot, d[i].snapshot, next->diff, &fresh, &kept,
+                              resolved(pins, d[i].snapshot), err)) != TAB_OK)
                 return s;
     }
     for (size_t i = 0; i < e->n_datasets; i++) {
@@ -404,8 +400,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g,
         if (y->held_out != NULL && e->held_out != NULL) {
             r->has_delta = true;
             r->delta = y->held_out->score - e->held_out->score;
-            Tabella__ReportPrevious *p =
-                NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
+            Tabella__ReportPrevious *p = NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
             if (p == NULL)
                 return out_of_memory(err);
             p->report_id = e->report_id;
@@ -428,8 +423,7 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err)
     tab_status s = TAB_OK;
     if (w->c->staged.n > 0) {
         g = tab_proto_read(a, &tabella__staged__descriptor, w->c->staged);
-        if (g == NULL || g->endpoint == NULL || g->report == NULL || g->result == NULL ||
-            g->done == NULL)
+        if (g == NULL || g->endpoint == NULL || g->report == NULL || g->result == NULL || g->done == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "the job's staged state cannot be read");
     } else {
         const Tabella__Bundle *bundle = NULL;

@@ -1,4 +1,5 @@
-/* A run as a job: the snapshots that its submitter named go through one pass, the bundle is kept for a day. */
+/* A run as a job: the snapshots that its submitter named go through one pass, the bundle is kept for a
+ * day. */
 #include <stdio.h>
 
 #include "common/proto.h"
@@ -6,8 +7,8 @@
 #include "services/jobs/work.h"
 
 /* What the run's record says, from what the pass found. */
-static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b,
-                     Tabella__InlineRun *r, tab_arena *a)
+static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, Tabella__InlineRun *r,
+                     tab_arena *a)
 {
     r->run_id = q->run_id;
     r->job_id = q->job_id;
@@ -20,12 +21,11 @@ static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b,
         return;
     r->task = p->task_type;
     if (p->target != NULL) {
-        tab_str t = tab_arena_copy(
-            a, (tab_str){ (const char *)p->target->address.data, p->target->address.len });
+        tab_str t =
+            tab_arena_copy(a, (tab_str){ (const char *)p->target->address.data, p->target->address.len });
         r->target = t.p == NULL ? r->target : (char *)t.p;
     }
-    if (p->classes == NULL || !p->classes->coded ||
-        p->classes->level_end.len % sizeof(uint32_t) != 0)
+    if (p->classes == NULL || !p->classes->coded || p->classes->level_end.len % sizeof(uint32_t) != 0)
         return;
     size_t n = p->classes->level_end.len / sizeof(uint32_t);
     r->classes = tab_arena_new_of(a, char *, n + 1);
@@ -35,8 +35,8 @@ static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b,
         memcpy(&to, p->classes->level_end.data + i * sizeof to, sizeof to);
         if (to < from || to > p->classes->level_text.len)
             return;
-        tab_str t = tab_arena_copy(
-            a, (tab_str){ (const char *)p->classes->level_text.data + from, to - from });
+        tab_str t =
+            tab_arena_copy(a, (tab_str){ (const char *)p->classes->level_text.data + from, to - from });
         if (t.p == NULL)
             return;
         r->classes[r->n_classes++] = (char *)t.p;
@@ -47,8 +47,7 @@ static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b,
 tab_status work_run(work *w, tab_arena *a, tab_error *err)
 {
     const jobs_claimed *c = w->c;
-    const Tabella__SubmitRequest *q =
-        tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
+    const Tabella__SubmitRequest *q = tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
     if (q == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
     Tabella__RunRequest ask = TABELLA__RUN_REQUEST__INIT;
@@ -58,9 +57,9 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     ask.call_id = w->call_id;
     const void *msg = NULL;
     work_phase(w, "reading", 0.02, 0.95);
-    tab_status s = work_call(w, "inference", "Run",
-                             strcmp(c->processing, "batch") == 0 ? 24 * 3600000 : 3600000,
-                             &ask.base, &tabella__run_reply__descriptor, a, &msg, err);
+    tab_status s =
+        work_call(w, "inference", "Run", strcmp(c->processing, "batch") == 0 ? 24 * 3600000 : 3600000,
+                  &ask.base, &tabella__run_reply__descriptor, a, &msg, err);
     if (s != TAB_OK)
         return s;
     const Tabella__RunReply *y = msg;

@@ -1,5 +1,5 @@
-/* A large sync as a job: one call of data-connector under the job's id, so that a repeated attempt finds what an earlier
- * one minted. Not metered. */
+/* A large sync as a job: one call of data-connector under the job's id, so that a repeated attempt finds
+ * what an earlier one minted. Not metered. */
 #include "common/proto.h"
 #include "proto/data.pb-c.h"
 #include "services/jobs/work.h"
@@ -9,8 +9,7 @@ enum { SYNC_MS = 3600000 };
 tab_status work_sync(work *w, tab_arena *a, tab_error *err)
 {
     const jobs_claimed *c = w->c;
-    const Tabella__SubmitRequest *q =
-        tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
+    const Tabella__SubmitRequest *q = tab_proto_read(a, &tabella__submit_request__descriptor, c->request);
     Tabella__SyncRequest *ask =
         q == NULL ? NULL
                   : tab_proto_read(a, &tabella__sync_request__descriptor,

@@ -16,8 +16,8 @@ static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
     snprintf(name, 80, "tab:g:%s", hex);
 }
 
-static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
-                      int64_t version, int seconds, const tab_grant *g, tab_error *err)
+static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH], int64_t version,
+                      int seconds, const tab_grant *g, tab_error *err)
 {
     char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "";
     entry_name(hash, name);
@@ -27,8 +27,7 @@ static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_S
         return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
     const char *argv[] = { "tab_key_put", "1", name, v, ttl, grant };
     redisReply *reply = NULL;
-    tab_status s =
-        tab_limits_call(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
+    tab_status s = tab_limits_call(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
     if (s == TAB_OK)
         freeReplyObject(reply);
     return s;

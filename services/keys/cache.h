@@ -25,8 +25,7 @@ typedef struct {
     const char **key_id;
     int64_t *count;
 } keys_uses;
-tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret,
-                           tab_error *err) TAB_CHECKED;
+tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_error *err) TAB_CHECKED;
 void keys_cache_taken(tab_redis *redis, const char *batch);
 
 #endif

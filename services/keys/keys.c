@@ -18,9 +18,8 @@ tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
     for (size_t i = 0; i < n; i++) {
         unsigned bit = tab_scope_named(tab_str_of(names[i]));
         if (bit == 0 || (bits & bit) != 0)
-            return tab_fail(
-                err, TAB_VALIDATION, "scopes",
-                "scopes must hold one or more of read, run, serve, manage, delete, each once.");
+            return tab_fail(err, TAB_VALIDATION, "scopes",
+                            "scopes must hold one or more of read, run, serve, manage, delete, each once.");
         bits |= bit;
     }
     if (bits == 0)
@@ -46,9 +45,7 @@ static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const
     Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
     e.id = id;
     e.org = (char *)org;
-    e.actor = (char *)(actor[0] != '\0'         ? actor
-                       : call->actor[0] != '\0' ? call->actor
-                                                : "operator");
+    e.actor = (char *)(actor[0] != '\0' ? actor : call->actor[0] != '\0' ? call->actor : "operator");
     e.action = (char *)action;
     e.object = (char *)object;
     e.detail = (char *)detail;
@@ -86,8 +83,8 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     bool known;
     if (q->secret_sha256.len != TAB_SECRET_HASH)
         return tab_fail(err, TAB_VALIDATION, "secret_sha256", "not a SHA-256");
-    tab_status s = tab_tx_begin(self->pg, TAB_ORG_ALL,
-                                tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s =
+        tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, err);
     if (s == TAB_OK)
@@ -133,8 +130,7 @@ static tab_status list_keys(void *arg, tab_call *call, tab_error *err)
 }
 
 /* The key as it stands, with its secret, into the reply. */
-static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret,
-                       tab_error *err)
+static tab_status show(tab_tx *tx, tab_call *call, const char *id, const char *secret, tab_error *err)
 {
     Tabella__ApiKey **found;
     size_t n;
@@ -257,12 +253,10 @@ static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
     Tabella__AuditEntry e = *q;
     e.org = (char *)org;
     if (e.id[0] == '\0' || org[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "id",
-                        "an audit entry needs an id and an organization");
+        return tab_fail(err, TAB_VALIDATION, "id", "an audit entry needs an id and an organization");
     if (e.at == 0)
         e.at = tab_now_us();
-    tab_status s =
-        tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_audit(tx, &e, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -304,8 +298,7 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = audit(tx, call, org, "operator", "org.create", org, q->plan, err);
     if (s == TAB_OK)
-        s = audit(tx, call, org, "operator", "key.create", id,
-                  "scopes read,run,serve,manage,delete", err);
+        s = audit(tx, call, org, "operator", "key.create", id, "scopes read,run,serve,manage,delete", err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK) {
@@ -325,8 +318,7 @@ static void refill(keys *self, tab_call *call, const char *org)
     uint8_t(*hash)[TAB_SECRET_HASH];
     size_t n = 0;
     tab_error err;
-    if (tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, &err) !=
-            TAB_OK ||
+    if (tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, &err) != TAB_OK ||
         keys_store_hashes(tx, call->arena, org, &hash, &n, &err) != TAB_OK)
         n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -347,10 +339,9 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     char detail[128];
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
-    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d",
-             q->plan[0] ? q->plan : "-", (int)q->add_usage, (int)q->spend_cap);
-    tab_status s =
-        tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d", q->plan[0] ? q->plan : "-",
+             (int)q->add_usage, (int)q->spend_cap);
+    tab_status s = tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_org_set(tx, q, err);
     if (s == TAB_OK)
@@ -370,8 +361,7 @@ static tab_status get_org(void *arg, tab_call *call, tab_error *err)
     const Tabella__GetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *org = q->org[0] != '\0' ? q->org : call->org;
-    tab_status s =
-        tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_org(tx, call->arena, org, call->out, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -421,8 +411,8 @@ static tab_status on_job(tab_tx *tx, const tab_event *event, tab_error *err)
         tab_proto_read(event->arena, &tabella__job_ended__descriptor, event->payload);
     if (m == NULL)
         return TAB_OK;
-    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind,
-                                  m->label, m->status, m->error[0] != '\0' ? " " : "", m->error);
+    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind, m->label,
+                                  m->status, m->error[0] != '\0' ? " " : "", m->error);
     return keys_store_notify(tx, event->org, event->event_id, "job.ended", m->job_id,
                              text == NULL ? "" : text, m->at_us, err);
 }
@@ -433,9 +423,9 @@ static tab_status on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
         tab_proto_read(event->arena, &tabella__usage_alert__descriptor, event->payload);
     if (m == NULL)
         return TAB_OK;
-    char *text = tab_arena_printf(
-        event->arena, "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
-        m->percent, m->used_cells, m->allowance, m->window);
+    char *text = tab_arena_printf(event->arena,
+                                  "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
+                                  m->percent, m->used_cells, m->allowance, m->window);
     return keys_store_notify(tx, event->org, event->event_id, "usage.alert", m->window,
                              text == NULL ? "" : text, m->at_us, err);
 }

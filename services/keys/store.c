@@ -32,15 +32,16 @@ static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_aren
     return TAB_OK;
 }
 
-tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
-                            tab_grant *ret, tab_error *err)
+tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known, tab_grant *ret,
+                            tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_query(tx, &r, err,
                      "SELECT k.org, k.id, k.scopes, o.plan, p.key_rpm, p.org_rpm, p.endpoint_rpm, "
-                     "p.cells_per_minute, "
-                     "p.endpoint_concurrency, p.batch_concurrency, k.version FROM keys.api_key k "
-                     "JOIN keys.org o ON o.org = k.org JOIN keys.plan p ON p.name = o.plan "
+                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version "
+                     "FROM keys.api_key k "
+                     "JOIN keys.org o ON o.org = k.org "
+                     "JOIN keys.plan p ON p.name = o.plan "
                      "WHERE k.hash = $1 AND k.deleted IS NULL",
                      TAB_P(hash_param(hash))));
     *ret_known = tab_rows_count(r) == 1;
@@ -61,14 +62,16 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
     return TAB_OK;
 }
 
-tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                           Tabella__ApiKey ***ret, size_t *ret_n, tab_error *err)
+tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__ApiKey ***ret,
+                           size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_query(
         tx, &r, err,
         "SELECT k.id, k.name, k.preview, k.scopes, p.key_rpm, k.requests, k.created, k.last_used "
-        "FROM keys.api_key k JOIN keys.org o ON o.org = k.org JOIN keys.plan p ON p.name = o.plan "
+        "FROM keys.api_key k "
+        "JOIN keys.org o ON o.org = k.org "
+        "JOIN keys.plan p ON p.name = o.plan "
         "WHERE k.org = $1 AND k.deleted IS NULL AND ($2::text IS NULL OR k.id = $2) "
         "ORDER BY k.created DESC, k.id",
         TAB_P(tab_p_text(org), tab_p_text(id))));
@@ -100,8 +103,8 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
     return TAB_OK;
 }
 
-tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const char *name,
-                             unsigned scopes, const char *secret, tab_error *err)
+tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const char *name, unsigned scopes,
+                             const char *secret, tab_error *err)
 {
     uint8_t hash[TAB_SECRET_HASH];
     char preview[TAB_SECRET_PREVIEW + 1];
@@ -120,16 +123,18 @@ tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const 
 }
 
 /* The locked row of a live key into a tombstone with a fresh version. */
-static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tombstone *t,
-                           bool *ret_found, tab_error *err)
+static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tombstone *t, bool *ret_found,
+                           tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
     TAB_AUTO(tab_rows) *r = NULL;
     if (a == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     TRY(tab_tx_query(tx, &r, err,
-                     "SELECT hash, nextval('keys.version') FROM keys.api_key "
-                     "WHERE org = $1 AND id = $2 AND deleted IS NULL FOR UPDATE",
+                     "SELECT hash, nextval('keys.version') "
+                     "FROM keys.api_key "
+                     "WHERE org = $1 AND id = $2 AND deleted IS NULL "
+                     "FOR UPDATE",
                      TAB_P(tab_p_text(org), tab_p_text(id))));
     *ret_found = tab_rows_count(r) == 1;
     if (!*ret_found)
@@ -138,10 +143,9 @@ static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tom
     t->version = tab_rows_int(r, 0, 1);
     copy(t->org, sizeof t->org, org);
     copy(t->key_id, sizeof t->key_id, id);
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO keys.tombstone (org, key_id, hash, version) VALUES ($1, $2, $3, $4)",
-        TAB_P(tab_p_text(org), tab_p_text(id), hash_param(t->hash), tab_p_int(t->version)));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO keys.tombstone (org, key_id, hash, version) VALUES ($1, $2, $3, $4)",
+                        TAB_P(tab_p_text(org), tab_p_text(id), hash_param(t->hash), tab_p_int(t->version)));
 }
 
 tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const char *secret,
@@ -162,8 +166,8 @@ tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const 
               tab_p_int(ret->version)));
 }
 
-tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tombstone *ret,
-                          bool *ret_again, tab_error *err)
+tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tombstone *ret, bool *ret_again,
+                          tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
     TAB_AUTO(tab_rows) *r = NULL;
@@ -172,15 +176,15 @@ tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tomb
     TRY(take_old(tx, org, id, ret, &found, err));
     if (found)
         return tab_tx_query(
-            tx, NULL, err,
-            "UPDATE keys.api_key SET deleted = now(), version = $3 WHERE org = $1 AND id = $2",
+            tx, NULL, err, "UPDATE keys.api_key SET deleted = now(), version = $3 WHERE org = $1 AND id = $2",
             TAB_P(tab_p_text(org), tab_p_text(id), tab_p_int(ret->version)));
 
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT t.hash, t.version FROM keys.tombstone t JOIN keys.api_key k ON k.org = t.org AND "
-        "k.hash = t.hash WHERE t.org = $1 AND t.key_id = $2 AND k.deleted IS NOT NULL",
-        TAB_P(tab_p_text(org), tab_p_text(id))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT t.hash, t.version "
+                     "FROM keys.tombstone t "
+                     "JOIN keys.api_key k ON k.org = t.org AND k.hash = t.hash "
+                     "WHERE t.org = $1 AND t.key_id = $2 AND k.deleted IS NOT NULL",
+                     TAB_P(tab_p_text(org), tab_p_text(id))));
     if (tab_rows_count(r) != 1 || a == NULL)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
     *ret_again = true;
@@ -190,14 +194,13 @@ tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tomb
     return hash_of(r, 0, 0, a, ret->hash, err);
 }
 
-tab_status keys_store_pending(tab_tx *tx, tab_arena *a, size_t most, keys_tombstone **ret,
-                              size_t *ret_n, tab_error *err)
+tab_status keys_store_pending(tab_tx *tx, tab_arena *a, size_t most, keys_tombstone **ret, size_t *ret_n,
+                              tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT org, key_id, hash, version FROM keys.tombstone ORDER BY version LIMIT $1",
-        TAB_P(tab_p_int((int64_t)most))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT org, key_id, hash, version FROM keys.tombstone ORDER BY version LIMIT $1",
+                     TAB_P(tab_p_int((int64_t)most))));
     size_t n = tab_rows_count(r);
     keys_tombstone *t = tab_arena_new_of(a, keys_tombstone, n);
     if (t == NULL)
@@ -226,25 +229,26 @@ tab_status keys_store_audit(tab_tx *tx, const Tabella__AuditEntry *e, tab_error 
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO keys.audit (org, event_id, actor, action, object, detail, request_id, at) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (org, event_id) DO NOTHING",
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+        "ON CONFLICT (org, event_id) DO NOTHING",
         TAB_P(tab_p_text(e->org), tab_p_text(e->id), tab_p_text(e->actor), tab_p_text(e->action),
-              tab_p_text(e->object), tab_p_text(e->detail), tab_p_text(e->request_id),
-              tab_p_time(e->at)));
+              tab_p_text(e->object), tab_p_text(e->detail), tab_p_text(e->request_id), tab_p_time(e->at)));
 }
 
-tab_status keys_store_audit_list(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit,
-                                 int64_t before, Tabella__ListAuditReply *ret, tab_error *err)
+tab_status keys_store_audit_list(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, int64_t before,
+                                 Tabella__ListAuditReply *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_rows) *total = NULL;
     TRY(tab_tx_query(tx, &total, err, "SELECT count(*) FROM keys.audit WHERE org = $1",
                      TAB_P(tab_p_text(org))));
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT position, event_id, actor, action, object, detail, at, request_id FROM keys.audit "
-        "WHERE org = $1 AND ($2::bigint = 0 OR position < $2::bigint) ORDER BY position DESC LIMIT "
-        "$3",
-        TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT position, event_id, actor, action, object, detail, at, request_id "
+                     "FROM keys.audit "
+                     "WHERE org = $1 AND ($2::bigint = 0 OR position < $2::bigint) "
+                     "ORDER BY position DESC "
+                     "LIMIT $3",
+                     TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit))));
     size_t n = tab_rows_count(r);
     ret->entries = tab_arena_new_of(a, Tabella__AuditEntry *, n);
     ret->position = tab_arena_new_of(a, int64_t, n);
@@ -274,9 +278,10 @@ tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, 
 {
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO keys.notification (org, event_id, kind, subject, text, at) "
-                        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (org, event_id) DO NOTHING",
-                        TAB_P(tab_p_text(org), tab_p_text(event_id), tab_p_text(kind),
-                              tab_p_text(subject), tab_p_text(text), tab_p_time(at)));
+                        "VALUES ($1, $2, $3, $4, $5, $6) "
+                        "ON CONFLICT (org, event_id) DO NOTHING",
+                        TAB_P(tab_p_text(org), tab_p_text(event_id), tab_p_text(kind), tab_p_text(subject),
+                              tab_p_text(text), tab_p_time(at)));
 }
 
 /* ---- organizations --------------------------------------------------------------------------- */
@@ -284,8 +289,7 @@ tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, 
 static tab_status plan_exists(tab_tx *tx, const char *plan, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err, "SELECT 1 FROM keys.plan WHERE name = $1",
-                     TAB_P(tab_p_text(plan))));
+    TRY(tab_tx_query(tx, &r, err, "SELECT 1 FROM keys.plan WHERE name = $1", TAB_P(tab_p_text(plan))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_VALIDATION, "plan", "There is no such plan.");
     return TAB_OK;
@@ -305,37 +309,37 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
     TAB_AUTO(tab_rows) *r = NULL;
     if (q->plan[0] != '\0')
         TRY(plan_exists(tx, q->plan, err));
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "UPDATE keys.org SET name = coalesce(nullif($2, ''), name), plan = coalesce(nullif($3, "
-        "''), plan), "
-        "email = coalesce(nullif($4, ''), email), "
-        "add_usage = CASE $5::int WHEN 1 THEN true WHEN 2 THEN false ELSE add_usage END, "
-        "spend_cap_usd = CASE $6::int WHEN 1 THEN $7::double precision WHEN 2 THEN NULL "
-        "ELSE spend_cap_usd END WHERE org = $1 RETURNING org",
-        TAB_P(tab_p_text(q->org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),
-              tab_p_int(q->add_usage), tab_p_int(q->spend_cap), tab_p_real(q->spend_cap_usd))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "UPDATE keys.org "
+                     "SET name = coalesce(nullif($2, ''), name), plan = coalesce(nullif($3, ''), plan), "
+                     "email = coalesce(nullif($4, ''), email), add_usage = CASE $5::int WHEN 1 THEN true "
+                     "WHEN 2 THEN false ELSE add_usage END, spend_cap_usd = CASE $6::int WHEN 1 THEN "
+                     "$7::double precision WHEN 2 THEN NULL ELSE spend_cap_usd END "
+                     "WHERE org = $1 "
+                     "RETURNING org",
+                     TAB_P(tab_p_text(q->org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),
+                           tab_p_int(q->add_usage), tab_p_int(q->spend_cap), tab_p_real(q->spend_cap_usd))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
     /* What its keys may do has changed: a cache fill that read the old plan must lose. */
     return tab_tx_query(tx, NULL, err,
-                        "UPDATE keys.api_key SET version = nextval('keys.version') WHERE org = $1 "
-                        "AND deleted IS NULL",
+                        "UPDATE keys.api_key "
+                        "SET version = nextval('keys.version') "
+                        "WHERE org = $1 AND deleted IS NULL",
                         TAB_P(tab_p_text(q->org)));
 }
 
-tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret,
-                          tab_error *err)
+tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
-        tx, &r, err,
-        "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
-        "p.org_rpm, "
-        "p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, "
-        "p.allowance, "
-        "p.lifetime FROM keys.org o JOIN keys.plan p ON p.name = o.plan WHERE o.org = $1",
-        TAB_P(tab_p_text(org))));
+    TRY(tab_tx_query(tx, &r, err,
+                     "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
+                     "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
+                     "p.batch_concurrency, p.allowance, p.lifetime "
+                     "FROM keys.org o "
+                     "JOIN keys.plan p ON p.name = o.plan "
+                     "WHERE o.org = $1",
+                     TAB_P(tab_p_text(org))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
     Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);
@@ -364,12 +368,11 @@ tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Or
     return TAB_OK;
 }
 
-tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org,
-                             uint8_t (**ret)[TAB_SECRET_HASH], size_t *ret_n, tab_error *err)
+tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],
+                             size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
+    TRY(tab_tx_query(tx, &r, err, "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
                      TAB_P(tab_p_text(org))));
     size_t n = tab_rows_count(r);
     uint8_t(*hashes)[TAB_SECRET_HASH] = tab_arena_alloc(a, n, TAB_SECRET_HASH);
@@ -382,24 +385,22 @@ tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org,
     return TAB_OK;
 }
 
-tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const char *counts,
-                           tab_error *err)
+tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const char *counts, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     if (batch[0] != '\0') {
-        TRY(tab_tx_query(
-            tx, &r, err,
-            "INSERT INTO keys.use_batch (batch) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1",
-            TAB_P(tab_p_text(batch))));
+        TRY(tab_tx_query(tx, &r, err,
+                         "INSERT INTO keys.use_batch (batch) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1",
+                         TAB_P(tab_p_text(batch))));
         if (tab_rows_count(r) == 0)
             return TAB_OK; /* added before */
-        TRY(tab_tx_query(tx, NULL, err,
-                         "DELETE FROM keys.use_batch WHERE at < now() - interval '7 days'",
+        TRY(tab_tx_query(tx, NULL, err, "DELETE FROM keys.use_batch WHERE at < now() - interval '7 days'",
                          TAB_P_NONE));
     }
-    return tab_tx_query(
-        tx, NULL, err,
-        "UPDATE keys.api_key k SET requests = k.requests + u.n, last_used = clock_timestamp() "
-        "FROM unnest($1::text[], $2::bigint[]) u(id, n) WHERE k.id = u.id",
-        TAB_P(tab_p_text(ids), tab_p_text(counts)));
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE keys.api_key k "
+                        "SET requests = k.requests + u.n, last_used = clock_timestamp() "
+                        "FROM unnest($1::text[], $2::bigint[]) u(id, n) "
+                        "WHERE k.id = u.id",
+                        TAB_P(tab_p_text(ids), tab_p_text(counts)));
 }

@@ -1,5 +1,6 @@
 /* metering: how much was used. Owns the usage ledger in the Postgres schema `metering`.
- * Start: configuration, log, servers, methods, consumer, relay, ready. Stop, on SIGTERM: not ready, drain, free. */
+ * Start: configuration, log, servers, methods, consumer, relay, ready. Stop, on SIGTERM: not ready, drain,
+ * free. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,21 +19,16 @@ static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_OPTION(config, ratio[METERING_RUN], REAL, "TAB_RATIO_RUN", "1",
                "ratio of a run's cells to the fresh rate"),
-    TAB_OPTION(config, ratio[METERING_CACHED], REAL, "TAB_RATIO_CACHED", "0.05",
-               "the same for cached cells"),
-    TAB_OPTION(config, ratio[METERING_CREATE], REAL, "TAB_RATIO_CREATE", "1",
-               "the same for a creation"),
-    TAB_OPTION(config, ratio[METERING_REFRESH], REAL, "TAB_RATIO_REFRESH", "1",
-               "the same for a refresh"),
-    TAB_OPTION(config, ratio[METERING_SERVE], REAL, "TAB_RATIO_SERVE", "1",
-               "the same for a serve call"),
+    TAB_OPTION(config, ratio[METERING_CACHED], REAL, "TAB_RATIO_CACHED", "0.05", "the same for cached cells"),
+    TAB_OPTION(config, ratio[METERING_CREATE], REAL, "TAB_RATIO_CREATE", "1", "the same for a creation"),
+    TAB_OPTION(config, ratio[METERING_REFRESH], REAL, "TAB_RATIO_REFRESH", "1", "the same for a refresh"),
+    TAB_OPTION(config, ratio[METERING_SERVE], REAL, "TAB_RATIO_SERVE", "1", "the same for a serve call"),
     TAB_OPTION(config, ratio[METERING_BATCH], REAL, "TAB_RATIO_BATCH", "0.5",
                "the same for batch processing"),
     TAB_OPTION(config, ratio[METERING_GENERATE], REAL, "TAB_RATIO_GENERATE", "0.5",
                "the same for generated cells"),
-    TAB_OPTION(
-        config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
-        "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
+    TAB_OPTION(config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
+               "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
     TAB_OPTIONS_END,
 };
 
@@ -60,8 +56,8 @@ int main(int argc, char **argv)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_consumer) *work = tab_consumer_open(pg, rpc, "metering", "tabella.event.work.>",
-                                                     NULL, metering_on_work, &self);
+    TAB_AUTO(tab_consumer) *work =
+        tab_consumer_open(pg, rpc, "metering", "tabella.event.work.>", NULL, metering_on_work, &self);
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering"); /* alerts */
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (work == NULL || relay == NULL || !tab_rpc_serve(rpc, metering_methods, &self))

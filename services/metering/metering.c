@@ -15,30 +15,27 @@ bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cos
     double allowance = (double)o->allowance;
     char resets[16];
     metering_resets_in(o->resets_us, resets, sizeof resets);
-    *ret_retry_s =
-        o->lifetime || o->resets_us <= 0 ? 86400 : (uint32_t)(o->resets_us / 1000000 + 1);
+    *ret_retry_s = o->lifetime || o->resets_us <= 0 ? 86400 : (uint32_t)(o->resets_us / 1000000 + 1);
     bool pay_as_you_go = o->allowance == 0;
     if (!pay_as_you_go && used + cost <= allowance)
         return true;
     if (!pay_as_you_go && !o->add_usage) {
         double left = allowance > used ? allowance - used : 0;
         if (o->lifetime)
-            snprintf(why, size,
-                     "the lifetime allowance of %.0f cells has %.0f left and this call needs %.0f",
+            snprintf(why, size, "the lifetime allowance of %.0f cells has %.0f left and this call needs %.0f",
                      allowance, left, cost);
         else
             snprintf(why, size,
                      "the weekly allowance of %.0f cells has %.0f left and this call needs %.0f; "
-                     "it resets "
-                     "in %s",
+                     "it resets in %s",
                      allowance, left, cost, resets);
         return false;
     }
     if (o->cap_set) {
         double over = used + cost - allowance;
         if (over * usd_per_million / 1e6 > o->cap_usd) {
-            snprintf(why, size, "the spend cap of %.2f USD is reached; it starts anew in %s",
-                     o->cap_usd, resets);
+            snprintf(why, size, "the spend cap of %.2f USD is reached; it starts anew in %s", o->cap_usd,
+                     resets);
             return false;
         }
     }
@@ -54,8 +51,8 @@ static metering_slot *slot_of(metering *m, const char *org)
 }
 
 /* The organization from keys, else as it was last known; NULL when nobody has ever said. */
-static tab_status org_read(metering *m, tab_tx *tx, tab_arena *a, const char *org,
-                           Tabella__Org **ret, tab_error *err)
+static tab_status org_read(metering *m, tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
+                           tab_error *err)
 {
     Tabella__GetOrgRequest q = TABELLA__GET_ORG_REQUEST__INIT;
     q.org = (char *)org;
@@ -86,8 +83,7 @@ static void slot_fill(metering_slot *s, const Tabella__Org *o)
 }
 
 /* A fresh copy of the organization's slot. *ret_known false: nobody can say what it may use. */
-static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *ret_known,
-                       tab_error *err)
+static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *ret_known, tab_error *err)
 {
     int64_t now = tab_mono_ms();
     pthread_mutex_lock(&m->lock);
@@ -104,8 +100,7 @@ static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *re
         snprintf(ret->org, sizeof ret->org, "%s", call->org);
     }
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s =
-        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK && !fresh_org) {
         Tabella__Org *org = NULL;
         s = org_read(m, tx, call->arena, call->org, &org, err);
@@ -145,8 +140,7 @@ static tab_status reserve(void *self, tab_call *call, tab_error *err)
         return s;
     int64_t cost = metering_milli(&m->rates, op, q->cells);
     char why[200] = "";
-    y->allowed =
-        !known || metering_allows(&o, m->usd_per_million, cost, why, sizeof why, &y->retry_after_s);
+    y->allowed = !known || metering_allows(&o, m->usd_per_million, cost, why, sizeof why, &y->retry_after_s);
     y->limit = known ? o.cells_per_minute : 0;
     double left = (double)o.allowance - (double)o.used_milli / 1000.0;
     y->remaining = left > 0 ? (uint64_t)left : 0;
@@ -170,8 +164,7 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
     metering *m = self;
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Org *org = NULL;
-    tab_status s =
-        tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
+    tab_status s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = org_read(m, tx, call->arena, call->org, &org, err);
     if (s == TAB_OK && org == NULL)
@@ -192,8 +185,8 @@ static tab_status look_at_alerts(tab_tx *tx, tab_arena *a, const char *org, tab_
 }
 
 /* n events of one organization. *ret: how many were not counted before. */
-static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e,
-                        size_t n, size_t *ret, tab_error *err)
+static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__WorkDone *const *e, size_t n,
+                        size_t *ret, tab_error *err)
 {
     *ret = 0;
     bool *fresh = tab_arena_new_of(a, bool, n + 1);
@@ -205,9 +198,8 @@ static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__Wo
         for (size_t k = 0; fresh[i] && k < e[i]->n_usage; k++) {
             char label[48];
             snprintf(label, sizeof label, "op=\"%s\"", e[i]->usage[k]->op);
-            tab_metric_add(
-                tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
-                (double)e[i]->usage[k]->cells);
+            tab_metric_add(tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", label),
+                           (double)e[i]->usage[k]->cells);
         }
     }
     return s == TAB_OK && *ret > 0 ? look_at_alerts(tx, a, e[0]->org_id, err) : s;
@@ -225,8 +217,7 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
     size_t counted = 0;
     tab_status s = metering_countable(e, err);
     if (s == TAB_OK)
-        s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx,
-                         err);
+        s = tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = count(m, tx, call->arena, &e, 1, &counted, err);
     if (s == TAB_OK)
@@ -243,14 +234,12 @@ static const Tabella__WorkDone *readable(const tab_event *event)
     if (e != NULL && strcmp(e->org_id, event->org) == 0 && metering_countable(e, NULL) == TAB_OK)
         return e;
     tab_log_fields(TAB_ERROR, "an event that cannot be counted", "event_id", event->event_id, NULL);
-    tab_metric_add(
-        tab_counter("tabella_usage_refused_events_total", "Events that cannot be counted", NULL),
-        1);
+    tab_metric_add(tab_counter("tabella_usage_refused_events_total", "Events that cannot be counted", NULL),
+                   1);
     return NULL;
 }
 
-tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n,
-                            tab_error *err)
+tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err)
 {
     size_t m = 0, counted;
     const Tabella__WorkDone **e = tab_arena_new_of(event->arena, const Tabella__WorkDone *, n);

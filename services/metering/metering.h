@@ -1,8 +1,8 @@
 /* metering: its RPC methods (proto/metering.proto) and the consumer that fills the ledger.
  *
- * What an organization may use is keys' to say (GetOrg); metering asks at most once in ORG_FRESH_MS, keeps the
- * answer in its schema, and goes on with what it knows while keys is away. How much was used is read from the
- * ledger at most once in USED_FRESH_MS; what was let in meanwhile is added. */
+ * What an organization may use is keys' to say (GetOrg); metering asks at most once in ORG_FRESH_MS, keeps
+ * the answer in its schema, and goes on with what it knows while keys is away. How much was used is read
+ * from the ledger at most once in USED_FRESH_MS; what was let in meanwhile is added. */
 #ifndef TAB_METERING_H
 #define TAB_METERING_H
 
@@ -34,9 +34,9 @@ typedef struct {
 
 extern const tab_rpc_method metering_methods[];
 
-/* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a transaction at once. */
-tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n,
-                            tab_error *err);
+/* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a
+ * transaction at once. */
+tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
 /* Whether `cost_milli` more may be used; when not, why and for how long. Decides, asks nobody. */
 bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,

@@ -39,8 +39,7 @@ tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "usage", "more lines than there are operations");
     for (size_t i = 0; i < e->n_usage; i++)
         if (!metering_op_of(e->usage[i]->op, &op) || e->usage[i]->cells > INT64_MAX / 1000)
-            return tab_fail(err, TAB_VALIDATION, "usage",
-                            "no such operation, or more cells than can be");
+            return tab_fail(err, TAB_VALIDATION, "usage", "no such operation, or more cells than can be");
     return TAB_OK;
 }
 
@@ -92,9 +91,10 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(
         tx, &rows, err,
-        "SELECT * FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], "
-        "$6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], "
-        "$12::text[], $13::bigint[], $14::bigint[])",
+        "SELECT * "
+        "FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], "
+        "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], "
+        "$14::bigint[])",
         p, sizeof p / sizeof *p);
     for (size_t i = 0; i < n; i++)
         ret[i] = false;
@@ -105,23 +105,22 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-#define WEEK \
-    "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
+#define WEEK "(date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')" /* Monday 00:00 UTC */
 
 tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, metering_window *ret,
                                 tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     static const char weekly[] =
-        "SELECT now(), " WEEK ", " WEEK
-        " + interval '7 days', coalesce(sum(milli), 0)::bigint FROM metering.total "
+        "SELECT now(), " WEEK ", " WEEK " + interval '7 days', coalesce(sum(milli), 0)::bigint "
+        "FROM metering.total "
         "WHERE org = $1 AND day >= (" WEEK " AT TIME ZONE 'UTC')::date";
     static const char forever[] =
-        "SELECT now(), coalesce(min(day)::timestamp, date_trunc('day', now() AT TIME ZONE 'UTC')) "
-        "AT TIME ZONE 'UTC', "
-        "NULL::timestamptz, coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1";
-    tab_status s =
-        tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org)));
+        "SELECT now(), coalesce(min(day)::timestamp, date_trunc('day', "
+        "now() AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC', NULL::timestamptz, coalesce(sum(milli), 0)::bigint "
+        "FROM metering.total "
+        "WHERE org = $1";
+    tab_status s = tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org)));
     if (s == TAB_OK)
         *ret = (metering_window){ tab_rows_time(rows, 0, 0), tab_rows_time(rows, 0, 1),
                                   tab_rows_time(rows, 0, 2), tab_rows_int(rows, 0, 3) };
@@ -166,11 +165,12 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
                            const metering_rates *r, Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT op, sum(milli)::bigint, sum(cells)::bigint FROM metering.total WHERE org = $1 "
-        "AND day >= $2::date GROUP BY op",
-        TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT op, sum(milli)::bigint, sum(cells)::bigint "
+                                "FROM metering.total "
+                                "WHERE org = $1 AND day >= $2::date "
+                                "GROUP BY op",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     int64_t total = 0;
@@ -178,8 +178,7 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
     if (y->by_op == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     y->n_by_op = METERING_OP_COUNT;
-    for (int i = 0; i < METERING_OP_COUNT;
-         i++) { /* every operation, in this order, also those unused */
+    for (int i = 0; i < METERING_OP_COUNT; i++) { /* every operation, in this order, also those unused */
         Tabella__OpCells *o = y->by_op[i];
         o->op = (char *)metering_op_names[i];
         o->multiplier = equivalents(r->milli[i]);
@@ -198,12 +197,14 @@ static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const
                                 Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT s.name, coalesce(sum(t.milli), 0)::bigint FROM (VALUES ('api'), ('ui')) s(name) "
-        "LEFT JOIN metering.total t ON t.org = $1 AND t.day >= $2::date AND t.surface = s.name "
-        "GROUP BY s.name ORDER BY s.name",
-        TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s =
+        tab_tx_query(tx, &rows, err,
+                     "SELECT s.name, coalesce(sum(t.milli), 0)::bigint "
+                     "FROM (VALUES ('api'), ('ui')) s(name) "
+                     "LEFT JOIN metering.total t ON t.org = $1 AND t.day >= $2::date AND t.surface = s.name "
+                     "GROUP BY s.name "
+                     "ORDER BY s.name",
+                     TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
@@ -223,12 +224,15 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
                                  Tabella__UsageReply *y, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s = tab_tx_query(
-        tx, &rows, err,
-        "SELECT (array_agg(endpoint ORDER BY day DESC))[1], endpoint_id, sum(milli)::bigint "
-        "FROM metering.total WHERE org = $1 AND day >= $2::date AND endpoint_id <> '' "
-        "GROUP BY endpoint_id ORDER BY 3 DESC, 2 LIMIT 10",
-        TAB_P(tab_p_text(org), tab_p_text(since)));
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT (array_agg(endpoint "
+                                "ORDER BY day DESC))[1], endpoint_id, sum(milli)::bigint "
+                                "FROM metering.total "
+                                "WHERE org = $1 AND day >= $2::date AND endpoint_id <> '' "
+                                "GROUP BY endpoint_id "
+                                "ORDER BY 3 DESC, 2 "
+                                "LIMIT 10",
+                                TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
     size_t n = tab_rows_count(rows);
@@ -251,9 +255,10 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
                                 "SELECT day::text, op, milli, tables, model, key_id, endpoint_id, "
-                                "requests, surface FROM metering.total "
-                                "WHERE org = $1 AND day >= $2::date ORDER BY day DESC, op, model, "
-                                "key_id, endpoint_id, surface, endpoint "
+                                "requests, surface "
+                                "FROM metering.total "
+                                "WHERE org = $1 AND day >= $2::date "
+                                "ORDER BY day DESC, op, model, key_id, endpoint_id, surface, endpoint "
                                 "LIMIT 1000",
                                 TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
@@ -278,8 +283,8 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
     return s;
 }
 
-tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org,
-                          const metering_rates *r, Tabella__UsageReply *y, tab_error *err)
+tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
+                          Tabella__UsageReply *y, tab_error *err)
 {
     metering_window w;
     tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
@@ -326,20 +331,21 @@ tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *
     tab_str settings = a == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &org->base);
     if (settings.p == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO metering.account (org, settings) VALUES ($1, $2) ON CONFLICT (org) DO UPDATE "
-        "SET settings = excluded.settings, at = now() WHERE account.settings <> excluded.settings",
-        TAB_P(tab_p_text(org->org), tab_p_bytes(settings)));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO metering.account (org, settings) "
+                        "VALUES ($1, $2) "
+                        "ON CONFLICT (org) "
+                        "DO UPDATE "
+                        "SET settings = excluded.settings, at = now() "
+                        "WHERE account.settings <> excluded.settings",
+                        TAB_P(tab_p_text(org->org), tab_p_bytes(settings)));
 }
 
-tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
-                                tab_error *err)
+tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_status s =
-        tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = $1",
-                     TAB_P(tab_p_text(org)));
+    tab_status s = tab_tx_query(tx, &rows, err, "SELECT settings FROM metering.account WHERE org = $1",
+                                TAB_P(tab_p_text(org)));
     if (s != TAB_OK)
         return s;
     *ret = NULL;
@@ -363,9 +369,10 @@ tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
         if (!org->lifetime)
             tab_time_text_s(w.start_us, start);
         s = tab_tx_query(tx, &rows, err,
-                         "INSERT INTO metering.alert (org, window_start, percent) VALUES ($1, "
-                         "$2::timestamp::date, $3) "
-                         "ON CONFLICT DO NOTHING RETURNING 1",
+                         "INSERT INTO metering.alert (org, window_start, percent) "
+                         "VALUES ($1, $2::timestamp::date, $3) "
+                         "ON CONFLICT DO NOTHING "
+                         "RETURNING 1",
                          TAB_P(tab_p_text(org->org), tab_p_text(start), tab_p_int(percents[i])));
         if (s != TAB_OK || tab_rows_count(rows) == 0)
             continue;
@@ -378,8 +385,7 @@ tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err)
         alert.window = start;
         alert.used_cells = (uint64_t)(w.used_milli / 1000);
         alert.allowance = org->allowance_cells;
-        s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base,
-                           err);
+        s = tab_outbox_put(tx, "metering", id, "tabella.event.usage.alert", org->org, &alert.base, err);
     }
     return s;
 }

@@ -36,11 +36,10 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
 /* VALIDATION for an event without id or with an unknown operation: it can never be counted. */
 tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
-/* Counts n countable events of one organization, no id twice, within a transaction of it. ret (n): false where it was
- * counted before. */
+/* Counts n countable events of one organization, no id twice, within a transaction of it. ret (n): false
+ * where it was counted before. */
 tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
-                          const Tabella__WorkDone *const *e, size_t n, bool *ret,
-                          tab_error *err) TAB_CHECKED;
+                          const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err) TAB_CHECKED;
 
 /* The window that now is in, and what it holds. A lifetime allotment's window starts with the first event. */
 typedef struct {
@@ -51,11 +50,11 @@ tab_status metering_window_read(tab_tx *tx, const char *org, bool lifetime, mete
                                 tab_error *err) TAB_CHECKED;
 
 /* Fills in the usage object, an initialised message, from the arena. */
-tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org,
-                          const metering_rates *r, Tabella__UsageReply *y,
-                          tab_error *err) TAB_CHECKED;
+tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, const metering_rates *r,
+                          Tabella__UsageReply *y, tab_error *err) TAB_CHECKED;
 
-/* What keys last said of an organization, kept for when keys is away. Get gives NULL when there is nothing. */
+/* What keys last said of an organization, kept for when keys is away. Get gives NULL when there is
+ * nothing. */
 tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;
 tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
                                 tab_error *err) TAB_CHECKED;

@@ -32,8 +32,8 @@ int main(int argc, char **argv)
     reports self = { .pg = pg };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_consumer) *work = tab_consumer_open(pg, rpc, "reports", "tabella.event.work.done",
-                                                     reports_on_work, NULL, &self);
+    TAB_AUTO(tab_consumer) *work =
+        tab_consumer_open(pg, rpc, "reports", "tabella.event.work.done", reports_on_work, NULL, &self);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (work == NULL || !tab_rpc_serve(rpc, reports_methods, &self))
         return EXIT_FAILURE;

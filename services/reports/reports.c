@@ -74,16 +74,14 @@ tab_status reports_on_work(void *self, tab_tx *tx, const tab_event *event, tab_e
     const Tabella__WorkDone *e =
         tab_proto_read(event->arena, &tabella__work_done__descriptor, event->payload);
     if (e == NULL) {
-        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id,
-                       NULL);
+        tab_log_fields(TAB_ERROR, "an event that cannot be read", "event_id", event->event_id, NULL);
         return TAB_OK;
     }
     if (e->run == NULL || e->run->report_id[0] == 0)
         return TAB_OK;
     tab_status s = reports_record_run(tx, event->arena, e, err);
     if (s == TAB_VALIDATION) { /* it will never be a record: say so, once, and go on */
-        tab_log_fields(TAB_ERROR, "a run's event makes no record", "event_id", event->event_id,
-                       NULL);
+        tab_log_fields(TAB_ERROR, "a run's event makes no record", "event_id", event->event_id, NULL);
         s = TAB_OK;
     }
     return s;

@@ -18,8 +18,8 @@ static void base_short(const char *base, char *buf, size_t size)
              strncmp(base, "base-", 5) == 0 ? base + 5 : base);
 }
 
-static void report_name(const char *subject, const char *base, const char *kind, int64_t at_us,
-                        char *buf, size_t size)
+static void report_name(const char *subject, const char *base, const char *kind, int64_t at_us, char *buf,
+                        size_t size)
 {
     char b[40], day[TAB_TIME_TEXT];
     base_short(base, b, sizeof b);
@@ -52,13 +52,14 @@ tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabe
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     uint8_t hash[TAB_SHA256];
     tab_sha256(content, hash);
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO reports.report (org, report_id, kind, endpoint_id, created_at, content, "
-        "content_hash) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-        TAB_P(tab_p_text(org), tab_p_text(r.id), tab_p_text(r.kind), tab_p_str(text(r.endpoint_id)),
-              tab_p_time(r.created_us), tab_p_bytes(content),
-              tab_p_bytes((tab_str){ (const char *)hash, sizeof hash })));
+    return tab_tx_query(tx, NULL, err,
+                        "INSERT INTO reports.report (org, report_id, kind, endpoint_id, created_at, "
+                        "content, content_hash) "
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7) "
+                        "ON CONFLICT DO NOTHING",
+                        TAB_P(tab_p_text(org), tab_p_text(r.id), tab_p_text(r.kind),
+                              tab_p_str(text(r.endpoint_id)), tab_p_time(r.created_us), tab_p_bytes(content),
+                              tab_p_bytes((tab_str){ (const char *)hash, sizeof hash })));
 }
 
 /* One row of (content, content_hash, starred) as a message. */
@@ -79,12 +80,13 @@ static tab_status report_of(const tab_rows *rows, size_t row, tab_arena *a, Tabe
     return TAB_OK;
 }
 
-static tab_status read_one(tab_tx *tx, tab_arena *a, const char *org, const char *id,
-                           Tabella__Report **ret, tab_error *err)
+static tab_status read_one(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__Report **ret,
+                           tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT content, content_hash, starred FROM reports.report "
+                                "SELECT content, content_hash, starred "
+                                "FROM reports.report "
                                 "WHERE org = $1 AND report_id = $2",
                                 TAB_P(tab_p_text(org), tab_p_text(id)));
     if (s != TAB_OK)
@@ -95,8 +97,8 @@ static tab_status read_one(tab_tx *tx, tab_arena *a, const char *org, const char
 }
 
 /* Reads after a write, and gives the report only when the write is committed. */
-static tab_status read_and_commit(tab_tx **tx, const reports_at *at, const char *id,
-                                  Tabella__Report **ret, tab_error *err)
+static tab_status read_and_commit(tab_tx **tx, const reports_at *at, const char *id, Tabella__Report **ret,
+                                  tab_error *err)
 {
     Tabella__Report *r = NULL;
     tab_status s = read_one(*tx, at->arena, at->org, id, &r, err);
@@ -107,8 +109,7 @@ static tab_status read_and_commit(tab_tx **tx, const reports_at *at, const char 
     return s;
 }
 
-tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella__Report **ret,
-                        tab_error *err)
+tab_status reports_mint(const reports_at *at, const Tabella__Report *r, Tabella__Report **ret, tab_error *err)
 {
     static const char *const kinds[] = { "create", "refresh", "upgrade", "run" };
     bool known = false;
@@ -146,8 +147,8 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
-static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a,
-                             Tabella__ReportSummary **ret, tab_error *err)
+static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a, Tabella__ReportSummary **ret,
+                             tab_error *err)
 {
     Tabella__Report *r = NULL;
     tab_status s = report_of(rows, row, a, &r, err);
@@ -198,12 +199,13 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     TAB_AUTO(tab_rows) *rows = NULL, *count = NULL;
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &rows, err,
-            "SELECT content, content_hash, starred, seq FROM reports.report WHERE org = $1 "
-            "AND (starred::int, seq) < ($2::int, $3::bigint) ORDER BY starred DESC, seq DESC LIMIT "
-            "$4",
-            TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1)));
+        s = tab_tx_query(tx, &rows, err,
+                         "SELECT content, content_hash, starred, seq "
+                         "FROM reports.report "
+                         "WHERE org = $1 AND (starred::int, seq) < ($2::int, $3::bigint) "
+                         "ORDER BY starred DESC, seq DESC "
+                         "LIMIT $4",
+                         TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM reports.report WHERE org = $1",
                          TAB_P(tab_p_text(at->org)));

@@ -38,8 +38,10 @@ def data_killed(x):
     for _ in range(2):
         x.killed("data-connector")
         time.sleep(1)
-    half = x.world.sql("SELECT s.id FROM data_connector.snapshot s LEFT JOIN data_connector.piece p ON p.org = s.org AND p.snapshot = s.id "
-                       "WHERE s.kept GROUP BY s.org, s.id, s.rows, s.cols HAVING coalesce(sum(p.rows * p.cols), 0) <> s.rows * s.cols")
+    half = x.world.sql(
+        "SELECT s.id FROM data_connector.snapshot s LEFT JOIN data_connector.piece p ON p.org = s.org AND p.snapshot = s.id "
+        "WHERE s.kept GROUP BY s.org, s.id, s.rows, s.cols HAVING coalesce(sum(p.rows * p.cols), 0) <> s.rows * s.cols"
+    )
     x.check("every snapshot is whole", not half, half[:3])
 
 
@@ -108,8 +110,16 @@ def inference_killed_again_and_again(x):
     job = x.slow_job(org)
     deaths = 0
     for attempt in range(1, 6):  # three are its tries
-        if not until(25, lambda: x.world.sql("SELECT 1 FROM jobs.job WHERE job_id = %s AND attempt = %s AND status = 'running' AND "
-                                             "progress > 2", job, attempt) or x.job(org, job)["status"] == "failed"):
+        if not until(
+            25,
+            lambda: x.world.sql(
+                "SELECT 1 FROM jobs.job WHERE job_id = %s AND attempt = %s AND status = 'running' AND "
+                "progress > 2",
+                job,
+                attempt,
+            )
+            or x.job(org, job)["status"] == "failed",
+        ):
             break
         if x.job(org, job)["status"] == "failed":
             break
@@ -140,7 +150,11 @@ def poison(x):
         time.sleep(0.1)
     w.link("inference.nats", trap=[], kill=0)
     j = x.job(org, job)
-    x.check("after its tries it has failed, with a message", j["status"] == "failed" and j["error"] and deaths == 3, (deaths, j))
+    x.check(
+        "after its tries it has failed, with a message",
+        j["status"] == "failed" and j["error"] and deaths == 3,
+        (deaths, j),
+    )
     x.check("nothing is billed", x.events(job) == 0)
     mine = x.slow_job(other, rows=50)
     x.check("the queue goes on", other.wait(mine, 20) == "done")
@@ -155,7 +169,9 @@ def jobs_killed(x):
     x.frozen("jobs", 6)
     at = time.monotonic()
     second = x.slow_job(org, rows=20)
-    x.check("a queued job starts within 5 s", x.running(org, second, 8) or x.job(org, second)["status"] == "done")
+    x.check(
+        "a queued job starts within 5 s", x.running(org, second, 8) or x.job(org, second)["status"] == "done"
+    )
     x.check("one that had begun ends done", org.wait(job) == "done", x.job(org, job))
     x.check("with one usage event", wait_events(x, job, 1))
     print(f"#    F11 the second job moved after {time.monotonic() - at:.1f} s", flush=True)
@@ -167,7 +183,9 @@ def jobs_frozen(x):
     org = x.organization("f11b")
     job = x.slow_job(org)
     x.check("a pass is under way", x.running(org, job))
-    holder = next(d for d in ("jobs", "jobs-2") if job.encode() in (x.world.run / f"log/{d}.log").read_bytes())
+    holder = next(
+        d for d in ("jobs", "jobs-2") if job.encode() in (x.world.run / f"log/{d}.log").read_bytes()
+    )
     x.frozen(holder, 8 + 3)
     x.check("done", org.wait(job) == "done", x.job(org, job))
     attempt = int(x.world.sql("SELECT attempt FROM jobs.job WHERE job_id = %s", job)[0][0])
@@ -182,12 +200,22 @@ def reports_killed(x):
     for kind, deliver in (("refresh", False), ("refresh", True)):
         w.trap("jobs.nats", ["tabella.v1.reports.Mint"], "reports", deliver=deliver)
         status = org.move(e, kind)
-        x.check(f"reports was killed {'after' if deliver else 'before'} it heard of the mint", w.sprung("jobs.nats", 0.1))
+        x.check(
+            f"reports was killed {'after' if deliver else 'before'} it heard of the mint",
+            w.sprung("jobs.nats", 0.1),
+        )
         x.check(f"the {kind} is done", status == "done", status)
-    n = {k: int(c) for k, c in w.sql("SELECT kind, count(*) FROM reports.report WHERE endpoint_id = %s GROUP BY kind", e.id)}
+    n = {
+        k: int(c)
+        for k, c in w.sql(
+            "SELECT kind, count(*) FROM reports.report WHERE endpoint_id = %s GROUP BY kind", e.id
+        )
+    }
     x.check("exactly one report each", n == {"create": 1, "refresh": 2}, n)
-    live = w.sql("SELECT endpoint_id FROM jobs.endpoint e WHERE status = 'live' AND deleted_at IS NULL AND NOT EXISTS "
-                 "(SELECT 1 FROM reports.report r WHERE r.org = e.org AND r.endpoint_id = e.endpoint_id)")
+    live = w.sql(
+        "SELECT endpoint_id FROM jobs.endpoint e WHERE status = 'live' AND deleted_at IS NULL AND NOT EXISTS "
+        "(SELECT 1 FROM reports.report r WHERE r.org = e.org AND r.endpoint_id = e.endpoint_id)"
+    )
     x.check("no endpoint is live without its report", not live, live)
 
 
@@ -202,7 +230,9 @@ def stop_gracefully(x, names):
         w.restarted(name, old, 15)
         took = time.monotonic() - at
         said = (w.run / "log/supervisor.log").read_bytes()[mark:].decode()
-        code = next((l.split("(")[1].split(")")[0] for l in said.splitlines() if l.startswith(f"{name} ended")), None)
+        code = next(
+            (l.split("(")[1].split(")")[0] for l in said.splitlines() if l.startswith(f"{name} ended")), None
+        )
         out.append((name, code, took))
         w.all_ready(15)
     return out
@@ -242,7 +272,9 @@ def graceful_without_nats(x):
                 del left[d]
         time.sleep(0.02)
     w.supervisor(signal.SIGCONT)
-    x.check("every daemon ends within its drain time", not left and max(took.values()) < 6 + 2, (took, list(left)))
+    x.check(
+        "every daemon ends within its drain time", not left and max(took.values()) < 6 + 2, (took, list(left))
+    )
     print(f"#    F18B ended after {took}", flush=True)
 
 

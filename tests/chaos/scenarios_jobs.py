@@ -5,12 +5,14 @@ from experiment import fault
 from ledger import Cut
 
 # where the job is when its worker dies: what its link carries then
-PHASES = [("pins", "jobs.nats", ["tabella.v1.data-connector.Acquire"], "up"),
-          ("pass", "jobs.nats", ["tabella.v1.inference.Evaluate"], "up"),
-          ("stage", "jobs.postgres", ["were not used for fitting", "COMMIT"], "up"),
-          ("mint", "jobs.nats", ["tabella.v1.reports.Mint"], "up"),
-          ("end, before its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "up"),
-          ("end, after its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "down")]
+PHASES = [
+    ("pins", "jobs.nats", ["tabella.v1.data-connector.Acquire"], "up"),
+    ("pass", "jobs.nats", ["tabella.v1.inference.Evaluate"], "up"),
+    ("stage", "jobs.postgres", ["were not used for fitting", "COMMIT"], "up"),
+    ("mint", "jobs.nats", ["tabella.v1.reports.Mint"], "up"),
+    ("end, before its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "up"),
+    ("end, after its commit", "jobs.postgres", ["tabella.event.work.done", "COMMIT"], "down"),
+]
 
 
 @fault("J01", "jobs killed in each phase of create, refresh and upgrade", within=10)
@@ -19,9 +21,11 @@ def each_phase(x):
     where they are. TAB_CHAOS_LONG: each kind alone in each phase."""
     w, org = x.world, x.organization("j01")
     other = lambda e: next(b for b in x.bases if b != e.base)
-    kinds = {"create": lambda e: org.create(x.rng, x.bases[0]) is not None,
-             "refresh": lambda e: org.move(e, "refresh") == "done",
-             "upgrade": lambda e: org.move(e, "upgrade", other(e)) == "done"}
+    kinds = {
+        "create": lambda e: org.create(x.rng, x.bases[0]) is not None,
+        "refresh": lambda e: org.move(e, "refresh") == "done",
+        "upgrade": lambda e: org.move(e, "upgrade", other(e)) == "done",
+    }
     mine = {k: org.create(x.rng, x.bases[0]) for k in ("refresh", "upgrade")} | {"create": None}
     x.load.stop.set()  # the background load would pull the trigger, too
     x.end()
@@ -35,7 +39,9 @@ def each_phase(x):
             w.trap(link, texts, "jobs", side=side, deliver=side == "up" and link.endswith("nats"))
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 done = dict(zip(kinds_now, pool.map(lambda k: kinds[k](mine[k]), kinds_now)))
-            x.check(f"killed in {phase}: all come to their end", w.sprung(link, 0.1) and all(done.values()), done)
+            x.check(
+                f"killed in {phase}: all come to their end", w.sprung(link, 0.1) and all(done.values()), done
+            )
             time.sleep(2.6)  # then the state must be the new one
             for e in mine.values():
                 if e:
@@ -49,7 +55,12 @@ def cancelled(x):
     e = org.create(x.rng, x.bases[0])
     for i in range(6):
         org.serve(e, patient=True)
-        org.move(e, "refresh" if i % 2 else "upgrade", None if i % 2 else next(b for b in x.bases if b != e.base), cancel_after=i * 0.05)
+        org.move(
+            e,
+            "refresh" if i % 2 else "upgrade",
+            None if i % 2 else next(b for b in x.bases if b != e.base),
+            cancel_after=i * 0.05,
+        )
         time.sleep(0.1)
         org.serve(e, patient=True)
     x.end()  # so that what inference computes is the job's
@@ -60,7 +71,10 @@ def cancelled(x):
         at = time.monotonic()
         org.cancel(job)
         slow.append(round(idle_at(x, "inference") - at, 2))
-        x.check("cancelled, and nothing is billed", x.job(org, job)["status"] == "cancelled" and x.events(job) == 0)
+        x.check(
+            "cancelled, and nothing is billed",
+            x.job(org, job)["status"] == "cancelled" and x.events(job) == 0,
+        )
     x.check("the computation stops within 1 s", max(slow) < 1.0, slow)
     print(f"#    J02 the pass had stopped after {slow} s", flush=True)
 
@@ -95,6 +109,7 @@ def deleted_under_load(x):
                     org.serve(e)
                 except Cut:
                     pass
+
         for e in ends:
             busy = [pool.submit(serve, e) for _ in range(6)]
             time.sleep(0.3)
@@ -102,4 +117,8 @@ def deleted_under_load(x):
             for b in busy:
                 b.result()
     late = [s for e in ends for s in e.serves if s[5]]
-    x.check("each call that began after a deletion is 404", len(late) > 20 and {s[2] for s in late} == {404}, {s[2] for s in late})
+    x.check(
+        "each call that began after a deletion is 404",
+        len(late) > 20 and {s[2] for s in late} == {404},
+        {s[2] for s in late},
+    )

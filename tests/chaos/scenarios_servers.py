@@ -40,7 +40,11 @@ def backends_terminated(x):
     end, ended = time.monotonic() + 6, 0
     while time.monotonic() < end:
         try:
-            ended += len(x.world.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' AND state <> 'idle' ORDER BY random() LIMIT 1"))
+            ended += len(
+                x.world.sql(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' AND state <> 'idle' ORDER BY random() LIMIT 1"
+                )
+            )
         except RuntimeError:
             pass
         time.sleep(0.1)
@@ -104,13 +108,18 @@ def redis_frozen(x):
                 pass
             took.append(time.monotonic() - at)
         return sorted(took)[int(len(took) * 0.95)]
+
     before = reads()
     pids = x.world.freeze("redis")
     time.sleep(3)
     during = reads()
     time.sleep(max(0, FREEZE_S - 6))
     x.world.thaw(pids)
-    x.check("p95 within 100 ms of before", during <= before + 0.1, f"{1000 * before:.0f} ms before, {1000 * during:.0f} ms during")
+    x.check(
+        "p95 within 100 ms of before",
+        during <= before + 0.1,
+        f"{1000 * before:.0f} ms before, {1000 * during:.0f} ms during",
+    )
     bad = [f for f in x.raw_failures() if not f[1].startswith(("/v2/keys", "/platform"))]
     x.check("no 5xx but of changes of keys", not bad, bad[:3])
 
@@ -160,8 +169,11 @@ def nats_frozen(x):
 @fault("F36", "NATS' store wiped", within=10)
 def nats_wiped(x):
     """With 20,000 kept events behind it, as after a day: what was under way comes before them."""
-    x.world.sql("INSERT INTO api.outbox (event_id, subject, org, payload, published) SELECT 'kept_' || %s || i, 'tabella.event.other', 'org_x', "
-                "'', now() FROM generate_series(1, 20000) i", x.seed)
+    x.world.sql(
+        "INSERT INTO api.outbox (event_id, subject, org, payload, published) SELECT 'kept_' || %s || i, 'tabella.event.other', 'org_x', "
+        "'', now() FROM generate_series(1, 20000) i",
+        x.seed,
+    )
     without(x, "nats", 1, lambda: shutil.rmtree(x.world.run / "nats", ignore_errors=True))
 
 
@@ -187,7 +199,11 @@ def invalidation_lost(x):
     finally:
         x.world.link("api-2.nats", mode="pass")
     after = [s for s in gone.serves if s[5]]
-    x.check("a deleted endpoint is 404 at once, or the api is away", after and all(s[2] in (404, 503) for s in after), after[:3])
+    x.check(
+        "a deleted endpoint is 404 at once, or the api is away",
+        after and all(s[2] in (404, 503) for s in after),
+        after[:3],
+    )
 
 
 @fault("F69", "api killed around its own commit", within=10)
@@ -220,6 +236,7 @@ def commit_unknown(x):
         rng = random.Random(x.seed)
         while not stop.is_set():
             org.run_keyed(rng)
+
     t = threading.Thread(target=load)
     t.start()
     for n in range(60):  # three times, and until runs have come through: on a busy machine one takes longer
@@ -243,12 +260,16 @@ def answer_lost(x):
     e = org.create(x.rng, x.bases[0])
     x.load.stop.set()
     x.end()
-    for method, call in (("CreateEndpoint", lambda: org.create(x.rng, x.bases[0]) is not None),
-                         ("Refresh", lambda: org.move(e, "refresh") == "done"),
-                         ("Upgrade", lambda: org.move(e, "upgrade", x.bases[1]) == "done"),
-                         ("Submit", lambda: org.batch(x.rng) is None)):
+    for method, call in (
+        ("CreateEndpoint", lambda: org.create(x.rng, x.bases[0]) is not None),
+        ("Refresh", lambda: org.move(e, "refresh") == "done"),
+        ("Upgrade", lambda: org.move(e, "upgrade", x.bases[1]) == "done"),
+        ("Submit", lambda: org.batch(x.rng) is None),
+    ):
         w.trap("api.nats", [f"tabella.v1.jobs.{method}"], None, deliver=True)
         good = call()
         x.check(f"{method}: the retry is answered", good and w.sprung("api.nats", 0.2), org.finals)
-    kinds = {k: int(n) for k, n in w.sql("SELECT kind, count(*) FROM jobs.job WHERE org = %s GROUP BY 1", org.org)}
+    kinds = {
+        k: int(n) for k, n in w.sql("SELECT kind, count(*) FROM jobs.job WHERE org = %s GROUP BY 1", org.org)
+    }
     x.check("one job each", kinds == {"create": 2, "refresh": 1, "upgrade": 1, "batch": 1}, kinds)

@@ -1,6 +1,6 @@
-/* Whatever a client sends as query, media type and body: parameters, cursors, options, references and texts of a
- * request are read or refused with an error that names its field, and nobody makes up a cursor. The first line is the
- * query, the second the media type, the rest the body. */
+/* Whatever a client sends as query, media type and body: parameters, cursors, options, references and
+ * texts of a request are read or refused with an error that names its field, and nobody makes up a cursor.
+ * The first line is the query, the second the media type, the rest the body. */
 #include <stdlib.h>
 
 #include "services/api/api.h"
@@ -16,9 +16,9 @@ static void must(bool holds)
 /* A refusal is a whole envelope: a type that the client may see, a message, texts that end. */
 static bool taken(tab_status s, const tab_error *err)
 {
-    must(s == TAB_OK || (s == err->status && err->message[0] != 0 &&
-                         memchr(err->param, 0, sizeof err->param) != NULL &&
-                         memchr(err->message, 0, sizeof err->message) != NULL));
+    must(s == TAB_OK ||
+         (s == err->status && err->message[0] != 0 && memchr(err->param, 0, sizeof err->param) != NULL &&
+          memchr(err->message, 0, sizeof err->message) != NULL));
     must(s == TAB_OK || s == TAB_VALIDATION || s == TAB_INTERNAL); /* internal: out of memory */
     return s == TAB_OK;
 }
@@ -85,8 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *q = tab_arena_printf(a, "cursor=%.*s", (int)(o.n - 2), o.p + 1);
         if (q != NULL) {
             r.query = tab_str_of(q);
-            must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_OK &&
-                 tab_str_eq(after, position));
+            must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_OK && tab_str_eq(after, position));
             must(query_page(&r, "reports", 20, &limit, &after, NULL) == TAB_VALIDATION);
             strcpy(r.who.org, "org_2");
             must(query_page(&r, "jobs", 20, &limit, &after, NULL) == TAB_VALIDATION);

@@ -42,8 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = 0;
-    tab_arena *a = tab_arena_new(64 * size + (1 << 22)),
-              *again = tab_arena_new(64 * size + (1 << 22));
+    tab_arena *a = tab_arena_new(64 * size + (1 << 22)), *again = tab_arena_new(64 * size + (1 << 22));
     tab_body b, b2;
     tab_error err = { 0 };
     tab_status st = tab_body_read(a, (tab_str){ text, size }, &limits, &b, &err);

@@ -1,5 +1,5 @@
-/* Whatever the bytes of a cell: its normal form is short, lower and stable, its tokens lie within it, and what
- * reads as a number is finite. */
+/* Whatever the bytes of a cell: its normal form is short, lower and stable, its tokens lie within it, and
+ * what reads as a number is finite. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,8 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n > TAB_NORMAL_MAX)
         abort();
     for (size_t i = 0; i < n; i++)
-        if ((a[i] >= 'A' && a[i] <= 'Z') ||
-            (a[i] == ' ' && (i == 0 || i + 1 == n || a[i + 1] == ' ')))
+        if ((a[i] >= 'A' && a[i] <= 'Z') || (a[i] == ' ' && (i == 0 || i + 1 == n || a[i + 1] == ' ')))
             abort();
     tab_str normal = { a, n };
     size_t m = tab_text_normal(normal, b);

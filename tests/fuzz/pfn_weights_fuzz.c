@@ -1,5 +1,6 @@
 /* Weight files of the in-context transformer. The digest is made right first, or nothing behind it would ever
- * be read. A small file cannot hold the network, so most inputs end in the directory; what is accepted is run. */
+ * be read. A small file cannot hold the network, so most inputs end in the directory; what is accepted is
+ * run. */
 #include <sodium.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* Whatever the bytes behind a subject of ours: each service's request, each event and the tables behind them are read
- * or refused within the call's arena; what was read, written and read again is the same. The first byte chooses the
- * message, the next two say where it ends and tables begin (65535: there are none). */
+/* Whatever the bytes behind a subject of ours: each service's request, each event and the tables behind
+ * them are read or refused within the call's arena; what was read, written and read again is the same. The
+ * first byte chooses the message, the next two say where it ends and tables begin (65535: there are none). */
 #include <stdlib.h>
 
 #include "common/proto.h"
@@ -43,8 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const ProtobufCMessageDescriptor *type = types[data[0] % (sizeof types / sizeof *types)];
     int64_t packed = data[1] | data[2] << 8;
-    TAB_AUTO(tab_arena) *a =
-        tab_arena_new(256 * size + (1 << 16)); /* small: running out is a case, too */
+    TAB_AUTO(tab_arena) *a = tab_arena_new(256 * size + (1 << 16)); /* small: running out is a case, too */
     const void *msg = NULL;
     const tab_table *const *tables;
     size_t n;
@@ -53,13 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(body, data + 3, size - 3);
     tab_str bytes = { body, size - 3 };
-    if (rpc_body_read(a, bytes, packed == 65535 ? -1 : packed, type, &msg, &tables, &n, NULL) !=
-        TAB_OK)
+    if (rpc_body_read(a, bytes, packed == 65535 ? -1 : packed, type, &msg, &tables, &n, NULL) != TAB_OK)
         return 0;
     TAB_AUTO(tab_arena) *b = tab_arena_new((size_t)64 << 20);
     tab_str once = tab_proto_write(b, msg);
     const void *again = once.p == NULL ? NULL : tab_proto_read(b, type, once);
-    /* NULL: an unknown field that is carried along may have a number that protobuf-c refuses the second time */
+    /* NULL: an unknown field that is carried along may have a number that protobuf-c refuses the second
+     * time */
     if (again != NULL && !tab_str_eq(once, tab_proto_write(b, again)))
         abort();
     return 0;

@@ -1,6 +1,7 @@
-/* Whatever a caller names as a source, and whatever a server that claims to be PostgreSQL puts into a cell: a ref that
- * is accepted has one spelling and no secret in it, and a cell becomes a value that the rest can hold. The first byte
- * chooses; for a cell it is the type, and the reader's own file is part of this one. */
+/* Whatever a caller names as a source, and whatever a server that claims to be PostgreSQL puts into a
+ * cell: a ref that is accepted has one spelling and no secret in it, and a cell becomes a value that the
+ * rest can hold. The first byte chooses; for a cell it is the type, and the reader's own file is part of
+ * this one. */
 #include "services/data-connector/provider_postgres.c"
 
 #include "common/json.h"
@@ -74,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 * size + (1 << 20));
-    tab_str text = tab_arena_copy(
-        a, (tab_str){ (const char *)data + 1, size - 1 }); /* a zero behind, as libpq has it */
+    tab_str text =
+        tab_arena_copy(a, (tab_str){ (const char *)data + 1, size - 1 }); /* a zero behind, as libpq has it */
     if (text.p == NULL)
         return 0;
     if (data[0] < 128)

@@ -20,9 +20,9 @@ static tab_status echo(void *self, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-static const tab_rpc_method methods[] = { { "Echo", &tabella__usage_line__descriptor,
-                                            &tabella__usage_line__descriptor, echo },
-                                          TAB_RPC_METHODS_END };
+static const tab_rpc_method methods[] = {
+    { "Echo", &tabella__usage_line__descriptor, &tabella__usage_line__descriptor, echo }, TAB_RPC_METHODS_END
+};
 
 static void bare_echo(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -69,8 +69,7 @@ int main(void)
     natsOptions_Create(&o);
     natsOptions_SetURL(o, getenv("TAB_NATS"));
     natsOptions_SetSendAsap(o, true);
-    if (natsConnection_Connect(&nc[0], o) != NATS_OK ||
-        natsConnection_Connect(&nc[1], o) != NATS_OK ||
+    if (natsConnection_Connect(&nc[0], o) != NATS_OK || natsConnection_Connect(&nc[1], o) != NATS_OK ||
         natsConnection_Subscribe(&sub, nc[0], "bare.echo", bare_echo, NULL) != NATS_OK)
         return 1;
     natsConnection_Flush(nc[0]);
@@ -107,9 +106,8 @@ int main(void)
     }
     double rpc_cpu = (cpu() - from) / CALLS * 1e6;
     qsort(took, CALLS, sizeof *took, by_value);
-    printf("round trip, median: bare NATS %.0f us, our RPC %.0f us: ratio %.2f (processor, client "
-           "and server "
-           "together: %.0f and %.0f us)\n",
+    printf("round trip, median: bare NATS %.0f us, our RPC %.0f us: "
+           "ratio %.2f (processor, client and server together: %.0f and %.0f us)\n",
            bare, (double)took[CALLS / 2], (double)took[CALLS / 2] / bare, bare_cpu, rpc_cpu);
 
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)256 << 20);
@@ -129,8 +127,7 @@ int main(void)
     if (tab_rpc_call(client, &q, &answer, NULL) != TAB_OK)
         return 1;
     double s = (double)(tab_now_us() - at) * 1e-6;
-    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s,
-           cpu() - from);
+    printf("64 MiB table to a service: %.0f MB/s (processor, both sides: %.2f s)\n", MB / s, cpu() - from);
     natsSubscription_Destroy(sub);
     natsConnection_Destroy(nc[0]);
     natsConnection_Destroy(nc[1]);

@@ -1,5 +1,5 @@
-/* What the programs that stand beside a running stack have in common: its RPC, its database, an organization. Included
- * once, by the program itself. */
+/* What the programs that stand beside a running stack have in common: its RPC, its database, an
+ * organization. Included once, by the program itself. */
 #ifndef TAB_TEST_CLIENT_H
 #define TAB_TEST_CLIENT_H
 
@@ -91,7 +91,8 @@ MAYBE const Tabella__Job *job_end(const char *job)
     return j;
 }
 
-/* Joins the stack that TAB_NATS and TAB_POSTGRES name, with an organization of the plan pro; false: there is none. */
+/* Joins the stack that TAB_NATS and TAB_POSTGRES name, with an organization of the plan pro; false: there
+ * is none. */
 MAYBE bool joined(void)
 {
     a = tab_arena_new((size_t)4 << 30);
@@ -102,8 +103,8 @@ MAYBE bool joined(void)
     Tabella__CreateOrgRequest q = TABELLA__CREATE_ORG_REQUEST__INIT;
     q.name = (char *)"Test";
     q.plan = (char *)"pro";
-    const Tabella__CreateOrgReply *y = ask_once(
-        "", "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, NULL, 0, NULL);
+    const Tabella__CreateOrgReply *y =
+        ask_once("", "keys", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, NULL, 0, NULL);
     org = y == NULL ? "org_none" : y->org;
     return y != NULL;
 }

@@ -17,8 +17,7 @@ static tab_error err;
 static tab_answer answer;
 
 static tab_status call(const char *org, const char *method, const ProtobufCMessage *in,
-                       const ProtobufCMessageDescriptor *reply, const tab_table *const *tables,
-                       size_t n)
+                       const ProtobufCMessageDescriptor *reply, const tab_table *const *tables, size_t n)
 {
     tab_ask ask = { .service = "data-connector",
                     .method = method,
@@ -53,8 +52,7 @@ static const tab_table *made(const char *id, size_t rows, size_t cols)
             if (x % 17 == 0)
                 tab_builder_null(b);
             else if (c % 3 == 1)
-                tab_builder_text(
-                    b, (tab_str){ word, (size_t)snprintf(word, sizeof word, "w%u", x % 3000) });
+                tab_builder_text(b, (tab_str){ word, (size_t)snprintf(word, sizeof word, "w%u", x % 3000) });
             else if (c % 3 == 2)
                 tab_builder_bool(b, x % 2 == 0);
             else
@@ -80,8 +78,8 @@ static const Tabella__DataObject *ingest(const char *org, const tab_table *t, co
     return ((const Tabella__IngestReply *)answer.msg)->dataset;
 }
 
-static const tab_table *read_back(const char *org, const char *snapshot, uint64_t first,
-                                  uint64_t rows, uint32_t *cols, size_t n)
+static const tab_table *read_back(const char *org, const char *snapshot, uint64_t first, uint64_t rows,
+                                  uint32_t *cols, size_t n)
 {
     Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
     q.snapshot = text(snapshot);
@@ -101,9 +99,8 @@ static const Tabella__DataObject *with_id(const char *org, const char *method, c
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;
     q.id = text(id);
     q.actor = text("key_a");
-    return call(org, method, &q.base, &tabella__data_object__descriptor, NULL, 0) == TAB_OK
-               ? answer.msg
-               : NULL;
+    return call(org, method, &q.base, &tabella__data_object__descriptor, NULL, 0) == TAB_OK ? answer.msg
+                                                                                            : NULL;
 }
 
 static tab_status delete (const char *org, const char *id)
@@ -129,9 +126,8 @@ static const Tabella__ListDataReply *list(const char *org, uint32_t limit, const
     Tabella__ListDataRequest q = TABELLA__LIST_DATA_REQUEST__INIT;
     q.limit = limit;
     q.after = text(after);
-    return call(org, "List", &q.base, &tabella__list_data_reply__descriptor, NULL, 0) == TAB_OK
-               ? answer.msg
-               : NULL;
+    return call(org, "List", &q.base, &tabella__list_data_reply__descriptor, NULL, 0) == TAB_OK ? answer.msg
+                                                                                                : NULL;
 }
 
 static const Tabella__ResolveReply *resolve(const char *org, const char *one, const char *two,
@@ -142,18 +138,17 @@ static const Tabella__ResolveReply *resolve(const char *org, const char *one, co
     q.refs = refs;
     q.n_refs = two[0] != 0 ? 2 : 1;
     q.owner = text(owner);
-    return call(org, "Resolve", &q.base, &tabella__resolve_reply__descriptor, NULL, 0) == TAB_OK
-               ? answer.msg
-               : NULL;
+    return call(org, "Resolve", &q.base, &tabella__resolve_reply__descriptor, NULL, 0) == TAB_OK ? answer.msg
+                                                                                                 : NULL;
 }
 
 static void datasets(void)
 {
     const tab_table *t = made("t", 70000, 4);
     const Tabella__DataObject *d = ingest("org_a", t, "", ""), *again, *o;
-    CHECK(d != NULL && !strncmp(d->id, "ds_", 3) && !strncmp(d->snapshot, "dsv_", 4) &&
-          d->rows == 70000 && d->cols == 4 && d->cells == 280000 && d->size_bytes > 0 &&
-          !d->pinned && !strcmp(d->source, "upload") && d->snapshot_at > 0);
+    CHECK(d != NULL && !strncmp(d->id, "ds_", 3) && !strncmp(d->snapshot, "dsv_", 4) && d->rows == 70000 &&
+          d->cols == 4 && d->cells == 280000 && d->size_bytes > 0 && !d->pinned &&
+          !strcmp(d->source, "upload") && d->snapshot_at > 0);
     if (d == NULL)
         return;
     const tab_table *back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
@@ -161,10 +156,8 @@ static void datasets(void)
     back = read_back("org_a", d->id, 65530, 10, (uint32_t[]){ 1 }, 1);
     CHECK(back != NULL && back->rows == 10 && back->cols == 1);
     for (size_t r = 0; back != NULL && r < 10; r++)
-        CHECK(tab_str_eq(tab_cell_at(&back->col[0], r).text,
-                         tab_cell_at(&t->col[1], 65530 + r).text));
-    CHECK(read_back("org_a", d->snapshot, 70001, 1, NULL, 0) == NULL &&
-          err.status == TAB_VALIDATION);
+        CHECK(tab_str_eq(tab_cell_at(&back->col[0], r).text, tab_cell_at(&t->col[1], 65530 + r).text));
+    CHECK(read_back("org_a", d->snapshot, 70001, 1, NULL, 0) == NULL && err.status == TAB_VALIDATION);
 
     /* another organization sees nothing */
     CHECK(read_back("org_b", d->snapshot, 0, 0, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
@@ -197,26 +190,22 @@ static void datasets(void)
     const Tabella__ResolveReply *r = resolve("org_a", d->id, again->id, "");
     CHECK(r != NULL && r->n_tables == 2 && !strcmp(r->tables[0]->name, d->id) &&
           !strcmp(r->tables[1]->name, again->id));
-    CHECK((r = resolve("org_a", d->id, "", "")) != NULL &&
-          !strcmp(r->tables[0]->name, "my_table") && r->tables[0]->last_used > 0 &&
-          r->tables[0]->rows == 70000);
+    CHECK((r = resolve("org_a", d->id, "", "")) != NULL && !strcmp(r->tables[0]->name, "my_table") &&
+          r->tables[0]->last_used > 0 && r->tables[0]->rows == 70000);
     CHECK(resolve("org_a", d->id, "conn_none", "") == NULL && err.status == TAB_NOT_FOUND &&
           !strcmp(err.param, "data[1]"));
     CHECK(resolve("org_b", d->id, "", "") == NULL && err.status == TAB_NOT_FOUND);
 
     /* temporary ones */
     const Tabella__DataObject *spool = ingest("org_a", t, "job_2:0", "job_2");
-    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL &&
-          list("org_a", 10, "")->total == 2);
+    CHECK(spool != NULL && with_id("org_a", "Get", spool->id) == NULL && list("org_a", 10, "")->total == 2);
     CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) != NULL);
     Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
     drop.owner = text("job_2");
     CHECK(call("org_a", "Drop", &drop.base, &tabella__empty__descriptor, NULL, 0) == TAB_OK);
-    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL &&
-          err.status == TAB_NOT_FOUND);
+    CHECK(read_back("org_a", spool->snapshot, 0, 1, NULL, 0) == NULL && err.status == TAB_NOT_FOUND);
     back = read_back("org_a", d->snapshot, 0, 0, NULL, 0);
-    CHECK(back != NULL &&
-          tab_table_equal(t, back)); /* its blocks were shared and are still there */
+    CHECK(back != NULL && tab_table_equal(t, back)); /* its blocks were shared and are still there */
 
     /* pages */
     for (int i = 0; i < 5; i++)
@@ -247,8 +236,7 @@ static void datasets(void)
 
     /* no rows, and many columns */
     CHECK((d = ingest("org_d", made("t", 0, 3), "", "")) != NULL &&
-          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && back->rows == 0 &&
-          back->cols == 3);
+          (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && back->rows == 0 && back->cols == 3);
     t = made("t", 10, 2000);
     CHECK((d = ingest("org_d", t, "", "")) != NULL &&
           (back = read_back("org_d", d->id, 0, 0, NULL, 0)) != NULL && tab_table_equal(t, back));
@@ -314,17 +302,14 @@ static void refused(const char *port)
     const char *ref = tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/orders", port);
     CHECK(connect_to("org_s", ref, "", "nonsense", "tab") == TAB_VALIDATION &&
           !strcmp(err.param, "credentials.tls"));
-    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") ==
-          TAB_UNAVAILABLE); /* the source has no TLS */
+    CHECK(connect_to("org_s", ref, "", "verify-full", "tab") == TAB_UNAVAILABLE); /* the source has no TLS */
     CHECK(connect_to("org_s", ref, "", "disable", "nobody_here") == TAB_VALIDATION &&
           !strcmp(err.param, "credentials"));
-    CHECK(connect_to("org_s",
-                     tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port),
-                     "", "disable", "tab") == TAB_VALIDATION &&
+    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/src/public/nothing", port), "",
+                     "disable", "tab") == TAB_VALIDATION &&
           !strcmp(err.param, "source"));
-    CHECK(connect_to("org_s",
-                     tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port),
-                     "", "disable", "tab") == TAB_VALIDATION &&
+    CHECK(connect_to("org_s", tab_arena_printf(arena, "postgres://127.0.0.1:%s/nodb/public/orders", port), "",
+                     "disable", "tab") == TAB_VALIDATION &&
           !strcmp(err.param, "source"));
     CHECK(connect_to("org_s", "postgres://127.0.0.1:1/src/public/orders", "", "disable", "tab") ==
           TAB_UNAVAILABLE);
@@ -366,15 +351,10 @@ static void connects(const char *port)
     CHECK(t != NULL && t->cols == 9 && t->rows == 4);
     if (t == NULL)
         return;
-    static const char *const first[] = { "",
-                                         "Ada",
-                                         "9007199254740993",
-                                         "true",
-                                         "2026-01-31T12:30:00Z",
-                                         "2026-01-31T12:30:00.5",
-                                         "2026-01-31",
-                                         "bytes(3)",
-                                         "{\"a\": 1}" };
+    static const char *const first[] = {
+        "",           "Ada",      "9007199254740993", "true", "2026-01-31T12:30:00Z", "2026-01-31T12:30:00.5",
+        "2026-01-31", "bytes(3)", "{\"a\": 1}"
+    };
     CHECK(tab_cell_at(&t->col[0], 0).num == 1);
     for (size_t c = 1; c < 9; c++) {
         tab_cell cell = tab_cell_at(&t->col[c], 0);
@@ -412,14 +392,12 @@ static void sync_expects(char **argv)
     CHECK(d->rows_added == want[0] && d->rows_changed == want[1] && d->rows_removed == want[2] &&
           d->rows_unchanged == want[3]);
     CHECK(d->n_key == 1 && !strcmp(d->key[0], "id"));
-    CHECK(strcmp(r->snapshot, r->previous_snapshot) != 0 && r->synced_at > 0 &&
-          !strncmp(r->id, "conn_", 5));
+    CHECK(strcmp(r->snapshot, r->previous_snapshot) != 0 && r->synced_at > 0 && !strncmp(r->id, "conn_", 5));
     char snapshot[48], previous[48], twice[] = "job_9:0";
     snprintf(snapshot, sizeof snapshot, "%s", r->snapshot);
     snprintf(previous, sizeof previous, "%s", r->previous_snapshot);
     CHECK(!strcmp(with_id("org_p", "Get", r->dataset)->snapshot, snapshot));
-    CHECK(read_back("org_p", previous, 0, 0, NULL, 0) !=
-          NULL); /* an older snapshot is still there */
+    CHECK(read_back("org_p", previous, 0, 0, NULL, 0) != NULL); /* an older snapshot is still there */
     Tabella__DiffRequest dq = TABELLA__DIFF_REQUEST__INIT;
     dq.from = snapshot; /* backwards: added and removed swap */
     dq.to = previous;
@@ -430,8 +408,7 @@ static void sync_expects(char **argv)
     CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_OK);
     snprintf(snapshot, sizeof snapshot, "%s", ((const Tabella__SyncReply *)answer.msg)->snapshot);
     CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_OK);
-    CHECK(!strcmp(snapshot,
-                  ((const Tabella__SyncReply *)answer.msg)->snapshot)); /* the same sync, once */
+    CHECK(!strcmp(snapshot, ((const Tabella__SyncReply *)answer.msg)->snapshot)); /* the same sync, once */
 }
 
 static void after_all(char **argv)
@@ -439,8 +416,7 @@ static void after_all(char **argv)
     Tabella__SyncRequest q = TABELLA__SYNC_REQUEST__INIT;
     const Tabella__DataObject *d = ingest("org_p", made("t", 2, 2), "", "");
     q.id = d->id;
-    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) ==
-              TAB_VALIDATION &&
+    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_VALIDATION &&
           !strcmp(err.param, "id"));
     CHECK(with_id("org_p", "Pin", argv[2]) == NULL && err.status == TAB_VALIDATION &&
           !strcmp(err.param, "id"));
@@ -449,8 +425,7 @@ static void after_all(char **argv)
     CHECK(delete ("org_p", argv[2]) == TAB_OK && with_id("org_p", "Get", argv[2]) == NULL);
     CHECK(with_id("org_p", "Get", argv[3]) != NULL); /* its dataset stays */
     q.id = argv[3];
-    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) ==
-          TAB_VALIDATION);
+    CHECK(call("org_p", "Sync", &q.base, &tabella__sync_reply__descriptor, NULL, 0) == TAB_VALIDATION);
 }
 
 /* The source is away: typed, and said when the connection is retrieved. */

@@ -1,5 +1,5 @@
-/* The life of an endpoint over the RPC, against a running stack: create, serve, refresh, upgrade, edit, delete.
- * TAB_POSTGRES and TAB_NATS name the stack's servers. Run by tests/suite/endpoints. */
+/* The life of an endpoint over the RPC, against a running stack: create, serve, refresh, upgrade, edit,
+ * delete. TAB_POSTGRES and TAB_NATS name the stack's servers. Run by tests/suite/endpoints. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -66,14 +66,14 @@ static const Tabella__DataObject *ingest(const tab_table *t)
     Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
     q.ingest_id = id("job_");
     q.name = (char *)"flowers";
-    const Tabella__IngestReply *y = ask_for(org, "data-connector", "Ingest", &q.base,
-                                            &tabella__ingest_reply__descriptor, t, NULL);
+    const Tabella__IngestReply *y =
+        ask_for(org, "data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor, t, NULL);
     return y == NULL ? NULL : y->dataset;
 }
 
 static const Tabella__EndpointJob *create(const char *name, const char *endpoint, const char *job,
-                                          const Tabella__DataObject *d, const char *base,
-                                          const char *target, tab_error *err)
+                                          const Tabella__DataObject *d, const char *base, const char *target,
+                                          tab_error *err)
 {
     Tabella__CreateEndpointRequest q = TABELLA__CREATE_ENDPOINT_REQUEST__INIT;
     Tabella__TableSource src = TABELLA__TABLE_SOURCE__INIT, *list[] = { &src };
@@ -93,8 +93,7 @@ static const Tabella__EndpointJob *create(const char *name, const char *endpoint
     q.n_sources = 1;
     q.options = &o;
     q.key_id = (char *)"key_test";
-    return ASK("jobs", "CreateEndpoint", q, Tabella__EndpointJob, tabella__endpoint_job__descriptor,
-               err);
+    return ASK("jobs", "CreateEndpoint", q, Tabella__EndpointJob, tabella__endpoint_job__descriptor, err);
 }
 
 static const Tabella__Endpoint *get(const char *endpoint, tab_error *err)
@@ -104,10 +103,10 @@ static const Tabella__Endpoint *get(const char *endpoint, tab_error *err)
     return ASK("jobs", "GetEndpoint", q, Tabella__Endpoint, tabella__endpoint__descriptor, err);
 }
 
-/* n calls of a table each in one message, to the endpoint's state or, `beyond` it, to one that nobody has yet. */
-static const Tabella__ServeReply *serve_at(tab_arena *own, const Tabella__Endpoint *e,
-                                           uint64_t beyond, const tab_table *const *t, size_t n,
-                                           tab_error *err)
+/* n calls of a table each in one message, to the endpoint's state or, `beyond` it, to one that nobody has
+ * yet. */
+static const Tabella__ServeReply *serve_at(tab_arena *own, const Tabella__Endpoint *e, uint64_t beyond,
+                                           const tab_table *const *t, size_t n, tab_error *err)
 {
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     Tabella__ServeState s = TABELLA__SERVE_STATE__INIT;
@@ -140,8 +139,7 @@ static const Tabella__ServeReply *serve_at(tab_arena *own, const Tabella__Endpoi
 }
 
 /* One call; NULL: refused. */
-static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t,
-                                        tab_error *err)
+static const Tabella__ServeReply *serve(const Tabella__Endpoint *e, const tab_table *t, tab_error *err)
 {
     const Tabella__ServeReply *y = serve_at(a, e, 0, &t, 1, err);
     if (y == NULL || y->n_parts != 1 || y->parts[0]->status == TAB_OK)
@@ -158,8 +156,7 @@ static const Tabella__Bundle *bundle_of(const Tabella__ServeReply *y)
 static bool same_bundle(const Tabella__ServeReply *x, const Tabella__ServeReply *y)
 {
     return x != NULL && y != NULL &&
-           tab_str_eq(tab_proto_write(a, &bundle_of(x)->base),
-                      tab_proto_write(a, &bundle_of(y)->base));
+           tab_str_eq(tab_proto_write(a, &bundle_of(x)->base), tab_proto_write(a, &bundle_of(y)->base));
 }
 
 typedef struct {
@@ -186,13 +183,12 @@ static void *call_once(void *arg)
 
 static void serving(const Tabella__Endpoint *e)
 {
-    const tab_table *rows = flowers(3, 99, in_order, false),
-                    *turned = flowers(3, 99, shuffled, false);
+    const tab_table *rows = flowers(3, 99, in_order, false), *turned = flowers(3, 99, shuffled, false);
     const tab_table *one = flowers(1, 99, in_order, false), *gaps = flowers(4, 7, in_order, true);
     const Tabella__ServeReply *cold = serve(e, rows, NULL), *warm = serve(e, rows, NULL);
     /* The first call is warm: the creation handed its fit over. */
-    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm &&
-          warm->parts[0]->request_cells == 9 && warm->pinned_cells == 900);
+    CHECK(cold != NULL && cold->warm && warm != NULL && warm->warm && warm->parts[0]->request_cells == 9 &&
+          warm->pinned_cells == 900);
     CHECK(same_bundle(cold, warm));
     CHECK(warm != NULL && bundle_of(warm)->n_tables == 1 && bundle_of(warm)->tables[0]->rows == 3 &&
           bundle_of(warm)->prediction != NULL && bundle_of(warm)->prediction->results->n_row == 3);
@@ -209,8 +205,7 @@ static void serving(const Tabella__Endpoint *e)
 
     tab_error err = { 0 };
     CHECK(serve(e, flowers(2, 1, other, false), &err) == NULL && err.status == TAB_VALIDATION &&
-          strcmp(err.param, "tables[0].columns") == 0 &&
-          strstr(err.message, "missing \"width\"") != NULL &&
+          strcmp(err.param, "tables[0].columns") == 0 && strstr(err.message, "missing \"width\"") != NULL &&
           strstr(err.message, "unexpected \"breadth\"") != NULL);
     tab_table stranger = *rows;
     stranger.id = TAB_S("trees");
@@ -227,7 +222,8 @@ static void serving(const Tabella__Endpoint *e)
     CHECK(serve(e, &retyped, &err) == NULL && err.status == TAB_VALIDATION &&
           strcmp(err.param, "tables[0].rows[1][1]") == 0);
 
-    /* Several calls in one message: each is answered or refused as if it were alone, and what they share comes once. */
+    /* Several calls in one message: each is answered or refused as if it were alone, and what they share
+     * comes once. */
     const tab_table *three[] = { rows, &stranger, turned, one };
     const Tabella__ServeReply *many = serve_at(a, e, 0, three, 4, &err);
     CHECK(many != NULL && many->n_parts == 4 && many->parts[1]->status == TAB_VALIDATION &&
@@ -242,8 +238,8 @@ static void serving(const Tabella__Endpoint *e)
             part->target_selection = bundle_of(many)->target_selection;
             part->task_selection = bundle_of(many)->task_selection;
         }
-        CHECK(part != NULL && tab_str_eq(tab_proto_write(a, &part->base),
-                                         tab_proto_write(a, &bundle_of(warm)->base)));
+        CHECK(part != NULL &&
+              tab_str_eq(tab_proto_write(a, &part->base), tab_proto_write(a, &bundle_of(warm)->base)));
     }
     CHECK(many != NULL && many->parts[3]->tables_of == 3 && /* other rows are merged in */
           many->parts[3]->bundle->n_tables == 1);
@@ -300,8 +296,7 @@ int main(void)
         return 1;
     char *ep = id(""), *job = id("job_");
     const Tabella__EndpointJob *y = create("flower-kind", ep, job, d, "base-1", "kind", NULL);
-    CHECK(y != NULL && strcmp(y->endpoint->status, "creating") == 0 &&
-          strcmp(y->endpoint->id, ep) == 0);
+    CHECK(y != NULL && strcmp(y->endpoint->status, "creating") == 0 && strcmp(y->endpoint->id, ep) == 0);
     CHECK((y = create("flower-kind", ep, job, d, "base-1", "kind", NULL)) != NULL &&
           strcmp(y->job->job_id, job) == 0);
     CHECK(create("flower-kind", id(""), id("job_"), d, "base-1", "kind", &err) == NULL &&
@@ -327,8 +322,8 @@ int main(void)
     CHECK(number("SELECT count(*) FROM jobs.outbox WHERE event_id LIKE 'job/%'") == 1);
     Tabella__GetEndpointRequest ge = TABELLA__GET_ENDPOINT_REQUEST__INIT;
     ge.id_or_name = ep;
-    const Tabella__OutputReply *out = ASK("jobs", "EndpointBundle", ge, Tabella__OutputReply,
-                                          tabella__output_reply__descriptor, NULL);
+    const Tabella__OutputReply *out =
+        ASK("jobs", "EndpointBundle", ge, Tabella__OutputReply, tabella__output_reply__descriptor, NULL);
     CHECK(out != NULL && out->bundle != NULL && out->bundle->prediction != NULL &&
           out->bundle->prediction->results->n_row == 300);
 
@@ -336,8 +331,7 @@ int main(void)
 
     /* ---- refresh: the same data, then new data would need a connection --------------------------- */
     char *refresh = id("job_");
-    CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL &&
-          strcmp(y->job->kind, "refresh") == 0);
+    CHECK((y = mutate("Refresh", ep, refresh, NULL, NULL)) != NULL && strcmp(y->job->kind, "refresh") == 0);
     if (mutate("Upgrade", ep, id("job_"), "base-2", &err) == NULL)
         CHECK(err.status == TAB_CONFLICT && strncmp(err.param, "running_job_id:job_", 19) == 0);
     j = job_end(refresh);
@@ -357,12 +351,9 @@ int main(void)
     CHECK(j != NULL && strcmp(j->status, "done") == 0 && j->result->has_delta &&
           strcmp(j->result->previous_base, "base-1") == 0);
     const Tabella__Endpoint *e3 = get(ep, NULL);
-    CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 &&
-          e3->held_out->seed == e2->held_out->seed);
-    const Tabella__ServeReply *upgraded =
-        e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
-    CHECK(upgraded != NULL && upgraded->warm &&
-          strcmp(bundle_of(upgraded)->base_model, "base-2") == 0);
+    CHECK(e3 != NULL && strcmp(e3->base_model, "base-2") == 0 && e3->held_out->seed == e2->held_out->seed);
+    const Tabella__ServeReply *upgraded = e3 == NULL ? NULL : serve(e3, flowers(2, 5, in_order, false), NULL);
+    CHECK(upgraded != NULL && upgraded->warm && strcmp(bundle_of(upgraded)->base_model, "base-2") == 0);
     r = e3 == NULL ? NULL : report(e3->report_id);
     CHECK(r != NULL && r->previous != NULL && strcmp(r->previous->report_id, e2->report_id) == 0 &&
           fabs(r->previous->delta - (e3->held_out->score - e2->held_out->score)) < 1e-12);
@@ -373,8 +364,7 @@ int main(void)
     CHECK(mutate("Refresh", ep, gone, NULL, NULL) != NULL);
     Tabella__CancelJobRequest cq = TABELLA__CANCEL_JOB_REQUEST__INIT;
     cq.job_id = gone;
-    const Tabella__Job *cancelled =
-        ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
+    const Tabella__Job *cancelled = ASK("jobs", "Cancel", cq, Tabella__Job, tabella__job__descriptor, &err);
     if (cancelled != NULL) {
         CHECK(strcmp(cancelled->status, "cancelled") == 0);
         CHECK(tab_str_eq(before, tab_proto_write(a, &get(ep, NULL)->base)));
@@ -396,8 +386,7 @@ int main(void)
           strcmp(e4->id, ep) == 0);
     CHECK(get("flower-kind", &err) == NULL && err.status == TAB_NOT_FOUND &&
           get("flower-width", NULL) != NULL);
-    const Tabella__ServeReply *wide =
-        e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
+    const Tabella__ServeReply *wide = e4 == NULL ? NULL : serve(e4, flowers(2, 5, in_order, false), NULL);
     CHECK(wide != NULL && strcmp(bundle_of(wide)->prediction->task_type, "regression") == 0);
     Tabella__EditEndpointRequest words = TABELLA__EDIT_ENDPOINT_REQUEST__INIT;
     if (e4 != NULL) {
@@ -410,8 +399,8 @@ int main(void)
         words.set_prompts = true;
         words.prompts = list;
         words.n_prompts = 2;
-        const Tabella__Endpoint *e5 = ASK("jobs", "EditEndpoint", words, Tabella__Endpoint,
-                                          tabella__endpoint__descriptor, NULL);
+        const Tabella__Endpoint *e5 =
+            ASK("jobs", "EditEndpoint", words, Tabella__Endpoint, tabella__endpoint__descriptor, NULL);
         CHECK(e5 != NULL && e5->n_system_prompts == 2 && e5->config_revision == 3 &&
               e5->system_prompts[1]->version == 2 && e5->system_prompts[0]->version == 1 &&
               e5->system_prompts[1]->order == 1);
@@ -431,8 +420,8 @@ int main(void)
     CHECK(until("SELECT count(*) FROM jobs.chore", 0));
     Tabella__DataRequest dq = TABELLA__DATA_REQUEST__INIT;
     dq.id = d->id;
-    const Tabella__DataObject *free_again = ASK("data-connector", "Get", dq, Tabella__DataObject,
-                                                tabella__data_object__descriptor, NULL);
+    const Tabella__DataObject *free_again =
+        ASK("data-connector", "Get", dq, Tabella__DataObject, tabella__data_object__descriptor, NULL);
     CHECK(free_again != NULL && free_again->n_pinned_by == 0 && !free_again->pinned);
 
     /* ---- a creation that is cancelled leaves the name to the next one ---------------------------- */
@@ -446,8 +435,7 @@ int main(void)
         CHECK(create("second", id(""), id("job_"), d, "", NULL, NULL) != NULL);
     }
     /* Billed: once a job that was done, never else. */
-    CHECK(
-        until("SELECT count(*) FROM metering.event WHERE event_id LIKE 'job/%'",
-              number("SELECT count(*) FROM jobs.job WHERE status = 'done' AND NOT output_at_api")));
+    CHECK(until("SELECT count(*) FROM metering.event WHERE event_id LIKE 'job/%'",
+                number("SELECT count(*) FROM jobs.job WHERE status = 'done' AND NOT output_at_api")));
     return left("endpoints");
 }

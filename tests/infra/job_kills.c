@@ -50,8 +50,8 @@ static const void *ask(const char *service, const char *method, const ProtobufCM
 static void send(const char *signal, const char *daemon)
 {
     char line[300];
-    snprintf(line, sizeof line, "kill -%s \"$(jq -r .children.%s.pid \"$TAB_RUN/state.json\")\"",
-             signal, daemon);
+    snprintf(line, sizeof line, "kill -%s \"$(jq -r .children.%s.pid \"$TAB_RUN/state.json\")\"", signal,
+             daemon);
     CHECK(system(line) == 0);
 }
 
@@ -103,8 +103,7 @@ static void submit(const char *job, const char *snapshot)
 int main(void)
 {
     CHECK(joined());
-    const tab_table *t = rows_of(4000),
-                    *large = rows_of(200000); /* large: not done before it is cancelled */
+    const tab_table *t = rows_of(4000), *large = rows_of(200000); /* large: not done before it is cancelled */
     char *job[JOBS + 2], *snapshot[JOBS + 2];
     for (size_t i = 0; i < JOBS + 2;
          i++) { /* each job has a spool of its own: it is dropped when the job ends */
@@ -114,19 +113,16 @@ int main(void)
         q.name = (char *)"t";
         q.temporary = true;
         q.owner = job[i];
-        const Tabella__IngestReply *y =
-            ask("data-connector", "Ingest", &q.base, &tabella__ingest_reply__descriptor,
-                i == JOBS + 1 ? large : t);
+        const Tabella__IngestReply *y = ask("data-connector", "Ingest", &q.base,
+                                            &tabella__ingest_reply__descriptor, i == JOBS + 1 ? large : t);
         CHECK(y != NULL && y->dataset != NULL);
         snapshot[i] = y == NULL || y->dataset == NULL ? (char *)"" : y->dataset->snapshot;
     }
     for (size_t i = 0; i < JOBS; i++)
         submit(job[i], snapshot[i]);
-    CHECK(until(
-        "SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
     send("KILL", "inference"); /* in the middle of a pass */
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND attempt > 1",
-                1));
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND attempt > 1", 1));
     send("KILL", "jobs"); /* the leases run out, another takes them */
     usleep(500000);
     send("KILL", "metering");
@@ -150,8 +146,7 @@ int main(void)
 
     /* Cancelling stops the computation, and bills nothing. */
     submit(job[JOBS + 1], snapshot[JOBS + 1]);
-    CHECK(until(
-        "SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
     Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
     c.job_id = job[JOBS + 1];
     const Tabella__Job *y = ask("jobs", "Cancel", &c.base, &tabella__job__descriptor, NULL);
@@ -161,12 +156,11 @@ int main(void)
     for (int64_t end = tab_in_ms(PATIENCE_MS); idle != 0 && tab_mono_ms() < end;) {
         usleep(100000);
         idle = system("curl -s http://127.0.0.1:$(jq -r '.[\"inference-health\"]' "
-                      "$TAB_RUN/ports.json)/metrics | "
-                      "grep -q '^tabella_inference_running 0'");
+                      "$TAB_RUN/ports.json)/metrics | grep -q '^tabella_inference_running 0'");
     }
     CHECK(idle == 0);
-    printf("# a cancelled pass of 200,000 rows left its worker after %lld ms; the figure is up to "
-           "a second old\n",
+    printf("# a cancelled pass of 200,000 rows left its worker after %lld ms; "
+           "the figure is up to a second old\n",
            (long long)(tab_mono_ms() - cancelled));
     sleep(1);
     CHECK(number("SELECT count(*) FROM metering.event") == JOBS + 1);

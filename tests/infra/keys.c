@@ -45,9 +45,7 @@ static const Tabella__CreateOrgReply *create_org(const char *name, const char *p
     const void *r;
     q.name = (char *)name;
     q.plan = (char *)plan;
-    return call("", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &r) == TAB_OK
-               ? r
-               : NULL;
+    return call("", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &r) == TAB_OK ? r : NULL;
 }
 
 static const Tabella__ApiKey *create_key(const char *org, const char *name, char **scopes, size_t n)
@@ -81,9 +79,7 @@ static const Tabella__ListKeysReply *list(const char *org)
 {
     Tabella__ListKeysRequest q = TABELLA__LIST_KEYS_REQUEST__INIT;
     const void *r;
-    return call(org, "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &r) == TAB_OK
-               ? r
-               : NULL;
+    return call(org, "ListKeys", &q.base, &tabella__list_keys_reply__descriptor, &r) == TAB_OK ? r : NULL;
 }
 
 static tab_status rotate(const char *org, const char *id, const Tabella__ApiKey **ret)
@@ -108,9 +104,7 @@ static const Tabella__ListAuditReply *audit(const char *org)
     Tabella__ListAuditRequest q = TABELLA__LIST_AUDIT_REQUEST__INIT;
     const void *r;
     q.limit = 50;
-    return call(org, "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &r) == TAB_OK
-               ? r
-               : NULL;
+    return call(org, "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &r) == TAB_OK ? r : NULL;
 }
 
 /* What the gateway's function says of a secret: its code. */
@@ -121,12 +115,11 @@ static long gate(tab_redis *redis, const char *secret, int scope)
     redisReply *r = NULL;
     tab_secret_hash(tab_str_of(secret), hash);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:g:%s %d %s 1", hex, scope,
-                          "") != TAB_OK)
+    if (tab_redis_command(redis, 500, &r, &err, "FCALL tab_gate 1 tab:g:%s %d %s 1", hex, scope, "") !=
+        TAB_OK)
         return -1;
-    long code = r->type == REDIS_REPLY_ARRAY && r->elements == 1
-                    ? (long)r->element[0]->element[0]->integer
-                    : -2;
+    long code =
+        r->type == REDIS_REPLY_ARRAY && r->elements == 1 ? (long)r->element[0]->element[0]->integer : -2;
     freeReplyObject(r);
     return code;
 }
@@ -165,27 +158,23 @@ static void whole_life(tab_redis *redis)
           gate(redis, k->secret, 2) == 3);
 
     const Tabella__ListKeysReply *l = list(a->org);
-    CHECK(l != NULL && l->n_keys == 2 && !strcmp(l->keys[0]->id, k->id) &&
-          l->keys[0]->secret[0] == 0);
+    CHECK(l != NULL && l->n_keys == 2 && !strcmp(l->keys[0]->id, k->id) && l->keys[0]->secret[0] == 0);
     CHECK(list(b->org)->n_keys == 1);
 
     CHECK(rotate(b->org, k->id, &r) == TAB_NOT_FOUND); /* another organization's */
-    CHECK(rotate(a->org, k->id, &r) == TAB_OK && !strcmp(r->id, k->id) &&
-          strcmp(r->secret, k->secret) != 0);
+    CHECK(rotate(a->org, k->id, &r) == TAB_OK && !strcmp(r->id, k->id) && strcmp(r->secret, k->secret) != 0);
     CHECK(gate(redis, k->secret, 1) == 2 && known(k->secret, NULL) == 0);
     CHECK(known(r->secret, NULL) == 1 && gate(redis, r->secret, 1) == 1);
 
     CHECK(delete (b->org, k->id) == TAB_NOT_FOUND);
     CHECK(delete (a->org, k->id) == TAB_OK);
-    CHECK(gate(redis, r->secret, 1) == 2 && known(r->secret, NULL) == 0 &&
-          gate(redis, r->secret, 1) == 2);
+    CHECK(gate(redis, r->secret, 1) == 2 && known(r->secret, NULL) == 0 && gate(redis, r->secret, 1) == 2);
     CHECK(delete (a->org, k->id) == TAB_NOT_FOUND && list(a->org)->n_keys == 1);
 
     const Tabella__ListAuditReply *log = audit(a->org);
     CHECK(log != NULL && log->n_entries == 5 && log->total == 5);
     if (log != NULL && log->n_entries == 5) {
-        CHECK(!strcmp(log->entries[0]->action, "key.delete") &&
-              !strcmp(log->entries[0]->actor, "key_actor"));
+        CHECK(!strcmp(log->entries[0]->action, "key.delete") && !strcmp(log->entries[0]->actor, "key_actor"));
         CHECK(!strcmp(log->entries[1]->action, "key.rotate") &&
               !strcmp(log->entries[1]->request_id, "req_test"));
         CHECK(!strcmp(log->entries[2]->detail, "scopes read,serve"));
@@ -203,15 +192,14 @@ static void whole_life(tab_redis *redis)
     CHECK(call("", "SetOrg", &q.base, &tabella__org__descriptor, &o) == TAB_OK);
     const Tabella__Org *org = o;
     CHECK(!strcmp(org->plan, "pro") && !strcmp(org->name, "Acme") && org->add_usage_enabled &&
-          org->spend_cap_usd == 12.5 && org->allowance_cells == 200000000 &&
-          org->limits->key_rpm == 1200);
+          org->spend_cap_usd == 12.5 && org->allowance_cells == 200000000 && org->limits->key_rpm == 1200);
     redisReply *limit = NULL;
     uint8_t hash[TAB_SECRET_HASH];
     char hex[65];
     tab_secret_hash(tab_str_of(a->key), hash);
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    CHECK(tab_redis_command(redis, 500, &limit, &err, "GET tab:g:%s", hex) == TAB_OK &&
-          limit->str != NULL && strstr(limit->str, " pro 1200 ") != NULL);
+    CHECK(tab_redis_command(redis, 500, &limit, &err, "GET tab:g:%s", hex) == TAB_OK && limit->str != NULL &&
+          strstr(limit->str, " pro 1200 ") != NULL);
     freeReplyObject(limit);
 }
 

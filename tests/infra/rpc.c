@@ -81,10 +81,9 @@ static tab_status big(void *self, tab_call *call, tab_error *err)
 }
 
 #define LINE &tabella__usage_line__descriptor
-static const tab_rpc_method methods[] = {
-    { "Echo", LINE, LINE, echo }, { "Refuse", LINE, LINE, refuse }, { "Slow", LINE, LINE, slow },
-    { "Hold", LINE, LINE, hold }, { "Big", LINE, LINE, big },       TAB_RPC_METHODS_END
-};
+static const tab_rpc_method methods[] = { { "Echo", LINE, LINE, echo }, { "Refuse", LINE, LINE, refuse },
+                                          { "Slow", LINE, LINE, slow }, { "Hold", LINE, LINE, hold },
+                                          { "Big", LINE, LINE, big },   TAB_RPC_METHODS_END };
 
 static tab_ask ask_of(tab_arena *a, const char *method, Tabella__UsageLine *in, int64_t ms)
 {
@@ -203,8 +202,7 @@ static void large_bodies_are_streamed(tab_rpc *c)
         q.tables = two;
         q.n_tables = 2;
         CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK);
-        CHECK(ans.n_tables == 2 && tab_table_equal(ans.tables[0], t) &&
-              tab_table_equal(ans.tables[1], t));
+        CHECK(ans.n_tables == 2 && tab_table_equal(ans.tables[0], t) && tab_table_equal(ans.tables[1], t));
     }
 }
 
@@ -471,8 +469,8 @@ static void a_64_mib_table_goes_both_ways_in_bounded_memory(tab_rpc *c)
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
     long grown = u.ru_maxrss / 1024 - before;
-    printf("# 64 MiB there and back in %lld ms; memory grew by %ld MiB\n",
-           (long long)(tab_mono_ms() - from), grown);
+    printf("# 64 MiB there and back in %lld ms; memory grew by %ld MiB\n", (long long)(tab_mono_ms() - from),
+           grown);
     CHECK(ans.n_tables == 1 && tab_table_equal(ans.tables[0], t));
     if (getenv("TAB_ASAN") == NULL)
         CHECK(grown < 2 * MB + 40);

@@ -1,5 +1,5 @@
-/* jobs, metering, reports and inference over the RPC, against a running stack: TAB_POSTGRES and TAB_NATS name its
- * servers. Run by tests/suite/services. */
+/* jobs, metering, reports and inference over the RPC, against a running stack: TAB_POSTGRES and TAB_NATS
+ * name its servers. Run by tests/suite/services. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,8 +22,7 @@ int passed, failed;
 
 #define ASK(service, method, in, Reply, reply) \
     ((const Reply *)ask_once(org, service, method, &(in).base, &reply, NULL, 0, NULL))
-#define ASK_ERR(service, method, in, reply, e) \
-    ask_once(org, service, method, &(in).base, &reply, NULL, 0, e)
+#define ASK_ERR(service, method, in, reply, e) ask_once(org, service, method, &(in).base, &reply, NULL, 0, e)
 
 static bool refused(const char *sql)
 {
@@ -38,11 +37,10 @@ static void event_put(Tabella__WorkDone *e, int times)
     for (int i = 0; i < times; i++) {
         TAB_AUTO(tab_tx) *tx = NULL;
         char key[TAB_ID + 40];
-        snprintf(key, sizeof key, "%s#%d", e->event_id,
-                 i); /* delivered again under another message */
+        snprintf(key, sizeof key, "%s#%d", e->event_id, i); /* delivered again under another message */
         CHECK(tab_tx_begin(pg, e->org_id, tab_in_ms(5000), &tx, NULL) == TAB_OK &&
-              tab_outbox_put(tx, "jobs", key, "tabella.event.work.done", e->org_id, &e->base,
-                             NULL) == TAB_OK &&
+              tab_outbox_put(tx, "jobs", key, "tabella.event.work.done", e->org_id, &e->base, NULL) ==
+                  TAB_OK &&
               tab_tx_commit(&tx, NULL) == TAB_OK);
     }
 }
@@ -65,8 +63,7 @@ static void reports_are_immutable_and_ordered(void)
         r.base_model = (char *)"base-2";
         r.held_out = &h;
         q.report = &r;
-        const Tabella__Report *y =
-            ASK("reports", "Mint", q, Tabella__Report, tabella__report__descriptor);
+        const Tabella__Report *y = ASK("reports", "Mint", q, Tabella__Report, tabella__report__descriptor);
         CHECK(y != NULL && y->content_hash.len == 32 && strncmp(y->name, "churn.b2.", 9) == 0);
         if (i == 0)
             first = r.id;
@@ -88,8 +85,8 @@ static void reports_are_immutable_and_ordered(void)
     size_t seen = 0;
     char last[64] = "";
     for (int page = 0; page < 5; page++) {
-        const Tabella__ListReportsReply *y = ASK("reports", "List", q, Tabella__ListReportsReply,
-                                                 tabella__list_reports_reply__descriptor);
+        const Tabella__ListReportsReply *y =
+            ASK("reports", "List", q, Tabella__ListReportsReply, tabella__list_reports_reply__descriptor);
         if (y == NULL)
             break;
         for (size_t i = 0; i < y->n_reports; i++, seen++) {
@@ -112,8 +109,8 @@ static void reports_are_immutable_and_ordered(void)
     Tabella__GetReportRequest g = TABELLA__GET_REPORT_REQUEST__INIT;
     g.id = first;
     tab_error e = { 0 };
-    CHECK(ask_once("org_other", "reports", "Get", &g.base, &tabella__report__descriptor, NULL, 0,
-                   &e) == NULL &&
+    CHECK(ask_once("org_other", "reports", "Get", &g.base, &tabella__report__descriptor, NULL, 0, &e) ==
+              NULL &&
           e.status == TAB_NOT_FOUND);
     q = (Tabella__ListReportsRequest)TABELLA__LIST_REPORTS_REQUEST__INIT;
     q.after = (ProtobufCBinaryData){ 3, (uint8_t *)"x;y" };
@@ -159,8 +156,7 @@ static void events_count_once(void)
     e.n_usage = 2;
     event_put(&e, 3);
     char sql[200];
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM metering.line WHERE event_id = '%s'",
-             e.event_id);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM metering.line WHERE event_id = '%s'", e.event_id);
     CHECK(until(sql, 2));
     Tabella__ChargeRequest c = TABELLA__CHARGE_REQUEST__INIT;
     c.event = &e;
@@ -169,13 +165,11 @@ static void events_count_once(void)
     CHECK(charged != NULL && !charged->counted);
     usleep(600000); /* the deliveries that were left */
     const Tabella__UsageReply *y = usage_now();
-    CHECK(y != NULL && before != NULL &&
-          y->total_cells - before->total_cells == 20 + 200000 * 0.05);
+    CHECK(y != NULL && before != NULL && y->total_cells - before->total_cells == 20 + 200000 * 0.05);
     CHECK(op_of(y, "cached") != NULL && op_of(y, "cached")->raw == 200000 &&
           op_of(y, "cached")->multiplier == 0.05);
     CHECK(y != NULL && y->n_by_surface == 2 && y->by_surface[0]->cells == y->total_cells);
-    CHECK(y != NULL && y->n_top_endpoints == 1 &&
-          strcmp(y->top_endpoints[0]->endpoint, "churn") == 0);
+    CHECK(y != NULL && y->n_top_endpoints == 1 && strcmp(y->top_endpoints[0]->endpoint, "churn") == 0);
     CHECK(y != NULL && y->days == 7 && strstr(y->window, "Z -> ") != NULL &&
           strcspn(y->resets_in, "dhms") > 0);
 }
@@ -190,8 +184,7 @@ static void allowance_is_kept(void)
     CHECK(y != NULL && y->allowed && y->limit == 50000000);
     q.cells = 300000000; /* pro: 200 million a week */
     y = ASK("metering", "Reserve", q, Tabella__ReserveReply, tabella__reserve_reply__descriptor);
-    CHECK(y != NULL && !y->allowed && y->retry_after_s >= 1 &&
-          strstr(y->message, "weekly") != NULL);
+    CHECK(y != NULL && !y->allowed && y->retry_after_s >= 1 && strstr(y->message, "weekly") != NULL);
     /* 80 % is reported once, 100 % once */
     for (int i = 0; i < 3; i++) {
         Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
@@ -211,16 +204,13 @@ static void allowance_is_kept(void)
         CHECK(r != NULL && r->counted);
         CHECK(number("SELECT count(*) FROM metering.alert") == (i == 0 ? 0 : i == 1 ? 1 : 2));
     }
-    CHECK(number(
-              "SELECT count(*) FROM metering.outbox WHERE subject = 'tabella.event.usage.alert'") ==
-          2);
+    CHECK(number("SELECT count(*) FROM metering.outbox WHERE subject = 'tabella.event.usage.alert'") == 2);
     CHECK(number("SELECT count(*) FROM metering.line WHERE at > now()") == 0);
     const Tabella__UsageReply *u = usage_now();
     CHECK(u != NULL && u->used_pct == 100);
     q.cells = 1;
     for (int64_t end = tab_in_ms(PATIENCE_MS); tab_mono_ms() < end; usleep(100000)) {
-        y = ASK("metering", "Reserve", q, Tabella__ReserveReply,
-                tabella__reserve_reply__descriptor);
+        y = ASK("metering", "Reserve", q, Tabella__ReserveReply, tabella__reserve_reply__descriptor);
         if (y == NULL || !y->allowed)
             break;
     }
@@ -274,19 +264,16 @@ static void runs_and_bases(void)
     const tab_table *t = iris_like(150, "flowers");
     const Tabella__RunReply *y = run_once("", "", t, NULL);
     CHECK(y != NULL && y->cells == 450 && y->bundle != NULL && y->bundle->n_tables == 1);
-    CHECK(y != NULL && y->bundle->prediction != NULL &&
-          y->bundle->prediction->results->n_row == 150);
+    CHECK(y != NULL && y->bundle->prediction != NULL && y->bundle->prediction->results->n_row == 150);
     const Tabella__RunReply *again = run_once("", "", t, NULL);
     if (y != NULL && again != NULL) {
-        tab_str b1 = tab_proto_write(a, &y->bundle->base),
-                b2 = tab_proto_write(a, &again->bundle->base);
+        tab_str b1 = tab_proto_write(a, &y->bundle->base), b2 = tab_proto_write(a, &again->bundle->base);
         CHECK(tab_str_eq(b1, b2)); /* one input, one bundle */
     }
     Tabella__SetBaseRequest set = TABELLA__SET_BASE_REQUEST__INIT;
     set.base_model = (char *)"base-1";
     set.retired = true;
-    CHECK(ASK("inference", "SetBase", set, Tabella__ModelsReply,
-              tabella__models_reply__descriptor) != NULL);
+    CHECK(ASK("inference", "SetBase", set, Tabella__ModelsReply, tabella__models_reply__descriptor) != NULL);
     tab_error e = { 0 };
     CHECK(run_once("base-1", "", t, &e) == NULL && e.status == TAB_CAPABILITY &&
           strcmp(e.param, "base") == 0);
@@ -302,8 +289,7 @@ static void runs_and_bases(void)
     }
     CHECK(defaults == 1);
     set.retired = false;
-    CHECK(ASK("inference", "SetBase", set, Tabella__ModelsReply,
-              tabella__models_reply__descriptor) != NULL);
+    CHECK(ASK("inference", "SetBase", set, Tabella__ModelsReply, tabella__models_reply__descriptor) != NULL);
     CHECK(run_once("base-1", "", t, NULL) != NULL);
     CHECK(number("SELECT count(*) FROM inference.retired_base") == 0);
 }
@@ -350,22 +336,20 @@ static void inline_runs_are_recorded(void)
     e.run = &r;
     event_put(&e, 2);
     char sql[200];
-    snprintf(sql, sizeof sql,
-             "SELECT count(*) FROM jobs.job WHERE job_id = '%s' AND status = 'done'", r.job_id);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM jobs.job WHERE job_id = '%s' AND status = 'done'",
+             r.job_id);
     CHECK(until(sql, 1));
     const Tabella__Job *j = job_get(r.job_id, NULL);
     CHECK(j != NULL && strcmp(j->kind, "run") == 0 && j->progress == 100 &&
           strcmp(j->report_id, r.report_id) == 0 && j->output_at_api && j->result != NULL &&
           strcmp(j->result->run_id, r.run_id) == 0);
-    snprintf(sql, sizeof sql,
-             "SELECT count(*) FROM reports.report WHERE report_id = '%s' AND kind = 'run'",
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM reports.report WHERE report_id = '%s' AND kind = 'run'",
              r.report_id);
     CHECK(until(sql, 1));
     Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
     c.job_id = r.job_id;
     tab_error err = { 0 };
-    CHECK(ASK_ERR("jobs", "Cancel", c, tabella__job__descriptor, &err) == NULL &&
-          err.status == TAB_CONFLICT);
+    CHECK(ASK_ERR("jobs", "Cancel", c, tabella__job__descriptor, &err) == NULL && err.status == TAB_CONFLICT);
 }
 
 static void states_of_a_job(void)
@@ -377,8 +361,7 @@ static void states_of_a_job(void)
     const Tabella__Job *j = job_submit("run", job, "dsv_0000000000000000000000");
     CHECK(j != NULL && strcmp(j->status, "queued") == 0 && j->eta != NULL &&
           strcmp(j->eta->basis, "queue") == 0);
-    CHECK(j != NULL &&
-          strcmp(job_submit("run", job, "dsv_0000000000000000000000")->job_id, job) == 0);
+    CHECK(j != NULL && strcmp(job_submit("run", job, "dsv_0000000000000000000000")->job_id, job) == 0);
     CHECK(until("SELECT count(*) FROM jobs.job WHERE work = 'run' AND NOT output_at_api", 1));
     Tabella__CancelJobRequest c = TABELLA__CANCEL_JOB_REQUEST__INIT;
     char *gone = id("job_");
@@ -393,9 +376,12 @@ static void states_of_a_job(void)
         CHECK(err.status == TAB_CONFLICT);
     }
     CHECK(refused("UPDATE jobs.job SET status = 'queued' WHERE status = 'done'"));
-    CHECK(refused("UPDATE jobs.job SET status = 'done' WHERE status = 'cancelled' OR status = "
-                  "'done' AND false "
-                  "OR job_id = (SELECT job_id FROM jobs.job WHERE status = 'cancelled' LIMIT 1)") ||
+    CHECK(refused("UPDATE jobs.job "
+                  "SET status = 'done' "
+                  "WHERE status = 'cancelled' OR status = 'done' AND false OR job_id = (SELECT job_id "
+                  "FROM jobs.job "
+                  "WHERE status = 'cancelled' "
+                  "LIMIT 1)") ||
           number("SELECT count(*) FROM jobs.job WHERE status = 'cancelled'") == 0);
     Tabella__ListJobsRequest q = TABELLA__LIST_JOBS_REQUEST__INIT;
     q.limit = 1;

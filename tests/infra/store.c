@@ -22,14 +22,13 @@ int passed, failed;
 static const tab_migration schema[] = {
     { "alpha", 1, "0001-things",
       "CREATE TABLE alpha.thing (org text NOT NULL, id text NOT NULL, n bigint NOT NULL, x float8, "
-      "b bytea, "
-      "at timestamptz, ok bool, PRIMARY KEY (org, id)); SELECT tab.protect('alpha.thing');" },
+      "b bytea, at timestamptz, ok bool, PRIMARY KEY (org, id)); "
+      "SELECT tab.protect('alpha.thing');" },
     { "alpha", 2, "0002-sums",
-      "CREATE TABLE alpha.sum (org text PRIMARY KEY, total bigint NOT NULL);"
-      "SELECT tab.protect('alpha.sum')" },
+      "CREATE TABLE alpha.sum (org text PRIMARY KEY, total bigint NOT NULL);SELECT "
+      "tab.protect('alpha.sum')" },
     { "beta", 1, "0001-sums",
-      "CREATE TABLE beta.sum (org text PRIMARY KEY, total bigint NOT NULL);"
-      "SELECT tab.protect('beta.sum')" },
+      "CREATE TABLE beta.sum (org text PRIMARY KEY, total bigint NOT NULL);SELECT tab.protect('beta.sum')" },
 };
 
 static tab_deadline soon(void)
@@ -47,15 +46,13 @@ static int64_t number(tab_pg *pg, const char *org, const char *sql)
     return tab_rows_int(rows, 0, 0);
 }
 
-static tab_status put_thing(tab_pg *pg, const char *org, const char *owner, const char *id,
-                            tab_error *err)
+static tab_status put_thing(tab_pg *pg, const char *org, const char *owner, const char *id, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = tab_tx_begin(pg, org, soon(), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
-            tx, NULL, err,
-            "INSERT INTO alpha.thing (org, id, n, x, b, at, ok) VALUES ($1,$2,$3,$4,$5,$6,$7)",
+            tx, NULL, err, "INSERT INTO alpha.thing (org, id, n, x, b, at, ok) VALUES ($1,$2,$3,$4,$5,$6,$7)",
             TAB_P(tab_p_text(owner), tab_p_text(id), tab_p_int(INT64_MAX), tab_p_real(0.1),
                   tab_p_bytes(TAB_S("a\0\xff")), tab_p_time(1763715845123456), tab_p_bool(true)));
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -81,10 +78,8 @@ static void an_organization_sees_its_rows_only(tab_pg *pg)
     tab_error err = { 0 };
     CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_OK);
     CHECK(put_thing(pg, "org_b", "org_b", "1", &err) == TAB_OK);
-    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_CONFLICT &&
-          strcmp(err.param, "thing_pkey") == 0);
-    CHECK(put_thing(pg, "org_a", "org_b", "2", &err) ==
-          TAB_INTERNAL); /* writing as another: refused */
+    CHECK(put_thing(pg, "org_a", "org_a", "1", &err) == TAB_CONFLICT && strcmp(err.param, "thing_pkey") == 0);
+    CHECK(put_thing(pg, "org_a", "org_b", "2", &err) == TAB_INTERNAL); /* writing as another: refused */
     CHECK(number(pg, "org_a", "SELECT count(*) FROM alpha.thing") == 1);
     CHECK(number(pg, "org_c", "SELECT count(*) FROM alpha.thing") == 0);
     CHECK(number(pg, "", "SELECT count(*) FROM alpha.thing") == 0);
@@ -99,18 +94,15 @@ static void values_come_back_as_they_went(tab_pg *pg)
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
     tab_error err = { 0 };
     CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
-    CHECK(tab_tx_query(tx, &rows, &err,
-                       "SELECT id, n, x, b, at, ok, null FROM alpha.thing WHERE org = $1",
+    CHECK(tab_tx_query(tx, &rows, &err, "SELECT id, n, x, b, at, ok, null FROM alpha.thing WHERE org = $1",
                        TAB_P(tab_p_text("org_a"))) == TAB_OK);
-    CHECK(tab_str_eq(tab_rows_str(rows, 0, 0), TAB_S("1")) &&
-          tab_rows_int(rows, 0, 1) == INT64_MAX);
+    CHECK(tab_str_eq(tab_rows_str(rows, 0, 0), TAB_S("1")) && tab_rows_int(rows, 0, 1) == INT64_MAX);
     CHECK(tab_rows_real(rows, 0, 2) == 0.1 && tab_rows_time(rows, 0, 4) == 1763715845123456);
     CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 3, a), TAB_S("a\0\xff")));
     CHECK(tab_rows_bool(rows, 0, 5) && tab_rows_null(rows, 0, 6) && !tab_rows_null(rows, 0, 5));
     CHECK(tab_tx_query_bytes(tx, &rows, &err, "SELECT b FROM alpha.thing", TAB_P_NONE) == TAB_OK);
     CHECK(tab_str_eq(tab_rows_bytes(rows, 0, 0, a), TAB_S("a\0\xff")));
-    CHECK(tab_tx_query(tx, NULL, &err, "SELECT $1::text", TAB_P(tab_p_str(TAB_S("a\0b")))) ==
-          TAB_VALIDATION);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT $1::text", TAB_P(tab_p_str(TAB_S("a\0b")))) == TAB_VALIDATION);
     CHECK(tab_tx_savepoint(tx, &err) == TAB_OK);
     CHECK(tab_tx_query(tx, NULL, &err, "SELECT 1/0", TAB_P_NONE) == TAB_INTERNAL);
     CHECK(strcmp(tab_tx_sqlstate(tx), "22012") == 0);
@@ -131,8 +123,8 @@ static void a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(tab_
     tab_tx_free(tx);
     tx = NULL;
     CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, &err) == TAB_OK);
-    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_terminate_backend(pg_backend_pid())",
-                       TAB_P_NONE) == TAB_UNAVAILABLE);
+    CHECK(tab_tx_query(tx, NULL, &err, "SELECT pg_terminate_backend(pg_backend_pid())", TAB_P_NONE) ==
+          TAB_UNAVAILABLE);
     tab_tx_free(tx);
     CHECK(number(pg, "org_a", "SELECT 7") == 7);
     CHECK(tab_pg_alive(pg));
@@ -209,8 +201,7 @@ static void redis_answers(const char *address)
     CHECK(reply != NULL && reply->type == REDIS_REPLY_STRING && reply->len == 3);
     freeReplyObject(reply);
     CHECK(tab_redis_command(r, 500, NULL, &err, "NOSUCH") == TAB_INTERNAL);
-    CHECK(tab_redis_command(r, 500, NULL, &err, "CLIENT KILL TYPE normal SKIPME no") !=
-          TAB_INTERNAL);
+    CHECK(tab_redis_command(r, 500, NULL, &err, "CLIENT KILL TYPE normal SKIPME no") != TAB_INTERNAL);
     CHECK(tab_redis_command(r, 500, NULL, &err, "PING") == TAB_OK);
 }
 
@@ -228,8 +219,11 @@ static tab_status produce(tab_pg *pg, int i)
     tab_status s = tab_tx_begin(pg, org, soon(), &tx, NULL);
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, NULL,
-                         "INSERT INTO alpha.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
-                         "DO UPDATE SET total = alpha.sum.total + $2",
+                         "INSERT INTO alpha.sum (org, total) "
+                         "VALUES ($1, $2) "
+                         "ON CONFLICT (org) "
+                         "DO UPDATE "
+                         "SET total = alpha.sum.total + $2",
                          TAB_P(tab_p_text(org), tab_p_int(i)));
     if (s == TAB_OK)
         s = tab_outbox_put(tx, "alpha", id, "tabella.event.infra.test", org, &e.base, NULL);
@@ -245,12 +239,14 @@ static tab_status add(void *self, tab_tx *tx, const tab_event *event, tab_error 
         return TAB_OK;
     int64_t cells = (int64_t)e->used_cells;
     tabella__usage_alert__free_unpacked(e, NULL);
-    if (cells % 17 == 0 &&
-        event->delivered == 1) /* now and then a consumer fails, and the event returns */
+    if (cells % 17 == 0 && event->delivered == 1) /* now and then a consumer fails, and the event returns */
         return tab_fail(err, TAB_INTERNAL, NULL, "on purpose");
     return tab_tx_query(tx, NULL, err,
-                        "INSERT INTO beta.sum (org, total) VALUES ($1, $2) ON CONFLICT (org) "
-                        "DO UPDATE SET total = beta.sum.total + $2",
+                        "INSERT INTO beta.sum (org, total) "
+                        "VALUES ($1, $2) "
+                        "ON CONFLICT (org) "
+                        "DO UPDATE "
+                        "SET total = beta.sum.total + $2",
                         TAB_P(tab_p_text(event->org), tab_p_int(cells)));
 }
 
@@ -266,8 +262,7 @@ static int role(int argc, char **argv, tab_pg *pg, tab_rpc *rpc)
                 fflush(stdout);
                 tab_relay_nudge(relay);
             } else {
-                poll(NULL, 0,
-                     50); /* the same event id again: counted once even if it was committed */
+                poll(NULL, 0, 50); /* the same event id again: counted once even if it was committed */
                 TAB_AUTO(tab_tx) *tx = NULL;
                 TAB_AUTO(tab_rows) *rows = NULL;
                 char id[32];
@@ -312,20 +307,19 @@ static void run(tab_pg *pg, const char *sql)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     CHECK(tab_tx_begin(pg, TAB_ORG_ALL, soon(), &tx, NULL) == TAB_OK &&
-          tab_tx_query(tx, NULL, NULL, sql, TAB_P_NONE) == TAB_OK &&
-          tab_tx_commit(&tx, NULL) == TAB_OK);
+          tab_tx_query(tx, NULL, NULL, sql, TAB_P_NONE) == TAB_OK && tab_tx_commit(&tx, NULL) == TAB_OK);
 }
 
-/* F36: the stream is another than the one that a thousand kept events went to. What is new goes first, then these from
- * the newest down: what had not been consumed waits behind nothing else. */
+/* F36: the stream is another than the one that a thousand kept events went to. What is new goes first,
+ * then these from the newest down: what had not been consumed waits behind nothing else. */
 static void F36_a_new_stream_gets_what_is_new_and_then_the_newest(tab_pg *pg, tab_rpc *rpc)
 {
     jsCtx *js = NULL;
     CHECK(natsConnection_JetStream(&js, tab_rpc_nats(rpc), NULL) == NATS_OK);
-    run(pg,
-        "INSERT INTO alpha.outbox (event_id, subject, org, payload, published) SELECT 'old_' || "
-        "lpad(i::text, 4, '0'), 'tabella.event.other', 'org_0', '', now() - interval '1 hour' "
-        "FROM generate_series(1, 1000) i");
+    run(pg, "INSERT INTO alpha.outbox (event_id, subject, org, payload, published) "
+            "SELECT 'old_' || lpad(i::text, 4, '0'), 'tabella.event.other', 'org_0', '', "
+            "now() - interval '1 hour' "
+            "FROM generate_series(1, 1000) i");
     run(pg, "UPDATE alpha.outbox_stream SET created = '1'");
     CHECK(produce(pg, 900) == TAB_OK);
     uint64_t last = last_in_stream(js);
@@ -333,8 +327,10 @@ static void F36_a_new_stream_gets_what_is_new_and_then_the_newest(tab_pg *pg, ta
     int64_t left = 1;
     for (int i = 0; i < PATIENCE_MS / 50 && left != 0; i++, poll(NULL, 0, 50))
         left = number(pg, TAB_ORG_ALL,
-                      "SELECT again + (created = '1')::int + (SELECT count(*) FROM alpha.outbox "
-                      "WHERE published IS NULL) FROM alpha.outbox_stream");
+                      "SELECT again + (created = '1')::int + (SELECT count(*) "
+                      "FROM alpha.outbox "
+                      "WHERE published IS NULL) "
+                      "FROM alpha.outbox_stream");
     CHECK(left == 0);
     CHECK(is_in_stream(js, last + 1, "evt_000900"));
     for (int i = 0; i < 1000; i += 37) {
@@ -349,10 +345,8 @@ static void F36_a_new_stream_gets_what_is_new_and_then_the_newest(tab_pg *pg, ta
 static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
 {
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "alpha");
-    TAB_AUTO(tab_relay) *second =
-        tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
-    TAB_AUTO(tab_consumer) *c =
-        tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL, NULL);
+    TAB_AUTO(tab_relay) *second = tab_relay_open(pg, rpc, "alpha"); /* only one of them works at a time */
+    TAB_AUTO(tab_consumer) *c = tab_consumer_open(pg, rpc, "beta", "tabella.event.infra.>", add, NULL, NULL);
     for (int i = 0; i < 200; i++)
         CHECK(produce(pg, i) == TAB_OK);
     CHECK(produce(pg, 5) == TAB_OK); /* its event is ignored: same id */
@@ -365,8 +359,7 @@ static void events_arrive_once(tab_pg *pg, tab_rpc *rpc)
     CHECK(got == want);
     poll(NULL, 0, 1500);
     CHECK(number(pg, TAB_ORG_ALL, "SELECT sum(total)::bigint FROM beta.sum") == want);
-    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.outbox WHERE published IS NULL") ==
-          0);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.outbox WHERE published IS NULL") == 0);
 }
 
 int main(int argc, char **argv)

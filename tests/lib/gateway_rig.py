@@ -83,13 +83,23 @@ class Upstream:
                     self.asked += 1
                     c.sendall(self.authenticate(h))
                     continue
-                self.seen.append({"method": method, "path": path, "headers": headers, "h": h, "body": body,
-                                  "line": lines[0]})
+                self.seen.append(
+                    {
+                        "method": method,
+                        "path": path,
+                        "headers": headers,
+                        "h": h,
+                        "body": body,
+                        "line": lines[0],
+                    }
+                )
                 if self.delay:
                     time.sleep(self.delay)
                 reply = b"" if method == "HEAD" else self.reply
-                c.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_forged\r\n"
-                          b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n" % len(self.reply) + reply)
+                c.sendall(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_forged\r\n"
+                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n" % len(self.reply) + reply
+                )
         except OSError:
             pass
         finally:
@@ -127,16 +137,26 @@ class Rig:
             conf = f.read()
         mode = os.environ.get("MODE", "release")
         for name, value in {
-            "MODULE": f"{ROOT}/build/{mode}/gateway/ngx_http_tab_module.so", "RUN": self.dir,
-            "USER": "user nobody nogroup;" if os.geteuid() == 0 else "", "WORKERS": str(workers),
-            "LISTEN": f"127.0.0.1:{self.port}", "HEALTH": f"127.0.0.1:{self.health}",
-            "REDIS": f"unix:{self.dir}/redis.sock", "SECRET_FILE": self.dir + "/secret",
-            "API": f"server 127.0.0.1:{self.upstream.port};", "SERVER": "",
+            "MODULE": f"{ROOT}/build/{mode}/gateway/ngx_http_tab_module.so",
+            "RUN": self.dir,
+            "USER": "user nobody nogroup;" if os.geteuid() == 0 else "",
+            "WORKERS": str(workers),
+            "LISTEN": f"127.0.0.1:{self.port}",
+            "HEALTH": f"127.0.0.1:{self.health}",
+            "REDIS": f"unix:{self.dir}/redis.sock",
+            "SECRET_FILE": self.dir + "/secret",
+            "API": f"server 127.0.0.1:{self.upstream.port};",
+            "SERVER": "",
         }.items():
             conf = conf.replace(f"@{name}@", value)
         with open(self.dir + "/nginx.conf", "w") as f:
-            f.write(edit(conf.replace("tab_redis ", f"tab_redis_timeout {redis_timeout};\n    tab_redis ", 1)
-                         if "tab_redis_timeout " not in conf.split("\nhttp {", 1)[1] else conf))
+            f.write(
+                edit(
+                    conf.replace("tab_redis ", f"tab_redis_timeout {redis_timeout};\n    tab_redis ", 1)
+                    if "tab_redis_timeout " not in conf.split("\nhttp {", 1)[1]
+                    else conf
+                )
+            )
         try:
             self.start_nginx()
         except BaseException:
@@ -153,8 +173,27 @@ class Rig:
 
     def start_redis(self):
         self.redis = subprocess.Popen(
-            ["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "",
-             "--unixsocket", self.dir + "/redis.sock", "--unixsocketperm", "777", "--appendonly", "no", "--dir", self.dir, "--loglevel", "warning"], stdout=subprocess.DEVNULL)
+            [
+                "redis-server",
+                "--port",
+                str(self.redis_port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--unixsocket",
+                self.dir + "/redis.sock",
+                "--unixsocketperm",
+                "777",
+                "--appendonly",
+                "no",
+                "--dir",
+                self.dir,
+                "--loglevel",
+                "warning",
+            ],
+            stdout=subprocess.DEVNULL,
+        )
         wait_for(lambda: self.command("PING") == "PONG")
 
     def command(self, *args, timeout=5):
@@ -185,7 +224,9 @@ class Rig:
 
     def put(self, hash_hex, grant, version=None, timeout=5):
         w = grant.split(" ") if grant else [""] * 11
-        return self.command("FCALL", "tab_key_put", 1, "tab:g:" + hash_hex, version or w[10], 600, grant, timeout=timeout)
+        return self.command(
+            "FCALL", "tab_key_put", 1, "tab:g:" + hash_hex, version or w[10], 600, grant, timeout=timeout
+        )
 
     def fill(self, hash_hex, grant):
         try:
@@ -258,5 +299,7 @@ class Rig:
             return None
 
     def workers(self):
-        out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.pid("nginx.pid"))], capture_output=True, text=True)
+        out = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(self.pid("nginx.pid"))], capture_output=True, text=True
+        )
         return [int(x) for x in out.stdout.split()]

@@ -13,38 +13,142 @@ except ImportError:
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # object: (required fields, fields with the object that they hold; "": anything, "[x]": a list of x, "{x}": a map to x)
 OBJECTS = {
-    "OpenAPI": ({"openapi", "info"}, {"openapi": "text", "info": "Info", "jsonSchemaDialect": "text", "servers": "[Server]", "paths": "Paths",
-                "webhooks": "{PathItem}", "components": "Components", "security": "[Security]", "tags": "[Tag]", "externalDocs": "Docs"}),
-    "Info": ({"title", "version"}, {"title": "text", "summary": "text", "description": "text", "termsOfService": "text", "contact": "",
-             "license": "License", "version": "text"}),
+    "OpenAPI": (
+        {"openapi", "info"},
+        {
+            "openapi": "text",
+            "info": "Info",
+            "jsonSchemaDialect": "text",
+            "servers": "[Server]",
+            "paths": "Paths",
+            "webhooks": "{PathItem}",
+            "components": "Components",
+            "security": "[Security]",
+            "tags": "[Tag]",
+            "externalDocs": "Docs",
+        },
+    ),
+    "Info": (
+        {"title", "version"},
+        {
+            "title": "text",
+            "summary": "text",
+            "description": "text",
+            "termsOfService": "text",
+            "contact": "",
+            "license": "License",
+            "version": "text",
+        },
+    ),
     "License": ({"name"}, {"name": "text", "identifier": "text", "url": "text"}),
     "Server": ({"url"}, {"url": "text", "description": "text", "variables": ""}),
     "Docs": ({"url"}, {"url": "text", "description": "text"}),
     "Tag": ({"name"}, {"name": "text", "description": "text", "externalDocs": "Docs"}),
-    "PathItem": (set(), {"$ref": "text", "summary": "text", "description": "text", "servers": "[Server]", "parameters": "[Parameter]",
-                 **{m: "Operation" for m in METHODS}}),
-    "Operation": (set(), {"tags": "[text]", "summary": "text", "description": "text", "externalDocs": "Docs", "operationId": "text",
-                  "parameters": "[Parameter]", "requestBody": "RequestBody", "responses": "Responses", "callbacks": "", "deprecated": "flag",
-                  "security": "[Security]", "servers": "[Server]"}),
-    "Parameter": ({"name", "in"}, {"name": "text", "in": "text", "description": "text", "required": "flag", "deprecated": "flag",
-                  "allowEmptyValue": "flag", "style": "text", "explode": "flag", "allowReserved": "flag", "schema": "Schema", "example": "",
-                  "examples": "", "content": "{MediaType}"}),
+    "PathItem": (
+        set(),
+        {
+            "$ref": "text",
+            "summary": "text",
+            "description": "text",
+            "servers": "[Server]",
+            "parameters": "[Parameter]",
+            **{m: "Operation" for m in METHODS},
+        },
+    ),
+    "Operation": (
+        set(),
+        {
+            "tags": "[text]",
+            "summary": "text",
+            "description": "text",
+            "externalDocs": "Docs",
+            "operationId": "text",
+            "parameters": "[Parameter]",
+            "requestBody": "RequestBody",
+            "responses": "Responses",
+            "callbacks": "",
+            "deprecated": "flag",
+            "security": "[Security]",
+            "servers": "[Server]",
+        },
+    ),
+    "Parameter": (
+        {"name", "in"},
+        {
+            "name": "text",
+            "in": "text",
+            "description": "text",
+            "required": "flag",
+            "deprecated": "flag",
+            "allowEmptyValue": "flag",
+            "style": "text",
+            "explode": "flag",
+            "allowReserved": "flag",
+            "schema": "Schema",
+            "example": "",
+            "examples": "",
+            "content": "{MediaType}",
+        },
+    ),
     "RequestBody": ({"content"}, {"description": "text", "content": "{MediaType}", "required": "flag"}),
     "MediaType": (set(), {"schema": "Schema", "example": "", "examples": "", "encoding": ""}),
-    "Response": ({"description"}, {"description": "text", "headers": "{Header}", "content": "{MediaType}", "links": ""}),
-    "Header": (set(), {"description": "text", "required": "flag", "deprecated": "flag", "style": "text", "explode": "flag", "schema": "Schema",
-               "example": "", "examples": "", "content": "{MediaType}"}),
-    "Components": (set(), {"schemas": "{Schema}", "responses": "{Response}", "parameters": "{Parameter}", "examples": "", "requestBodies": "{RequestBody}",
-                   "headers": "{Header}", "securitySchemes": "{SecurityScheme}", "links": "", "callbacks": "", "pathItems": "{PathItem}"}),
-    "SecurityScheme": ({"type"}, {"type": "text", "description": "text", "name": "text", "in": "text", "scheme": "text", "bearerFormat": "text",
-                       "flows": "", "openIdConnectUrl": "text"}),
+    "Response": (
+        {"description"},
+        {"description": "text", "headers": "{Header}", "content": "{MediaType}", "links": ""},
+    ),
+    "Header": (
+        set(),
+        {
+            "description": "text",
+            "required": "flag",
+            "deprecated": "flag",
+            "style": "text",
+            "explode": "flag",
+            "schema": "Schema",
+            "example": "",
+            "examples": "",
+            "content": "{MediaType}",
+        },
+    ),
+    "Components": (
+        set(),
+        {
+            "schemas": "{Schema}",
+            "responses": "{Response}",
+            "parameters": "{Parameter}",
+            "examples": "",
+            "requestBodies": "{RequestBody}",
+            "headers": "{Header}",
+            "securitySchemes": "{SecurityScheme}",
+            "links": "",
+            "callbacks": "",
+            "pathItems": "{PathItem}",
+        },
+    ),
+    "SecurityScheme": (
+        {"type"},
+        {
+            "type": "text",
+            "description": "text",
+            "name": "text",
+            "in": "text",
+            "scheme": "text",
+            "bearerFormat": "text",
+            "flows": "",
+            "openIdConnectUrl": "text",
+        },
+    ),
 }
 REFERENCED = {"Parameter", "RequestBody", "Response", "Header", "SecurityScheme", "PathItem"}
 
 
 def faults(d):
     """(what is wrong, a sentence each; what was left out)."""
-    out, operations, skipped = [], {}, [] if jsonschema else ["schemas and examples: python3-jsonschema is not installed"]
+    out, operations, skipped = (
+        [],
+        {},
+        [] if jsonschema else ["schemas and examples: python3-jsonschema is not installed"],
+    )
 
     def lead(ref, at):
         x = d
@@ -81,9 +185,13 @@ def faults(d):
 
     def example(x, value, at):
         if jsonschema and isinstance(x, (dict, bool)):
-            whole = {**x, "components": d.get("components", {})} if isinstance(x, dict) else x  # so that #/components/... resolves
+            whole = (
+                {**x, "components": d.get("components", {})} if isinstance(x, dict) else x
+            )  # so that #/components/... resolves
             for e in Draft(whole).iter_errors(value):
-                out.append(f"{at}: the example does not fit its schema at {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}")
+                out.append(
+                    f"{at}: the example does not fit its schema at {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}"
+                )
 
     def walk(kind, x, at):
         if kind == "":
@@ -96,7 +204,12 @@ def faults(d):
             if not isinstance(x, list if kind[0] == "[" else dict):
                 return out.append(f"{at}: not {'a list' if kind[0] == '[' else 'a map'}")
             for k, v in enumerate(x) if kind[0] == "[" else x.items():
-                if at.startswith("#/components/") and kind[0] == "{" and at.count("/") == 2 and not re.fullmatch(r"[A-Za-z0-9._-]+", k):
+                if (
+                    at.startswith("#/components/")
+                    and kind[0] == "{"
+                    and at.count("/") == 2
+                    and not re.fullmatch(r"[A-Za-z0-9._-]+", k)
+                ):
                     out.append(f"{at}: no name for a component: {k}")
                 walk(kind[1:-1], v, f"{at}/{k}")
             return
@@ -106,7 +219,9 @@ def faults(d):
             return out.append(f"{at}: not an object")
         if kind == "Security":
             for name, scopes in x.items():
-                if name not in d.get("components", {}).get("securitySchemes", {}) or not isinstance(scopes, list):
+                if name not in d.get("components", {}).get("securitySchemes", {}) or not isinstance(
+                    scopes, list
+                ):
                     out.append(f"{at}: no such security scheme, or its scopes are no list: {name}")
             return
         if kind == "Paths":
@@ -122,7 +237,10 @@ def faults(d):
                 names = re.findall(r"\{([^}]*)\}", p)
                 for m in METHODS:
                     if m in item:
-                        given = [q if "$ref" not in q else lead(q["$ref"], at) or {} for q in item.get("parameters", []) + item[m].get("parameters", [])]
+                        given = [
+                            q if "$ref" not in q else lead(q["$ref"], at) or {}
+                            for q in item.get("parameters", []) + item[m].get("parameters", [])
+                        ]
                         own = sorted(q.get("name") for q in given if q.get("in") == "path")
                         if own != sorted(names):
                             out.append(f"{at}/{p}/{m}: path parameters {own}, the path has {names}")
@@ -154,10 +272,15 @@ def faults(d):
                 out.append(f"{at}: {kind} has no field {f}")
         if kind in ("Parameter", "Header") and ("schema" in x) == ("content" in x):
             out.append(f"{at}: one of schema and content")
-        if kind == "Parameter" and (x.get("in") not in ("query", "header", "path", "cookie") or (x["in"] == "path" and x.get("required") is not True)):
+        if kind == "Parameter" and (
+            x.get("in") not in ("query", "header", "path", "cookie")
+            or (x["in"] == "path" and x.get("required") is not True)
+        ):
             out.append(f"{at}: `in` is query, header, path or cookie; a path parameter is required")
-        if kind == "SecurityScheme" and (x.get("type") not in ("apiKey", "http", "mutualTLS", "oauth2", "openIdConnect") or
-                                         (x["type"] == "http" and "scheme" not in x)):
+        if kind == "SecurityScheme" and (
+            x.get("type") not in ("apiKey", "http", "mutualTLS", "oauth2", "openIdConnect")
+            or (x["type"] == "http" and "scheme" not in x)
+        ):
             out.append(f"{at}: no type of security scheme, or http without its scheme")
         if kind in ("MediaType", "Parameter") and "example" in x and "schema" in x:
             example(x["schema"], x["example"], f"{at}/example")

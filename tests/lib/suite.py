@@ -33,7 +33,9 @@ class Stack:
         return done.stdout
 
     def admin(self, *args):
-        done = subprocess.run([ROOT / "build" / "tabella", "admin", *args], env=self.env, capture_output=True, text=True)
+        done = subprocess.run(
+            [ROOT / "build" / "tabella", "admin", *args], env=self.env, capture_output=True, text=True
+        )
         return done.returncode, done.stdout, done.stderr
 
     def org(self, name="test", plan="pro"):
@@ -67,9 +69,26 @@ class Stack:
     def open_psql(self, *args, database="tabella", **more):
         """psql as the owner of the cluster, for whom there is no row security."""
         password = json.loads((self.run / "secrets.json").read_text())["admin"]
-        return subprocess.Popen(["psql", "-XqtA", "-h", "127.0.0.1", "-p", str(self.ports["postgres"]), "-U", "admin", "-d", database, *args],
-                                env={**os.environ, "PGPASSWORD": password, "PGCONNECT_TIMEOUT": "5"}, text=True, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, **{"stderr": subprocess.PIPE, **more})
+        return subprocess.Popen(
+            [
+                "psql",
+                "-XqtA",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(self.ports["postgres"]),
+                "-U",
+                "admin",
+                "-d",
+                database,
+                *args,
+            ],
+            env={**os.environ, "PGPASSWORD": password, "PGCONNECT_TIMEOUT": "5"},
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **{"stderr": subprocess.PIPE, **more},
+        )
 
     def sql(self, text, database="tabella"):
         p = self.open_psql("-v", "ON_ERROR_STOP=1", "-c", text, database=database)
@@ -113,7 +132,9 @@ class Client:
     def __init__(self, port, key, org=""):
         self.port, self.key, self.org = port, key, org
 
-    def __call__(self, method, path, body=None, headers=None, raw=None, timeout=LONG_S, type="application/json"):
+    def __call__(
+        self, method, path, body=None, headers=None, raw=None, timeout=LONG_S, type="application/json"
+    ):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         h = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if body is not None and raw is None:
@@ -139,6 +160,7 @@ class Client:
             nonlocal last
             last = self("GET", f"/v2/jobs/{job_id}")
             return last.status == 200 and last.json["status"] in ("done", "failed", "cancelled", "expired")
+
         until(ended, seconds)
         return last
 
@@ -150,6 +172,7 @@ class Client:
             nonlocal got
             got = self("GET", "/v2/usage").json["by_op_raw"].get(op, 0)
             return got >= want
+
         until(there)
         return got
 
@@ -173,10 +196,15 @@ class Checks:
     def refused(self, name, answer, status, type, param=None):
         """An envelope of the specification with exactly this status, type and param."""
         e = answer.error
-        ok = (answer.status == status and e.get("type") == type and e.get("message") and
-              e.get("request_id", "").startswith("req_") and answer.headers.get("x-request-id") == e.get("request_id") and
-              answer.headers.get("content-type", "").startswith("application/json") and
-              (param is None or e.get("param") == param))
+        ok = (
+            answer.status == status
+            and e.get("type") == type
+            and e.get("message")
+            and e.get("request_id", "").startswith("req_")
+            and answer.headers.get("x-request-id") == e.get("request_id")
+            and answer.headers.get("content-type", "").startswith("application/json")
+            and (param is None or e.get("param") == param)
+        )
         return self(name, ok, f"wanted {status} {type} {param}, got {answer}")
 
     def end(self):

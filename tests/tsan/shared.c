@@ -1,5 +1,6 @@
-/* What shares memory between threads inside one process, under ThreadSanitizer: the cache of fitted states, the pool that
- * passes borrow, metrics, log lines and ids. Each part is hammered by THREADS threads; a race ends the program with 66. */
+/* What shares memory between threads inside one process, under ThreadSanitizer: the cache of fitted
+ * states, the pool that passes borrow, metrics, log lines and ids. Each part is hammered by THREADS
+ * threads; a race ends the program with 66. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -75,8 +76,7 @@ static void *borrow(void *arg)
                 wrong += !is_of(loan, key);
                 tab_states_give(states, loan);
             }
-        } else if (tab_states_take(states, tab_str_of(name), fit, &key, NULL, &loan, &warm, NULL) ==
-                   TAB_OK) {
+        } else if (tab_states_take(states, tab_str_of(name), fit, &key, NULL, &loan, &warm, NULL) == TAB_OK) {
             wrong += !is_of(loan, key);
             tab_states_give(states, loan);
         }

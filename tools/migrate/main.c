@@ -16,14 +16,14 @@ typedef struct {
     tab_log_level log_level;
 } migrate_config;
 
-static const tab_option options[] = { TAB_OPTION(migrate_config, postgres, SECRET, "TAB_POSTGRES",
-                                                 "host=127.0.0.1 dbname=tabella user=tabella",
-                                                 "PostgreSQL, a libpq connection string"),
-                                      TAB_OPTION(migrate_config, wait_s, INT, "TAB_MIGRATE_WAIT_S",
-                                                 "60", "seconds to wait for a server that is away"),
-                                      TAB_OPTION(migrate_config, log_level, LEVEL, "TAB_LOG_LEVEL",
-                                                 "info", "debug, info, warn, error"),
-                                      TAB_OPTIONS_END };
+static const tab_option options[] = {
+    TAB_OPTION(migrate_config, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",
+               "PostgreSQL, a libpq connection string"),
+    TAB_OPTION(migrate_config, wait_s, INT, "TAB_MIGRATE_WAIT_S", "60",
+               "seconds to wait for a server that is away"),
+    TAB_OPTION(migrate_config, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error"),
+    TAB_OPTIONS_END
+};
 
 int main(int argc, char **argv)
 {

@@ -31,19 +31,52 @@ def weights(a):
     else:
         P = torch.load(os.path.join(a.dir, "stable.w"), map_location="cpu")
         note = json.load(open(os.path.join(a.dir, "state.json")))
-    note.update(task="classification, regression" if "num.c1" in P else "classification", prior_version=prior.version(), slots=net.SLOTS)
+    note.update(
+        task="classification, regression" if "num.c1" in P else "classification",
+        prior_version=prior.version(),
+        slots=net.SLOTS,
+    )
     tabw.write(a.out, P, net.SIZES[note["size"]], note)
 
 
 # (rows, context, columns, classes, what is odd about it)
-TABLES = [(3, 2, 1, 2, ""), (30, 20, 3, 2, "taps"), (40, 24, 5, 3, "taps missing"), (64, 48, 8, 2, ""), (33, 32, 4, 2, ""),
-          (50, 30, 6, 10, ""), (20, 12, 2, 1, ""), (40, 20, 4, 2, "categories"), (60, 40, 7, 5, "categories missing"),
-          (40, 30, 3, 2, "duplicates"), (40, 30, 3, 2, "outliers"), (40, 30, 4, 2, "gone"), (40, 30, 4, 2, "constant"),
-          (120, 100, 2, 2, "ties"), (80, 70, 12, 4, "missing"), (40, 20, 33, 2, ""), (24, 16, 100, 3, ""), (30, 20, 20, 7, "missing"),
-          (260, 200, 3, 2, ""), (600, 560, 2, 3, ""), (1100, 1040, 1, 2, ""), (2, 1, 3, 1, ""), (90, 17, 5, 2, ""), (70, 64, 9, 9, "")]
+TABLES = [
+    (3, 2, 1, 2, ""),
+    (30, 20, 3, 2, "taps"),
+    (40, 24, 5, 3, "taps missing"),
+    (64, 48, 8, 2, ""),
+    (33, 32, 4, 2, ""),
+    (50, 30, 6, 10, ""),
+    (20, 12, 2, 1, ""),
+    (40, 20, 4, 2, "categories"),
+    (60, 40, 7, 5, "categories missing"),
+    (40, 30, 3, 2, "duplicates"),
+    (40, 30, 3, 2, "outliers"),
+    (40, 30, 4, 2, "gone"),
+    (40, 30, 4, 2, "constant"),
+    (120, 100, 2, 2, "ties"),
+    (80, 70, 12, 4, "missing"),
+    (40, 20, 33, 2, ""),
+    (24, 16, 100, 3, ""),
+    (30, 20, 20, 7, "missing"),
+    (260, 200, 3, 2, ""),
+    (600, 560, 2, 3, ""),
+    (1100, 1040, 1, 2, ""),
+    (2, 1, 3, 1, ""),
+    (90, 17, 5, 2, ""),
+    (70, 64, 9, 9, ""),
+]
 # with numeric targets: classes 0
-NUMERIC = [(30, 20, 3, 0, ""), (60, 40, 5, 0, "missing"), (40, 30, 4, 0, "categories"), (700, 600, 2, 0, ""), (20, 12, 3, 0, "same"),
-           (120, 100, 2, 0, "ties"), (50, 40, 3, 0, "far"), (3, 1, 2, 0, "")]
+NUMERIC = [
+    (30, 20, 3, 0, ""),
+    (60, 40, 5, 0, "missing"),
+    (40, 30, 4, 0, "categories"),
+    (700, 600, 2, 0, ""),
+    (20, 12, 3, 0, "same"),
+    (120, 100, 2, 0, "ties"),
+    (50, 40, 3, 0, "far"),
+    (3, 1, 2, 0, ""),
+]
 
 
 def vectors(a):
@@ -58,7 +91,7 @@ def vectors(a):
             for j in range(0, m, 2):
                 cat[j] = 1
                 x[j] = rng.randint(0, 7, n)
-                x[j, nc:nc + 2] = 50        # a level that the context lacks
+                x[j, nc : nc + 2] = 50  # a level that the context lacks
         if "ties" in odd:
             x = np.round(x * 2) / 2
         if "outliers" in odd:
@@ -80,31 +113,51 @@ def vectors(a):
                 y[:] = 7
             if "far" in odd:
                 y[3] = 1e5
-            z = ((y.astype(np.float64) - y.mean(dtype=np.float64)) / (y.std(dtype=np.float64) + 1e-12)).astype(np.float32)
+            z = (
+                (y.astype(np.float64) - y.mean(dtype=np.float64)) / (y.std(dtype=np.float64) + 1e-12)
+            ).astype(np.float32)
             with torch.no_grad():
-                t = [torch.from_numpy(v)[None] for v in (x, np.clip(z, -net.CLIP, net.CLIP), cat.astype(bool), code)]
+                t = [
+                    torch.from_numpy(v)[None]
+                    for v in (x, np.clip(z, -net.CLIP, net.CLIP), cat.astype(bool), code)
+                ]
                 w = net.forward(P, c, *t)[0].double().numpy()
             mean, order = w @ y.astype(np.float64), np.argsort(y, kind="stable")
             w = w[:, order]
             middle = np.cumsum(w, 1) - w / 2
             levels = np.arange(1, 20) / 20
             quantiles = np.stack([np.interp(levels, m, y[order].astype(np.float64)) for m in middle])
-            out += [struct.pack("<5I", n, nc, m, 0, 0), x.tobytes(), y.tobytes(), cat.tobytes(), code.tobytes(),
-                    mean.astype("<f4").tobytes(), quantiles.astype("<f4").tobytes()]
+            out += [
+                struct.pack("<5I", n, nc, m, 0, 0),
+                x.tobytes(),
+                y.tobytes(),
+                cat.tobytes(),
+                code.tobytes(),
+                mean.astype("<f4").tobytes(),
+                quantiles.astype("<f4").tobytes(),
+            ]
             continue
-        y = rng.permutation(10)[:classes][np.concatenate([np.arange(classes), rng.randint(0, classes, nc)])[:nc]]
+        y = rng.permutation(10)[:classes][
+            np.concatenate([np.arange(classes), rng.randint(0, classes, nc)])[:nc]
+        ]
         y = np.where(np.nan_to_num(x[0, :nc]) > 0.5, y[0], y).astype(np.int64)
         taps = {}
         with torch.no_grad():
             t = [torch.from_numpy(v)[None] for v in (x, y, cat.astype(bool), code)]
             logp = net.forward(P, c, *t, taps=taps)
             logp = torch.log_softmax(logp.masked_fill(~net.present(t[1])[:, None], -1e9), -1)[0].numpy()
-        out += [struct.pack("<5I", n, nc, m, classes, "taps" in odd), x.tobytes(), y.astype(np.uint8).tobytes(), cat.tobytes(),
-                code.tobytes(), logp.astype("<f4").tobytes()]
+        out += [
+            struct.pack("<5I", n, nc, m, classes, "taps" in odd),
+            x.tobytes(),
+            y.astype(np.uint8).tobytes(),
+            cat.tobytes(),
+            code.tobytes(),
+            logp.astype("<f4").tobytes(),
+        ]
         if "taps" in odd:
             for name in ("cells", "column1", "rows", "column2", "pool", "icl"):
                 v = taps[name][0]
-                v = v[:, :nc] if v.dim() == 3 else v[:nc] if name == "pool" else v[:c["registers"] + nc]
+                v = v[:, :nc] if v.dim() == 3 else v[:nc] if name == "pool" else v[: c["registers"] + nc]
                 v = v.contiguous().numpy().astype("<f4")
                 out += [name.encode().ljust(8, b"\0"), struct.pack("<I", v.size), v.tobytes()]
     open(a.out, "wb").write(b"".join(out))
@@ -115,7 +168,9 @@ def main():
     sub = p.add_subparsers(dest="what", required=True)
     w = sub.add_parser("weights")
     w.add_argument("dir", nargs="?")
-    w.add_argument("--init", default="", choices=["", *net.SIZES], help="no training: random weights of this size")
+    w.add_argument(
+        "--init", default="", choices=["", *net.SIZES], help="no training: random weights of this size"
+    )
     v = sub.add_parser("vectors")
     v.add_argument("file")
     for q in (w, v):

@@ -1,7 +1,7 @@
-/* Pieces of the network, fused for training on a CPU, forward and backward, where PyTorch makes many passes over
- * memory: each works on tiles whose activations stay in the cache, and the backward passes compute them again
- * instead of keeping them. Matrices are row-major. Loaded by kernels.py; the engine has its own, exact ones.
- * Built with -ffast-math. */
+/* Pieces of the network, fused for training on a CPU, forward and backward, where PyTorch makes many
+ * passes over memory: each works on tiles whose activations stay in the cache, and the backward passes
+ * compute them again instead of keeping them. Matrices are row-major. Loaded by kernels.py; the engine has
+ * its own, exact ones. Built with -ffast-math. */
 #include <cblas.h>
 #include <math.h>
 #include <stddef.h>
@@ -11,11 +11,11 @@
 enum { TILE = 256 }; /* rows: 256 x (128 + 2 x 256) floats at most */
 
 /* c (m, n) = a (m, k) b (k, n), or a' where ta, b' where tb; + beta c */
-static void gemm(int ta, int tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                 const float *b, size_t ldb, float beta, float *c, size_t ldc)
+static void gemm(int ta, int tb, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                 size_t ldb, float beta, float *c, size_t ldc)
 {
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                (int)m, (int)n, (int)k, 1.0f, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+                (int)k, 1.0f, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
 }
 
 /* y = x / sqrt(mean(x^2) + 1e-6) * g over rows of width w; r keeps the inverse root */
@@ -31,8 +31,8 @@ void norm_forward(size_t rows, size_t w, const float *x, const float *g, float *
     }
 }
 
-void norm_backward(size_t rows, size_t w, const float *x, const float *g, const float *r,
-                   const float *dy, float *dx, float *dg)
+void norm_backward(size_t rows, size_t w, const float *x, const float *g, const float *r, const float *dy,
+                   float *dx, float *dg)
 {
     for (size_t i = 0; i < rows; i++, x += w, dx += w, dy += w) {
         float k = r[i], s = 0.0f;
@@ -47,8 +47,8 @@ void norm_backward(size_t rows, size_t w, const float *x, const float *g, const 
 }
 
 /* out = rms(x) g W: x (rows, w), W (w, o) */
-void project_forward(size_t rows, size_t w, size_t o, const float *x, const float *g,
-                     const float *W, float *y)
+void project_forward(size_t rows, size_t w, size_t o, const float *x, const float *g, const float *W,
+                     float *y)
 {
     float *z = malloc(TILE * w * sizeof *z), r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
@@ -60,8 +60,8 @@ void project_forward(size_t rows, size_t w, size_t o, const float *x, const floa
 }
 
 /* dW and dg are added to, dx is written */
-void project_backward(size_t rows, size_t w, size_t o, const float *x, const float *g,
-                      const float *W, const float *dy, float *dx, float *dg, float *dW)
+void project_backward(size_t rows, size_t w, size_t o, const float *x, const float *g, const float *W,
+                      const float *dy, float *dx, float *dg, float *dW)
 {
     float *z = malloc(2 * TILE * w * sizeof *z), *dz = z + TILE * w, r[TILE];
     for (size_t at = 0; at < rows; at += TILE) {
@@ -87,8 +87,7 @@ static void gelu(size_t n, float *x)
 static void gelu_both(size_t n, float *x, float *dy)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = x[i], u = 1.5957691216f * v * (1.0f + 0.044715f * v * v),
-              s = 1.0f / (1.0f + expf(-u));
+        float v = x[i], u = 1.5957691216f * v * (1.0f + 0.044715f * v * v), s = 1.0f / (1.0f + expf(-u));
         dy[i] *= s + v * s * (1.0f - s) * 1.5957691216f * (1.0f + 0.134145f * v * v);
         x[i] = v * s;
     }
@@ -146,8 +145,8 @@ static void soften(size_t rows, size_t n, float *p)
     }
 }
 
-/* Softmax attention of N sets by head: q (N, L, heads D), k and v (N, K, ld) whose heads are D apart, or one head
- * that all share (stride 0). The scale is in q. out (N, L, heads D). */
+/* Softmax attention of N sets by head: q (N, L, heads D), k and v (N, K, ld) whose heads are D apart, or
+ * one head that all share (stride 0). The scale is in q. out (N, L, heads D). */
 void attend_forward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride,
                     const float *q, const float *k, const float *v, float *out)
 {
@@ -165,8 +164,8 @@ void attend_forward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t
 
 /* dk and dv, laid out as k and v, are added to; dq is written */
 void attend_backward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_t ld, size_t stride,
-                     const float *q, const float *k, const float *v, const float *out,
-                     const float *dout, float *dq, float *dk, float *dv)
+                     const float *q, const float *k, const float *v, const float *out, const float *dout,
+                     float *dq, float *dk, float *dv)
 {
     size_t e = heads * D;
     float *p = malloc(2 * L * K * sizeof *p), *dp = p + L * K;
@@ -191,8 +190,7 @@ void attend_backward(size_t N, size_t L, size_t K, size_t heads, size_t D, size_
 }
 
 /* y = x + o W: o (rows, w), W (w, v) */
-void add_forward(size_t rows, size_t w, size_t v, const float *x, const float *o, const float *W,
-                 float *y)
+void add_forward(size_t rows, size_t w, size_t v, const float *x, const float *o, const float *W, float *y)
 {
     for (size_t at = 0; at < rows; at += TILE) {
         size_t n = rows - at < TILE ? rows - at : TILE;
@@ -225,8 +223,7 @@ static inline v16 at16(const float *x)
 /* The dot products of x with four vectors `step` apart. */
 static inline v4 dots(v16 x, const float *y, size_t step)
 {
-    v16 a = x * at16(y), b = x * at16(y + step), c = x * at16(y + 2 * step),
-        d = x * at16(y + 3 * step);
+    v16 a = x * at16(y), b = x * at16(y + step), c = x * at16(y + 2 * step), d = x * at16(y + 3 * step);
     const i16 low = { 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23 },
               low4 = { 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27 },
               by2 = { 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13 },
@@ -241,8 +238,7 @@ static inline v4 dots(v16 x, const float *y, size_t step)
 
 static inline v16 mix(const float *p, const float *y, size_t step)
 {
-    return p[0] * at16(y) + p[1] * at16(y + step) + p[2] * at16(y + 2 * step) +
-           p[3] * at16(y + 3 * step);
+    return p[0] * at16(y) + p[1] * at16(y + step) + p[2] * at16(y + 2 * step) + p[3] * at16(y + 3 * step);
 }
 
 static inline void spread(const float *p, v16 x, float *y, size_t step)
@@ -251,8 +247,8 @@ static inline void spread(const float *p, v16 x, float *y, size_t step)
         *(v16 *)(y + s * step) += p[s] * x;
 }
 
-/* q (B, a, n, e) reads kv (B, b, n, 2 e); out (B, a, n, e); w (B, m, n, heads, 4), m the one of a and b that is not the
- * four tokens. Tiles of rows, so that what lies n e apart is walked through in runs. */
+/* q (B, a, n, e) reads kv (B, b, n, 2 e); out (B, a, n, e); w (B, m, n, heads, 4), m the one of a and b
+ * that is not the four tokens. Tiles of rows, so that what lies n e apart is walked through in runs. */
 enum { ROWS = 32 };
 typedef struct {
     size_t m, n, heads, many, four; /* widths of the rows on the two sides */
@@ -262,8 +258,7 @@ typedef struct {
 static row_shape shape_of(size_t a, size_t b, size_t n, size_t heads)
 {
     size_t e = heads * 16;
-    return a == 4 ? (row_shape){ b, n, heads, 2 * e, e, 1 }
-                  : (row_shape){ a, n, heads, e, 2 * e, 0 };
+    return a == 4 ? (row_shape){ b, n, heads, 2 * e, e, 1 } : (row_shape){ a, n, heads, e, 2 * e, 0 };
 }
 
 #define EACH_CELL                          \
@@ -275,7 +270,8 @@ static row_shape shape_of(size_t a, size_t b, size_t n, size_t heads)
 #define STEP (z.n * z.four)
 #define W_AT ((((t * z.m + c) * z.n + i) * z.heads + h) * 4)
 
-/* p: m runs of `run` scores, `stride` apart. The tokens' weights are over the runs, the cells' over groups of four. */
+/* p: m runs of `run` scores, `stride` apart. The tokens' weights are over the runs, the cells' over groups
+ * of four. */
 static void soften_rows(row_shape z, size_t run, size_t stride, float *p)
 {
     float top[run], sum[run];
@@ -297,8 +293,7 @@ static void soften_rows(row_shape z, size_t run, size_t stride, float *p)
     }
     for (size_t c = 0; c < z.m; c++, p += stride) {
         for (size_t j = 0; j < run; j += 4) {
-            float a = p[j] > p[j + 1] ? p[j] : p[j + 1],
-                  b = p[j + 2] > p[j + 3] ? p[j + 2] : p[j + 3];
+            float a = p[j] > p[j + 1] ? p[j] : p[j + 1], b = p[j + 2] > p[j + 3] ? p[j + 2] : p[j + 3];
             for (size_t s = 0; s < 4; s++)
                 p[j + s] -= a > b ? a : b;
         }
@@ -321,15 +316,14 @@ static void soften_rows_back(row_shape z, size_t run, size_t stride, const float
         }
     for (size_t c = 0; c < z.m; c++, d += run, p += stride) {
         for (size_t j = 0; !z.gather && j < run; j += 4)
-            mean[j] = mean[j + 1] = mean[j + 2] = mean[j + 3] =
-                d[j] + d[j + 1] + d[j + 2] + d[j + 3];
+            mean[j] = mean[j + 1] = mean[j + 2] = mean[j + 3] = d[j] + d[j + 1] + d[j + 2] + d[j + 3];
         for (size_t j = 0; j < run; j++)
             d[j] = (d[j] - p[j] * mean[j]) * 0.25f;
     }
 }
 
-void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q,
-                  const float *kv, float *out, float *w)
+void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q, const float *kv,
+                  float *out, float *w)
 {
     row_shape z = shape_of(a, b, n, heads);
     size_t e = heads * 16;
@@ -338,10 +332,8 @@ void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, const fl
         for (size_t from = 0, to; from < n; from = to) {
             to = from + ROWS < n ? from + ROWS : n;
             EACH_CELL
-            *(v4 *)(w + W_AT) =
-                dots(at16(MANY(z.gather ? kv : q)), FOUR(z.gather ? q : kv), STEP) * 0.25f;
-            soften_rows(z, (to - from) * heads * 4, n * heads * 4,
-                        w + (t * z.m * n + from) * heads * 4);
+            *(v4 *)(w + W_AT) = dots(at16(MANY(z.gather ? kv : q)), FOUR(z.gather ? q : kv), STEP) * 0.25f;
+            soften_rows(z, (to - from) * heads * 4, n * heads * 4, w + (t * z.m * n + from) * heads * 4);
             EACH_CELL
             {
                 if (z.gather)
@@ -353,8 +345,8 @@ void rows_forward(size_t B, size_t a, size_t b, size_t n, size_t heads, const fl
 }
 
 /* dq and dkv are written */
-void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q,
-                   const float *kv, const float *w, const float *dout, float *dq, float *dkv)
+void rows_backward(size_t B, size_t a, size_t b, size_t n, size_t heads, const float *q, const float *kv,
+                   const float *w, const float *dout, float *dq, float *dkv)
 {
     row_shape z = shape_of(a, b, n, heads);
     size_t e = heads * 16;

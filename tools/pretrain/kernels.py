@@ -13,8 +13,24 @@ def load():
     global lib
     here = os.path.dirname(os.path.abspath(__file__))
     out = os.path.join(tempfile.mkdtemp(prefix="kernels"), "libkernels.so")
-    subprocess.run(["cc", "-std=gnu17", "-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-shared", "-fPIC",
-                    os.path.join(here, "kernels.c"), "-lopenblas", "-lm", "-o", out], check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=gnu17",
+            "-O3",
+            "-march=native",
+            "-mprefer-vector-width=512",
+            "-ffast-math",
+            "-shared",
+            "-fPIC",
+            os.path.join(here, "kernels.c"),
+            "-lopenblas",
+            "-lm",
+            "-o",
+            out,
+        ],
+        check=True,
+    )
     lib = ctypes.CDLL(out)
     lib.openblas_set_num_threads(1)
 
@@ -87,7 +103,7 @@ class Attend(torch.autograd.Function):
     def forward(ctx, q, kv, heads):
         kv, (N, L, e), half = kv.contiguous(), q.shape, kv.shape[2] // 2
         D = e // heads
-        q = (q * D ** -0.5).contiguous()
+        q = (q * D**-0.5).contiguous()
         out = torch.empty_like(q)
         size = (N, L, kv.shape[1], heads, D, 2 * half, D if half == e else 0)
         _call(lib.attend_forward, *size, q, kv, kv.data_ptr() + 4 * half, out)
@@ -100,7 +116,18 @@ class Attend(torch.autograd.Function):
         q, kv, out = ctx.saved_tensors
         dout, dq, dkv = dout.contiguous(), torch.empty_like(q), torch.zeros_like(kv)
         step = 4 * ctx.half
-        _call(lib.attend_backward, *ctx.size, q, kv, kv.data_ptr() + step, out, dout, dq, dkv, dkv.data_ptr() + step)
+        _call(
+            lib.attend_backward,
+            *ctx.size,
+            q,
+            kv,
+            kv.data_ptr() + step,
+            out,
+            dout,
+            dq,
+            dkv,
+            dkv.data_ptr() + step
+        )
         return dq.mul_(ctx.size[4] ** -0.5), dkv, None
 
 

@@ -3,8 +3,12 @@ import torch
 
 
 def is_block(name, p):
-    return p.dim() == 2 and min(p.shape) >= 32 and not name.endswith((".ind", ".tok", ".lab", ".reg")) \
+    return (
+        p.dim() == 2
+        and min(p.shape) >= 32
+        and not name.endswith((".ind", ".tok", ".lab", ".reg"))
         and not name.startswith("in.")
+    )
 
 
 def newton_schulz(g, rounds=5):
@@ -56,18 +60,22 @@ class Optimiser:
         torch._foreach_add_(self.a, gs, alpha=1 - b1)
         torch._foreach_mul_(self.v, b2)
         torch._foreach_addcmul_(self.v, gs, gs, value=1 - b2)
-        den = torch._foreach_sqrt(torch._foreach_div(self.v, 1 - b2 ** self.t))
+        den = torch._foreach_sqrt(torch._foreach_div(self.v, 1 - b2**self.t))
         torch._foreach_add_(den, 1e-8)
-        torch._foreach_addcdiv_(ps, self.a, den, value=-lr / (1 - b1 ** self.t))
+        torch._foreach_addcdiv_(ps, self.a, den, value=-lr / (1 - b1**self.t))
 
     def state(self):
-        return dict(m=[m.bfloat16().cpu() for m in self.m], a=[x.cpu() for x in self.a],
-                    v=[x.cpu() for x in self.v], t=self.t)
+        return dict(
+            m=[m.bfloat16().cpu() for m in self.m],
+            a=[x.cpu() for x in self.a],
+            v=[x.cpu() for x in self.v],
+            t=self.t,
+        )
 
     def load(self, s):
         """Of a state from before the last tensors were added, theirs begin at zero."""
         for x, y in zip(self.m, s["m"]):
-            x[:len(y)].copy_(y.to(x.dtype))
+            x[: len(y)].copy_(y.to(x.dtype))
         for own, kept in ((self.a, s["a"]), (self.v, s["v"])):
             for x, y in zip(own, kept):
                 x.copy_(y)

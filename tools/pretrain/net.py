@@ -10,12 +10,12 @@ import torch.nn.functional as F
 
 import kernels
 
-SLOTS = 10          # label slots: classes of one pass
-TARGET = 16         # features of a numeric target
-CLIP = 5.0          # of a numeric target, in standard deviations of the context's
+SLOTS = 10  # label slots: classes of one pass
+TARGET = 16  # features of a numeric target
+CLIP = 5.0  # of a numeric target, in standard deviations of the context's
 FEATURES = 48
-COLUMN_CODE = 16    # the pseudo-random vector that tells columns apart
-FLOOR = 1e-5        # of the vote, before the logarithm
+COLUMN_CODE = 16  # the pseudo-random vector that tells columns apart
+FLOOR = 1e-5  # of the vote, before the logarithm
 SIZES = {
     "M": dict(e=64, cell_heads=4, inducing=32, tokens=4, blocks=6, heads=8, registers=16),
     "T": dict(e=16, cell_heads=1, inducing=16, tokens=4, blocks=2, heads=2, registers=8),  # for tests
@@ -28,8 +28,12 @@ def shapes(c):
     """name -> (shape, standard deviation or None for gains of one)"""
     e, k, t = c["e"], c["inducing"], c["tokens"]
     d = t * e
-    p = {"freq": ((12,), 3.0), "in.w": ((FEATURES, e), 0.3), "in.col": ((COLUMN_CODE, e), 0.1),
-         "in.n": ((e,), None)}
+    p = {
+        "freq": ((12,), 3.0),
+        "in.w": ((FEATURES, e), 0.3),
+        "in.col": ((COLUMN_CODE, e), 0.1),
+        "in.n": ((e,), None),
+    }
 
     def mat(name, i, o, out=False):
         p[name] = ((i, o), (0.5 if out else 1.0) / math.sqrt(i))
@@ -39,7 +43,7 @@ def shapes(c):
         mat(name + ".a", w, 2 * w)
         mat(name + ".b", 2 * w, w, True)
 
-    def cross(name):        # queries of one set, keys and values of another, then an MLP on the first
+    def cross(name):  # queries of one set, keys and values of another, then an MLP on the first
         p[name + ".nq"] = ((e,), None)
         p[name + ".nk"] = ((e,), None)
         mat(name + ".q", e, e)
@@ -50,10 +54,10 @@ def shapes(c):
     for s in ("c1", "c2"):  # column stages
         p[s + ".ind"] = ((k, e), 1.0)
         p[s + ".lab"] = ((SLOTS, e), 1.0)
-        cross(s + ".up")    # inducing rows read the context cells
+        cross(s + ".up")  # inducing rows read the context cells
         cross(s + ".down")  # all cells read the inducing rows
     p["row.tok"] = ((t, e), 1.0)
-    for i in (1, 2):        # row refinement
+    for i in (1, 2):  # row refinement
         cross("row.g%d" % i)
         cross("row.b%d" % i)
     p["pool.tok"] = ((t, e), 1.0)
@@ -116,7 +120,7 @@ def cell_features(x, y, cat, ln):
     hi = torch.minimum(hi, have)
     rank = torch.where(miss, torch.full_like(z, 0.5), 0.5 * (lo + hi) / have)
     c = cat[:, :, None].float().expand(B, m, n)
-    unseen = (cat[:, :, None] & (hi == lo)) | miss      # a level the context does not have
+    unseen = (cat[:, :, None] & (hi == lo)) | miss  # a level the context does not have
     rank = torch.where(unseen, torch.full_like(rank, 0.5), rank)
     z = torch.where(unseen, torch.zeros_like(z), z)
     count = torch.where(unseen, torch.zeros_like(z), torch.log1p(hi - lo) / ln)
@@ -127,7 +131,7 @@ def cell_features(x, y, cat, ln):
     distinct = (torch.log1p(distinct) / ln).expand(B, m, n)
     fixed = [5.0 * torch.tanh(z / 5.0), rank - 0.5, unseen.float(), c, count, distinct, torch.ones_like(z)]
     for k in range(6):
-        a = math.pi * (2.0 ** k) * rank
+        a = math.pi * (2.0**k) * rank
         fixed += [torch.sin(a), torch.cos(a)]
     fixed += [torch.zeros_like(z)] * 5
     return torch.stack(fixed, 3)
@@ -136,7 +140,7 @@ def cell_features(x, y, cat, ln):
 def cells(x, y, cat, code, ln, p):
     """-> (B, m, n, e), normed"""
     fixed = cell_features(x, y, cat, ln)
-    a = fixed[..., :1] * p[0].float()       # of the squashed z: bounded arguments
+    a = fixed[..., :1] * p[0].float()  # of the squashed z: bounded arguments
     dt = p[1].dtype
     f = torch.cat([fixed, torch.sin(a), torch.cos(a)], 3).to(dt)
     return norm(f @ p[1] + (code.to(dt) @ p[2])[:, :, None], p[3])
@@ -187,7 +191,7 @@ def attend(q, kv, heads, scale=None):
     return merge(w @ v)
 
 
-def split(x, heads):        # (N, L, e) -> (N, heads, L, e / heads)
+def split(x, heads):  # (N, L, e) -> (N, heads, L, e / heads)
     N, L, e = x.shape
     return x.view(N, L, heads, e // heads).transpose(1, 2)
 
@@ -221,7 +225,7 @@ def cross_rows(t, x, p, heads):
     k = kv[..., :e].view(B, b, n, heads, e // heads)
     v = kv[..., e:].view(B, b, n, heads, e // heads)
     s = (q[:, :, None] * k[:, None]).sum(-1, dtype=torch.float32) / math.sqrt(e // heads)
-    w = torch.softmax(s, 2).to(v.dtype)                      # (B, a, b, n, heads)
+    w = torch.softmax(s, 2).to(v.dtype)  # (B, a, b, n, heads)
     o = (w[..., None] * v[:, None]).sum(2, dtype=torch.float32)
     t = t + o.to(v.dtype).reshape(B, a, n, e) @ p[4]
     return mlp(t, p[5], p[6], p[7])
@@ -244,8 +248,8 @@ def icl_block(r, y, registers, p, heads, ln):
 def vote(r, nc, registers, p, ln):
     """-> (B, 4, queries, nc): how much each query hears each context row, by head"""
     z = norm(r, p[0])
-    q = split(z[:, registers + nc:] @ p[1], 4)
-    k = split(z[:, registers:registers + nc] @ p[2], 4)
+    q = split(z[:, registers + nc :] @ p[1], 4)
+    k = split(z[:, registers : registers + nc] @ p[2], 4)
     s = (torch.exp(p[3].float() * ln) / math.sqrt(q.shape[-1])).to(q.dtype)
     return torch.softmax(((q * s[:, None, None]) @ k.transpose(-1, -2)).float(), -1)
 
@@ -267,7 +271,7 @@ def target_features(y):
     rank = 0.5 * (torch.searchsorted(order, y) + torch.searchsorted(order, y, right=True)).float() / nc
     out = [y, rank - 0.5]
     for k in range(6):
-        a = math.pi * (2.0 ** k) * rank
+        a = math.pi * (2.0**k) * rank
         out += [torch.sin(a), torch.cos(a)]
     return torch.stack(out + [torch.ones_like(y), torch.zeros_like(y)], 2)
 
@@ -307,9 +311,19 @@ def forward(P, c, x, y, cat, code, taps=None):
     B, m, n = x.shape
     nc = y.shape[1]
     dt = P["in.w"].dtype
-    h = fast["cells"](dyn(x, 1, 2), dyn(y, 1), dyn(cat, 1), dyn(code, 1), torch.tensor(math.log(1.0 + nc), device=x.device),
-                      tuple(P[k] for k in ("freq", "in.w", "in.col", "in.n")))
-    tap = (lambda name, t: taps.__setitem__(name, t.detach().clone())) if taps is not None else (lambda *_: None)
+    h = fast["cells"](
+        dyn(x, 1, 2),
+        dyn(y, 1),
+        dyn(cat, 1),
+        dyn(code, 1),
+        torch.tensor(math.log(1.0 + nc), device=x.device),
+        tuple(P[k] for k in ("freq", "in.w", "in.col", "in.n")),
+    )
+    tap = (
+        (lambda name, t: taps.__setitem__(name, t.detach().clone()))
+        if taps is not None
+        else (lambda *_: None)
+    )
 
     def cross(name):
         return tuple(P[name + "." + s] for s in CROSS)
@@ -317,14 +331,18 @@ def forward(P, c, x, y, cat, code, taps=None):
     hc = c["cell_heads"]
     known = labels(P, y, dt)
     tap("cells", h)
-    h = fast["column_stage"](dyn(h, 1, 2), dyn(known[0], 1), P["c1.ind"], cross("c1.up"), cross("c1.down"), hc)
+    h = fast["column_stage"](
+        dyn(h, 1, 2), dyn(known[0], 1), P["c1.ind"], cross("c1.up"), cross("c1.down"), hc
+    )
     tap("column1", h)
     t = P["row.tok"][None, :, None].expand(B, -1, n, -1)
     for i in (1, 2):
         t = fast["cross_rows"](dyn(t, 2), dyn(h, 1, 2), cross("row.g%d" % i), hc)
         h = fast["cross_rows"](dyn(h, 1, 2), dyn(t, 2), cross("row.b%d" % i), hc)
     tap("rows", h)
-    h = fast["column_stage"](dyn(h, 1, 2), dyn(known[1], 1), P["c2.ind"], cross("c2.up"), cross("c2.down"), hc)
+    h = fast["column_stage"](
+        dyn(h, 1, 2), dyn(known[1], 1), P["c2.ind"], cross("c2.up"), cross("c2.down"), hc
+    )
     tap("column2", h)
     t = P["pool.tok"][None, :, None].expand(B, -1, n, -1)
     for i in (1, 2):
@@ -361,7 +379,9 @@ def crps(w, y, target):
     ys, order = torch.sort(y, dim=1)
     F_ = torch.cumsum(torch.gather(w, 2, order[:, None].expand_as(w)), 2)[..., :-1]
     step = (ys[:, 1:] - ys[:, :-1])[:, None]
-    below = torch.minimum((target[..., None] - ys[:, None, :-1]).clamp(min=0), step)   # the target's side of each step
-    inside = (F_ ** 2 * below + (1 - F_) ** 2 * (step - below)).sum(2)
+    below = torch.minimum(
+        (target[..., None] - ys[:, None, :-1]).clamp(min=0), step
+    )  # the target's side of each step
+    inside = (F_**2 * below + (1 - F_) ** 2 * (step - below)).sum(2)
     outside = (target - ys[:, -1:]).clamp(min=0) + (ys[:, :1] - target).clamp(min=0)
     return (inside + outside).mean(1)

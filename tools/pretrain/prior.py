@@ -26,8 +26,22 @@ def load(root=ROOT, flags=("-O3", "-march=native")):
     """Compile the folder with the machine's own compiler and load it."""
     out = os.path.join(tempfile.mkdtemp(prefix="prior"), "libprior.so")
     src = sorted(glob.glob(os.path.join(root, "services/inference/engine/prior/*.c")))
-    subprocess.run(["cc", "-std=gnu17", *flags, "-ffp-contract=off", "-shared", "-fPIC", "-I" + root, *src, "-lm", "-o", out],
-                   check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=gnu17",
+            *flags,
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-I" + root,
+            *src,
+            "-lm",
+            "-o",
+            out,
+        ],
+        check=True,
+    )
     lib = ctypes.CDLL(out)
     u64, ptr = ctypes.c_uint64, ctypes.c_void_p
     lib.tab_prior_shape_of.argtypes = [u64, u64, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Shape)]
@@ -46,8 +60,19 @@ def draw(lib, seed, first, count, shape):
     y = np.empty((count, shape.rows), np.float32)
     cat = np.empty((count, shape.cols), np.uint8)
     info = (Info * count)()
-    if lib.tab_prior_batch(seed, first, count, ctypes.byref(shape), x.ctypes.data, y.ctypes.data,
-                           cat.ctypes.data, ctypes.cast(info, ctypes.c_void_p)) != 0:
+    if (
+        lib.tab_prior_batch(
+            seed,
+            first,
+            count,
+            ctypes.byref(shape),
+            x.ctypes.data,
+            y.ctypes.data,
+            cat.ctypes.data,
+            ctypes.cast(info, ctypes.c_void_p),
+        )
+        != 0
+    ):
         raise MemoryError("tab_prior_batch")
     return shape, x, y, cat, [i.family for i in info], [i.classes for i in info]
 
@@ -57,7 +82,22 @@ class Stream:
     `workers` takes every workers-th batch; workers draw the same shape at the same step. A stream of numeric targets
     has the shapes of the stream of classes with the same seed, and tables of its own."""
 
-    def __init__(self, lib, seed, first, count, low, high, cells, easy_until, threads, ahead, rank=0, workers=1, numeric=0):
+    def __init__(
+        self,
+        lib,
+        seed,
+        first,
+        count,
+        low,
+        high,
+        cells,
+        easy_until,
+        threads,
+        ahead,
+        rank=0,
+        workers=1,
+        numeric=0,
+    ):
         self.lib, self.seed, self.k, self.count = lib, seed, first, count
         self.low, self.high, self.cells, self.easy_until = low, high, cells, easy_until
         self.rank, self.workers, self.numeric = rank, workers, numeric
@@ -68,13 +108,21 @@ class Stream:
     def _make(self, k):
         s = Shape()
         easy = k < self.easy_until
-        self.lib.tab_prior_shape_of(self.seed, k, self.low, min(256, self.high) if easy else self.high, ctypes.byref(s))
+        self.lib.tab_prior_shape_of(
+            self.seed, k, self.low, min(256, self.high) if easy else self.high, ctypes.byref(s)
+        )
         s.regression = self.numeric
         if easy:
             s.easy, s.cols = 1, 2 + s.cols % 7
         if self.cells:
             s.cols = max(2, min(s.cols, self.cells // s.rows))
-        return draw(self.lib, self.seed + 7919 * self.numeric, (k * self.workers + self.rank) * self.count, self.count, s)
+        return draw(
+            self.lib,
+            self.seed + 7919 * self.numeric,
+            (k * self.workers + self.rank) * self.count,
+            self.count,
+            s,
+        )
 
     def next(self):
         while len(self.queue) < self.ahead:

@@ -44,8 +44,11 @@ def write(path, P, c, note):
     tensors = fold(P, c)
     text = json.dumps(note, sort_keys=True).encode()
     text += b" " * (-len(text) % 64)
-    head = MAGIC + struct.pack("<II", 1, len(text)) + struct.pack("<10I", *[c[k] for k in SIZES], net.SLOTS, net.FEATURES,
-                                                                  net.COLUMN_CODE)
+    head = (
+        MAGIC
+        + struct.pack("<II", 1, len(text))
+        + struct.pack("<10I", *[c[k] for k in SIZES], net.SLOTS, net.FEATURES, net.COLUMN_CODE)
+    )
     head += struct.pack("<II", len(tensors), 0) + text
     at, entries, data = len(head) + 64 * len(tensors), b"", b""
     for name, v in tensors.items():
@@ -72,7 +75,7 @@ def read(path):
     P = {}
     for i in range(count):
         e = 64 + n_note + 64 * i
-        name = b[e:e + 40].rstrip(b"\0").decode()
+        name = b[e : e + 40].rstrip(b"\0").decode()
         kind, rows, cols, _, at = struct.unpack_from("<IIIIQ", b, e + 40)
         if kind == 0:
             a = np.frombuffer(b, "<f4", rows * cols, at)
@@ -80,9 +83,9 @@ def read(path):
             a = (np.frombuffer(b, "<u2", rows * cols, at).astype("<u4") << 16).view("<f4")
         P[name] = torch.from_numpy(a.reshape(rows, cols).copy())
     for name, (shape, sd) in net.shapes(c).items():
-        if name.startswith("num.") and "num.c1" not in P:     # trained on classes alone
+        if name.startswith("num.") and "num.c1" not in P:  # trained on classes alone
             continue
         if name not in P:
             P[name] = torch.ones(shape)
         P[name] = P[name].reshape(shape)
-    return P, c, json.loads(b[64:64 + n_note])
+    return P, c, json.loads(b[64 : 64 + n_note])

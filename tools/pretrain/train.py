@@ -34,7 +34,7 @@ def place(batch, device, gen):
         x, y, cat = (t.pin_memory().to(device, non_blocking=True) for t in (x, y, cat))
     B = x.shape[0]
     if shape.regression:
-        sd, mean = torch.std_mean(y[:, :shape.context], 1, unbiased=False, keepdim=True)
+        sd, mean = torch.std_mean(y[:, : shape.context], 1, unbiased=False, keepdim=True)
         y = ((y - mean) / (sd + 1e-12)).clamp(-net.CLIP, net.CLIP)
     else:
         slots = torch.argsort(torch.rand(B, net.SLOTS, generator=gen, device=device), 1)
@@ -70,7 +70,9 @@ def evaluate(P, c, held, device):
                 top[f] = top.get(f, 0.0) + l
                 low[f] = low.get(f, 0.0) + s
     out = {f: round(top[f] / low[f], 4) for f in sorted(top)}
-    out["all"] = round(sum(v for k, v in top.items() if k != "numeric") / sum(v for k, v in low.items() if k != "numeric"), 4)
+    out["all"] = round(
+        sum(v for k, v in top.items() if k != "numeric") / sum(v for k, v in low.items() if k != "numeric"), 4
+    )
     return out
 
 
@@ -86,7 +88,7 @@ class Team:
     def __init__(self, workers, numbers):
         self.workers = workers
         self.grads = torch.zeros(workers, numbers).share_memory_()
-        self.word = torch.zeros(2, dtype=torch.float64).share_memory_()     # rate, stop
+        self.word = torch.zeros(2, dtype=torch.float64).share_memory_()  # rate, stop
         self.barrier = torch.multiprocessing.get_context("spawn").Barrier(workers)
 
     def agree(self, rank, rate, stop):
@@ -105,7 +107,7 @@ class Team:
         self.barrier.wait()
         mean, at = self.grads.mean(0), 0
         for p in ps:
-            p.grad.copy_(mean[at:at + p.numel()].view_as(p))
+            p.grad.copy_(mean[at : at + p.numel()].view_as(p))
             at += p.numel()
 
 
@@ -127,24 +129,61 @@ def train(rank, a, team):
         kept = torch.load(at("stable.w"), map_location=device)
         with torch.no_grad():
             for k in P:
-                if k in kept or "dec." + k[4:] in kept:     # a state from before numeric targets: their vote begins as
-                    P[k].copy_(kept[k if k in kept else "dec." + k[4:]])    # that of the classes
+                if (
+                    k in kept or "dec." + k[4:] in kept
+                ):  # a state from before numeric targets: their vote begins as
+                    P[k].copy_(kept[k if k in kept else "dec." + k[4:]])  # that of the classes
         opt.load(torch.load(at("opt.w"), map_location=device))
     if device == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
         if not a.plain:
             net.compile_pieces()
     gen = torch.Generator(device).manual_seed(state["seed"] * 1000003 + 64 * state["step"] + rank)
-    stream = prior.Stream(lib, state["seed"] + 1, state["batch"], a.batch, a.low, a.high, a.cells, a.easy, a.threads,
-                          a.ahead, rank, team.workers)
-    numbers = prior.Stream(lib, state["seed"] + 1, state["batch"], a.numeric, a.low, a.high, a.cells, a.easy, a.threads,
-                           a.ahead, rank, team.workers, 1) if a.numeric else None
+    stream = prior.Stream(
+        lib,
+        state["seed"] + 1,
+        state["batch"],
+        a.batch,
+        a.low,
+        a.high,
+        a.cells,
+        a.easy,
+        a.threads,
+        a.ahead,
+        rank,
+        team.workers,
+    )
+    numbers = (
+        prior.Stream(
+            lib,
+            state["seed"] + 1,
+            state["batch"],
+            a.numeric,
+            a.low,
+            a.high,
+            a.cells,
+            a.easy,
+            a.threads,
+            a.ahead,
+            rank,
+            team.workers,
+            1,
+        )
+        if a.numeric
+        else None
+    )
     held = []
     if a.held and rank == 0:
-        shapes = [prior.Shape(128, 64, 6, 0, 0), prior.Shape(256, 128, 10, 0, 0), prior.Shape(512, 320, 20, 0, 0)]
+        shapes = [
+            prior.Shape(128, 64, 6, 0, 0),
+            prior.Shape(256, 128, 10, 0, 0),
+            prior.Shape(512, 320, 20, 0, 0),
+        ]
         if a.numeric:
             shapes += [prior.Shape(128, 64, 6, 1, 0), prior.Shape(512, 320, 10, 1, 0)]
-        held = [stream.pool.submit(prior.draw, lib, 987654321, 1000 * i, a.held, s) for i, s in enumerate(shapes)]
+        held = [
+            stream.pool.submit(prior.draw, lib, 987654321, 1000 * i, a.held, s) for i, s in enumerate(shapes)
+        ]
     log = open(at("log.csv"), "a") if rank == 0 else None
     limit = a.seconds - a.reserve
     stable_until = limit * (1.0 - a.decay)
@@ -159,7 +198,7 @@ def train(rank, a, team):
             json.dump(state, open(at("state.json"), "w"))
             log.flush()
 
-    told = []       # SIGTERM or SIGINT: end after this step, everything kept
+    told = []  # SIGTERM or SIGINT: end after this step, everything kept
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.append(1))
     while True:
@@ -170,7 +209,9 @@ def train(rank, a, team):
                 keep()
                 decaying = True
             rate *= 1.0 - math.sqrt(min(1.0, (now - stable_until) / (limit - stable_until)))
-        rate, stop = team.agree(rank, rate, bool(told) or now >= limit or (a.steps and state["step"] >= a.steps))
+        rate, stop = team.agree(
+            rank, rate, bool(told) or now >= limit or (a.steps and state["step"] >= a.steps)
+        )
         if stop:
             break
         if a.reads == 2 and state["step"] % 2 == 1 and len(old) > 8:
@@ -190,7 +231,7 @@ def train(rank, a, team):
             (loss.mean() * share).backward()
             one[2:] = torch.stack([loss.mean(), base.mean()]).detach()
         for p in P.values():
-            if p.grad is None:      # the numeric head's, where it is not trained
+            if p.grad is None:  # the numeric head's, where it is not trained
                 p.grad = torch.zeros_like(p)
         team.average(rank, P)
         opt.step(rate)
@@ -205,8 +246,17 @@ def train(rank, a, team):
             if not math.isfinite(s[0]):
                 sys.exit("the loss is not finite at step %d: the last good file stays" % state["step"])
             speed = (a.batch + a.numeric) * team.workers * (state["step"] - last[0]) / (time.time() - last[1])
-            line = "%d,%d,%.1f,%.4f,%.4f,%.2e,%.0f,%d,%.4f" % (state["step"], state["tasks"], now, s[0], s[0] / s[1], rate, speed,
-                                                               stream.waited, s[2] / max(s[3], 1e-9))
+            line = "%d,%d,%.1f,%.4f,%.4f,%.2e,%.0f,%d,%.4f" % (
+                state["step"],
+                state["tasks"],
+                now,
+                s[0],
+                s[0] / s[1],
+                rate,
+                speed,
+                stream.waited,
+                s[2] / max(s[3], 1e-9),
+            )
             print(line, flush=True)
             log.write(line + "\n")
             acc.zero_()
@@ -236,7 +286,11 @@ def train(rank, a, team):
 
 def start(a):
     os.makedirs(a.dir, exist_ok=True)
-    size = json.load(open(os.path.join(a.dir, "state.json")))["size"] if os.path.exists(os.path.join(a.dir, "state.json")) else a.size
+    size = (
+        json.load(open(os.path.join(a.dir, "state.json")))["size"]
+        if os.path.exists(os.path.join(a.dir, "state.json"))
+        else a.size
+    )
     team = Team(a.workers, sum(math.prod(v[0]) for v in net.shapes(net.SIZES[size]).values()))
     if a.workers == 1:
         train(0, a, team)
@@ -259,7 +313,7 @@ def bench(a):
         k = a.batch // min(a.batch, 8)
         data.append((b[0], b[1].repeat(k, 0), b[2].repeat(k, 0), b[3].repeat(k, 0), b[4], b[5]))
     print("drawing: %.1f s" % (time.time() - t), flush=True)
-    for how in (["plain", "compiled"] if device == "cuda" else ["plain"]):
+    for how in ["plain", "compiled"] if device == "cuda" else ["plain"]:
         if how == "compiled":
             net.compile_pieces()
         for b in data:
@@ -276,8 +330,21 @@ def bench(a):
                 times.append(time.time() - t)
             best = sorted(times)[len(times) // 2]
             peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0
-            print("%s %s %dx%d: first %.1f s, median %.1f ms, %.0f tasks/s, peak %.1f GiB, loss %.3f"
-                  % (how, a.size, b[0].rows, b[0].cols, times[0], best * 1e3, a.batch / best, peak, loss.mean()), flush=True)
+            print(
+                "%s %s %dx%d: first %.1f s, median %.1f ms, %.0f tasks/s, peak %.1f GiB, loss %.3f"
+                % (
+                    how,
+                    a.size,
+                    b[0].rows,
+                    b[0].cols,
+                    times[0],
+                    best * 1e3,
+                    a.batch / best,
+                    peak,
+                    loss.mean(),
+                ),
+                flush=True,
+            )
 
 
 def main():
@@ -288,7 +355,9 @@ def main():
     p.add_argument("--seconds", type=float, default=120.0)
     p.add_argument("--reserve", type=float, default=15.0, help="seconds kept for evaluation and saving")
     p.add_argument("--steps", type=int, default=0, help="stop at this step (0: by time alone)")
-    p.add_argument("--decay", type=float, default=0.0, help="share of the seconds in which the rate falls to zero")
+    p.add_argument(
+        "--decay", type=float, default=0.0, help="share of the seconds in which the rate falls to zero"
+    )
     p.add_argument("--rate", type=float, default=1e-3)
     p.add_argument("--warm", type=int, default=300)
     p.add_argument("--easy", type=int, default=500, help="batches of easy tasks at the very start")

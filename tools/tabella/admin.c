@@ -19,10 +19,9 @@ static const char HELP[] =
     "                                 [--add-usage on|off] [--spend-cap USD|none]\n"
     "       tabella admin base retire base-N\n"
     "       tabella admin base restore base-N\n\n"
-    "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key "
-    "holds all scopes and is\n"
-    "shown this once. The suite is found at TAB_NATS; where that is not set, at what `make up` "
-    "wrote into\n"
+    "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: "
+    "the key holds all scopes and is\n"
+    "shown this once. The suite is found at TAB_NATS; where that is not set, at what `make up` wrote into\n"
     "run/nats.url (the folder TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
 
 #define MUTABLE(s) ((char *)(uintptr_t)(s))
@@ -126,11 +125,10 @@ typedef struct {
 
 static int parse(int argc, char **argv, org_options *ret)
 {
-    static const struct option options[] = {
-        { "name", 1, NULL, 'n' },      { "plan", 1, NULL, 'p' },      { "email", 1, NULL, 'e' },
-        { "add-usage", 1, NULL, 'a' }, { "spend-cap", 1, NULL, 'c' }, { "help", 0, NULL, 'h' },
-        { NULL, 0, NULL, 0 }
-    };
+    static const struct option options[] = { { "name", 1, NULL, 'n' },      { "plan", 1, NULL, 'p' },
+                                             { "email", 1, NULL, 'e' },     { "add-usage", 1, NULL, 'a' },
+                                             { "spend-cap", 1, NULL, 'c' }, { "help", 0, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
@@ -205,8 +203,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
         bool on = strcmp(o.add_usage, "on") == 0;
         if (!on && strcmp(o.add_usage, "off") != 0)
             return usage("--add-usage is on or off");
-        q.add_usage =
-            on ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
+        q.add_usage = on ? TABELLA__SET_ORG_REQUEST__SWITCH__ON : TABELLA__SET_ORG_REQUEST__SWITCH__OFF;
     }
     if (o.spend_cap != NULL) {
         char *end;
@@ -214,8 +211,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
         q.spend_cap_usd = none ? 0 : strtod(o.spend_cap, &end);
         if (!none && (*end != 0 || !(q.spend_cap_usd >= 0 && q.spend_cap_usd < 1e12)))
             return usage("--spend-cap is an amount, or none");
-        q.spend_cap =
-            none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
+        q.spend_cap = none ? TABELLA__SET_ORG_REQUEST__SWITCH__OFF : TABELLA__SET_ORG_REQUEST__SWITCH__ON;
     }
     const void *msg;
     int rc = ask(a, "keys", "SetOrg", &q.base, &tabella__org__descriptor, &msg);

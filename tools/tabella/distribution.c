@@ -12,11 +12,9 @@
 /* Columns that a character takes (Unicode's East Asian Width, in blocks). */
 static int width_of(uint32_t c)
 {
-    static const uint32_t wide[][2] = { { 0x1100, 0x115f },  { 0x2e80, 0xa4cf },
-                                        { 0xac00, 0xd7a3 },  { 0xf900, 0xfaff },
-                                        { 0xfe30, 0xfe6f },  { 0xff00, 0xff60 },
-                                        { 0xffe0, 0xffe6 },  { 0x1f300, 0x1faff },
-                                        { 0x20000, 0x3fffd } };
+    static const uint32_t wide[][2] = { { 0x1100, 0x115f }, { 0x2e80, 0xa4cf },   { 0xac00, 0xd7a3 },
+                                        { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },
+                                        { 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd } };
     if ((c >= 0x300 && c <= 0x36f) || c == 0x200b || c == 0x200d || c == 0xfeff)
         return 0;
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
@@ -69,11 +67,7 @@ static void print_time(double t, int role, double span)
     bool clock = role == TAB_ROLE_TIME;
     if (gmtime_r(&s, &tm) == NULL)
         return;
-    strftime(buf, sizeof buf,
-             clock              ? "%H:%M"
-             : span < 2 * 86400 ? "%Y-%m-%d %H:%M"
-                                : "%Y-%m-%d",
-             &tm);
+    strftime(buf, sizeof buf, clock ? "%H:%M" : span < 2 * 86400 ? "%Y-%m-%d %H:%M" : "%Y-%m-%d", &tm);
     fputs(buf, stdout);
 }
 
@@ -94,7 +88,8 @@ static void print_ordered(const tab_column_profile *p, size_t rows)
         return;
     }
     qsort(x, n, sizeof *x, ascending);
-    /* The bars stand between the 2nd and the 98th percentile, so that one far value does not make them one. */
+    /* The bars stand between the 2nd and the 98th percentile, so that one far value does not make them
+     * one. */
     double low = x[n / 50], high = x[n - 1 - n / 50];
     for (size_t i = 0; i < n; i++) {
         double at = high > low ? (x[i] - low) / (high - low) * BARS : 0;

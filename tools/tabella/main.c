@@ -16,8 +16,8 @@ static const struct {
 
 static void usage(FILE *to)
 {
-    fputs("tabella understands tables: what they are, how they relate, what is missing, what can "
-          "be predicted.\n\n"
+    fputs("tabella understands tables: what they are, how they relate, what is missing, "
+          "what can be predicted.\n\n"
           "usage: tabella COMMAND ...      (tabella COMMAND --help says more)\n\n",
           to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -13,11 +13,11 @@
 
 static const char HELP[] =
     "usage: tabella run FILE.csv [FILE.csv ...] [options]\n\n"
-    "Understands the tables in CSV files; a table's id is its file's name without folder and "
-    "ending. An empty\n"
+    "Understands the tables in CSV files; a table's id is its file's name without folder and ending. "
+    "An empty\n"
     "field is null. The first record is the header.\n\n"
-    "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); none: "
-    "predict nothing;\n"
+    "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); "
+    "none: predict nothing;\n"
     "                          before: the most predictable column\n"
     "  --task TASK             classification, regression or anomaly; before: as the target asks\n"
     "  --base base-N           the engine's recipe; before: the latest\n"
@@ -113,9 +113,8 @@ static bool slurp(const char *path, tab_str *ret)
 {
     FILE *f = fopen(path, "rb");
     struct stat st;
-    size_t n = 0, cap = f != NULL && fstat(fileno(f), &st) == 0 && st.st_size > 0
-                            ? (size_t)st.st_size + 1
-                            : 65536;
+    size_t n = 0,
+           cap = f != NULL && fstat(fileno(f), &st) == 0 && st.st_size > 0 ? (size_t)st.st_size + 1 : 65536;
     char *p = f != NULL ? malloc(cap) : NULL;
     while (p != NULL) {
         n += fread(p + n, 1, cap - n, f);
@@ -146,8 +145,8 @@ static tab_str stem(tab_arena *a, const char *path)
     const char *name = strrchr(path, '/');
     name = name != NULL ? name + 1 : path;
     const char *dot = strrchr(name, '.');
-    tab_str s = tab_arena_copy(
-        a, (tab_str){ name, dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name) });
+    tab_str s =
+        tab_arena_copy(a, (tab_str){ name, dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name) });
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] == '.')
             ((char *)(uintptr_t)s.p)[i] = '_';
@@ -162,8 +161,7 @@ static int read_tables(tab_arena *a, const arguments *args, const tab_table **re
         tab_error err = { 0 };
         for (size_t k = 0; k < i; k++)
             if (tab_str_eq(ret[k]->id, id)) {
-                fprintf(stderr,
-                        "tabella run: two files are called %.*s: a table's id is its file's name\n",
+                fprintf(stderr, "tabella run: two files are called %.*s: a table's id is its file's name\n",
                         TAB_STR(id));
                 return EXIT_USAGE;
             }
@@ -177,8 +175,7 @@ static int read_tables(tab_arena *a, const arguments *args, const tab_table **re
         }
         if (notes.padded > 0 || notes.widened > 0)
             fprintf(stderr,
-                    "%s: %zu short records padded with null, %zu long ones kept in columns without "
-                    "a name\n",
+                    "%s: %zu short records padded with null, %zu long ones kept in columns without a name\n",
                     args->file[i], notes.padded, notes.widened);
     }
     return 0;
@@ -245,8 +242,7 @@ int cmd_run(int argc, char **argv)
     if (tty)
         fputs("\r                                 \r", stderr);
     if (s != TAB_OK) {
-        fprintf(stderr, "tabella run: %s%s%s\n", err.param, err.param[0] != 0 ? ": " : "",
-                err.message);
+        fprintf(stderr, "tabella run: %s%s%s\n", err.param, err.param[0] != 0 ? ": " : "", err.message);
         return s == TAB_VALIDATION || s == TAB_CAPABILITY ? EXIT_INPUT : EXIT_FAILURE;
     }
     if (args.json)

@@ -7,16 +7,13 @@
 
 #define BYTES(d) (int)(d).len, (const char *)(d).data
 
-static void understood(const tab_engine *e, const tab_table *const *tables,
-                       const Tabella__Bundle *b)
+static void understood(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b)
 {
     for (size_t t = 0; t < b->n_tables; t++) {
         const Tabella__TableUnderstanding *u = b->tables[t];
-        printf("\n%.*s   %llu rows, %u columns", BYTES(u->id), (unsigned long long)u->rows,
-               u->cols);
+        printf("\n%.*s   %llu rows, %u columns", BYTES(u->id), (unsigned long long)u->rows, u->cols);
         if (u->n_sector_top5 > 0)
-            printf("   sector: %s (%.0f %%)", u->sector_top5[0]->name,
-                   100 * u->sector_top5[0]->confidence);
+            printf("   sector: %s (%.0f %%)", u->sector_top5[0]->name, 100 * u->sector_top5[0]->confidence);
         puts("");
         tab_profile *values = NULL;
         tab_error err;
@@ -77,8 +74,8 @@ static void print_cell(const Tabella__Column *c, size_t row)
         fputs("...", stdout);
 }
 
-static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u,
-                                              ProtobufCBinaryData attribute, uint32_t table)
+static const Tabella__SharedVariants *variant(const Tabella__UnifiedRows *u, ProtobufCBinaryData attribute,
+                                              uint32_t table)
 {
     for (size_t i = 0; u != NULL && i < u->n_shared_variants; i++) {
         const Tabella__SharedVariants *v = u->shared_variants[i];
@@ -136,9 +133,8 @@ static void matches(const Tabella__Bundle *b, const Tabella__EntityMatches *m)
             low[k] = i;
         nl += nl < SHOWN;
     }
-    printf(
-        "  %zu matches (of each attribute: similarity, weight in bits for or against); the surest",
-        m->n_confidence);
+    printf("  %zu matches (of each attribute: similarity, weight in bits for or against); the surest",
+           m->n_confidence);
     puts(m->n_confidence > 2 * (size_t)SHOWN ? " and the least sure:" : ":");
     for (size_t k = 0; k < nh; k++)
         print_match(b, m, high[k]);
@@ -156,8 +152,7 @@ static void together(const Tabella__Bundle *b)
            m->keys_used[0] != 0 ? m->keys_used : "none");
     for (size_t i = 0; i < m->n_column_alignment && i < 20; i++) {
         const Tabella__ColumnAlignment *c = m->column_alignment[i];
-        printf("  %.*s = %.*s  (%.0f %%)", BYTES(c->a->address), BYTES(c->b->address),
-               100 * c->confidence);
+        printf("  %.*s = %.*s  (%.0f %%)", BYTES(c->a->address), BYTES(c->b->address), 100 * c->confidence);
         if (c->has_example)
             printf("   %.*s | %.*s", BYTES(c->example_a), BYTES(c->example_b));
         puts("");
@@ -173,9 +168,8 @@ static void together(const Tabella__Bundle *b)
     matches(b, m->entity_matches);
     const Tabella__Duplicates *d = m->duplicates;
     for (size_t i = 0; d != NULL && i < d->n_row && i < 5; i++)
-        printf("  %s%.*s row %u and row %u are one  (%.0f %%)\n",
-               i == 0 ? "within a table: " : "  ", BYTES(b->tables[d->table[i]]->id), d->row[i],
-               d->other_row[i], 100 * d->confidence[i]);
+        printf("  %s%.*s row %u and row %u are one  (%.0f %%)\n", i == 0 ? "within a table: " : "  ",
+               BYTES(b->tables[d->table[i]]->id), d->row[i], d->other_row[i], 100 * d->confidence[i]);
     if (d != NULL && d->n_row > 5)
         printf("    ... and %zu more duplicates\n", d->n_row - 5);
     if (b->unified_rows != NULL)
@@ -190,8 +184,7 @@ static void prediction(const Tabella__Bundle *b)
     const Tabella__Prediction *p = b->prediction;
     if (s != NULL)
         printf("\ntarget: %.*s (%s) %s\n", s->column != NULL ? (int)s->column->address.len : 4,
-               s->column != NULL ? (const char *)s->column->address.data : "none", s->mode,
-               s->reason);
+               s->column != NULL ? (const char *)s->column->address.data : "none", s->mode, s->reason);
     if (p == NULL)
         return;
     size_t n = p->results != NULL ? p->results->n_row : 0;
@@ -203,8 +196,7 @@ static void prediction(const Tabella__Bundle *b)
             over += p->results->anomaly_score[i] >= p->threshold;
         printf("  %zu rows at or above the threshold of %.3f\n", over, p->threshold);
     }
-    if (p->results != NULL && p->results->n_label > 0 && n > 0 &&
-        p->results->n_probabilities % n == 0) {
+    if (p->results != NULL && p->results->n_label > 0 && n > 0 && p->results->n_probabilities % n == 0) {
         size_t classes = p->results->n_probabilities / n;
         double sum = 0;
         for (size_t i = 0; i < n; i++)

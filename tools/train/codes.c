@@ -1,5 +1,5 @@
-/* Identifiers: keys, codes of schemes, numbers with check digits (made right), addresses of devices and the web.
- * A plan may give a template ("id AAA-9999"); else one is drawn. */
+/* Identifiers: keys, codes of schemes, numbers with check digits (made right), addresses of devices and
+ * the web. A plan may give a template ("id AAA-9999"); else one is drawn. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,16 +57,13 @@ static void iban(chance *c, char *t, size_t size)
 
 static void isin(chance *c, char *t)
 {
-    static const char *const land[] = {
-        "US", "DE", "GB", "FR", "IE", "LU", "NL", "CH", "JP", "CA"
-    };
+    static const char *const land[] = { "US", "DE", "GB", "FR", "IE", "LU", "NL", "CH", "JP", "CA" };
     char wide[40];
     size_t n = 0;
     strcpy(t, land[chance_below(c, 10)]);
     fill_template(c, chance_of(c, 0.6) ? "999999999" : "N99999N99", t + 2, 10);
     for (const char *p = t; *p != 0; p++)
-        n +=
-            (size_t)snprintf(wide + n, sizeof wide - n, "%d", *p <= '9' ? *p - '0' : *p - 'A' + 10);
+        n += (size_t)snprintf(wide + n, sizeof wide - n, "%d", *p <= '9' ? *p - '0' : *p - 'A' + 10);
     t[11] = luhn(wide, n);
     t[12] = 0;
 }
@@ -78,8 +75,8 @@ static bool outside_plan(const char *country, const char *t)
            (tab_numbering_plans(tab_str_of(t)) >> TAB_CHECK_PHONE_NANP & 1) == 0;
 }
 
-/* A telephone number as digits (`#` any): as people dial it at home, or with the country's code; `mark` behind the
- * first four, or 0. */
+/* A telephone number as digits (`#` any): as people dial it at home, or with the country's code; `mark`
+ * behind the first four, or 0. */
 static void bare_phone(chance *c, const char *country, bool abroad, char mark, char *t, size_t size)
 {
     static const struct {
@@ -124,9 +121,7 @@ static void bare_phone(chance *c, const char *country, bool abroad, char mark, c
 static void vin(chance *c, char *t)
 {
     static const char set[] = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
-    static const int value[] = {
-        1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9
-    };
+    static const int value[] = { 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9 };
     static const int weight[] = { 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2 };
     int sum = 0;
     for (int i = 0; i < 17; i++)
@@ -167,8 +162,8 @@ static void national(chance *c, size_t way, char *t, size_t size)
         break;
     case 4: { /* PESEL */
         static const int w[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3 };
-        snprintf(d, sizeof d, "%02zu%02zu%02zu%04zu", 40 + chance_below(c, 60),
-                 1 + chance_below(c, 12), 1 + chance_below(c, 28), chance_below(c, 10000));
+        snprintf(d, sizeof d, "%02zu%02zu%02zu%04zu", 40 + chance_below(c, 60), 1 + chance_below(c, 12),
+                 1 + chance_below(c, 28), chance_below(c, 10000));
         for (int i = 0; i < 10; i++)
             a += (d[i] - '0') * w[i];
         snprintf(t, size, "%s%d", d, (10 - a % 10) % 10);
@@ -176,8 +171,8 @@ static void national(chance *c, size_t way, char *t, size_t size)
     }
     case 5:
         snprintf(t, size, "%zu %02zu %02zu %02zu %03zu %03zu %02zu", 1 + chance_below(c, 2),
-                 chance_below(c, 100), 1 + chance_below(c, 12), 1 + chance_below(c, 95),
-                 chance_below(c, 999), chance_below(c, 999), 1 + chance_below(c, 97));
+                 chance_below(c, 100), 1 + chance_below(c, 12), 1 + chance_below(c, 95), chance_below(c, 999),
+                 chance_below(c, 999), 1 + chance_below(c, 97));
         break;
     case 6:
         fill_template(c, "AAAAAA99A99A999A", t, size);
@@ -254,8 +249,7 @@ static void web(maker *m, int role, size_t way, char *t, size_t size)
     const char *tld = tlds[chance_below(c, 13)];
     switch (role) {
     case TAB_ROLE_DOMAIN:
-        snprintf(t, size, way == 0 ? "www.%s%s.%s" : "%s%s.%s", w,
-                 chance_of(c, 0.3) ? "-online" : "", tld);
+        snprintf(t, size, way == 0 ? "www.%s%s.%s" : "%s%s.%s", w, chance_of(c, 0.3) ? "-online" : "", tld);
         break;
     case TAB_ROLE_FILE_PATH:
         if (way < 2)
@@ -282,14 +276,13 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
 {
     chance *c = m->c;
     static const char *const agents[] = {
-        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-        "Chrome/%zu.0.%zu.0 Safari/537.36",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
-        "Version/%zu.%zu Safari/605.1.15",
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, "
+        "like Gecko) Chrome/%zu.0.%zu.0 Safari/537.36",
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, "
+        "like Gecko) Version/%zu.%zu Safari/605.1.15",
         "Mozilla/5.0 (X11; Linux x86_64; rv:%zu.0) Gecko/20100101 Firefox/%zu.0",
         "curl/%zu.%zu.0",
-        "Mozilla/5.0 (iPhone; CPU iPhone OS %zu_%zu like Mac OS X) AppleWebKit/605.1.15 "
-        "Mobile/15E148",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS %zu_%zu like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148",
         "Googlebot/%zu.%zu"
     };
     switch (role) {
@@ -327,9 +320,8 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         snprintf(t, size, "%c%c%c%c%s%c%c%s", (char)('A' + chance_below(c, 26)),
                  (char)('A' + chance_below(c, 26)), (char)('A' + chance_below(c, 26)),
                  (char)('A' + chance_below(c, 26)),
-                 train_locales[chance_below(c, train_locale_count)].country2,
-                 "2X9M"[chance_below(c, 4)], (char)('A' + chance_below(c, 26)),
-                 chance_of(c, 0.4) ? "XXX" : "");
+                 train_locales[chance_below(c, train_locale_count)].country2, "2X9M"[chance_below(c, 4)],
+                 (char)('A' + chance_below(c, 26)), chance_of(c, 0.4) ? "XXX" : "");
         return true;
     case TAB_ROLE_ISBN:
         if (way < 6) {
@@ -385,8 +377,7 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
             fill_template(c, "2001:db8:HHHH:HHHH::HHHH", t, size);
         else
             snprintf(t, size, "%zu.%zu.%zu.%zu", way < 3 ? 10 : 1 + chance_below(c, 222),
-                     way < 2 ? 0 : chance_below(c, 256), chance_below(c, 256),
-                     1 + chance_below(c, 254));
+                     way < 2 ? 0 : chance_below(c, 256), chance_below(c, 256), 1 + chance_below(c, 254));
         return true;
     case TAB_ROLE_CRYPTO_ADDRESS:
         fill_template(c, "0xHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", t, size);
@@ -401,8 +392,7 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         size_t n = 0, k = 0;
         for (; *f != 0 && n + 8 < size; f++)
             if (f[0] == '%') {
-                n += (size_t)snprintf(t + n, size - n, "%zu",
-                                      7 + chance_below(c, k++ == 0 ? 100 : 40));
+                n += (size_t)snprintf(t + n, size - n, "%zu", 7 + chance_below(c, k++ == 0 ? 100 : 40));
                 f += 2;
             } else {
                 t[n++] = *f;
@@ -421,11 +411,7 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         fill_template(c, way < 4 ? "999999999" : way < 7 ? "A99999999" : "AA9999999", t, size);
         return true;
     case TAB_ROLE_DRIVER_LICENSE:
-        fill_template(c,
-                      way < 4   ? "A9999999"
-                      : way < 7 ? "A999-9999-9999"
-                                : "AAAAA999999AA9AA",
-                      t, size);
+        fill_template(c, way < 4 ? "A9999999" : way < 7 ? "A999-9999-9999" : "AAAAA999999AA9AA", t, size);
         return true;
     case TAB_ROLE_ACCOUNT_NUMBER:
         fill_template(c, way < 5 ? "9999999999" : way < 8 ? "99999999" : "999999999999", t, size);
@@ -466,9 +452,8 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
         return true;
     }
     case TAB_ROLE_INDUSTRY_CODE:
-        fill_template(
-            c, (const char *[]){ "999999", "99.99", "9999", "A99.9", "9999.99", "99" }[way % 6], t,
-            size);
+        fill_template(c, (const char *[]){ "999999", "99.99", "9999", "A99.9", "9999.99", "99" }[way % 6], t,
+                      size);
         return true;
     case TAB_ROLE_COORDINATES:
         if (way < 6)
@@ -480,16 +465,17 @@ static bool one(maker *m, int role, size_t way, char *t, size_t size)
                      m->loc->lon[0] + (m->loc->lon[1] - m->loc->lon[0]) * chance_unit(c),
                      m->loc->lat[0] + (m->loc->lat[1] - m->loc->lat[0]) * chance_unit(c));
         else
-            snprintf(t, size, "%zu\xc2\xb0%02zu'%02zu\"N %zu\xc2\xb0%02zu'%02zu\"E",
-                     chance_below(c, 70), chance_below(c, 60), chance_below(c, 60),
-                     chance_below(c, 120), chance_below(c, 60), chance_below(c, 60));
+            snprintf(t, size, "%zu\xc2\xb0%02zu'%02zu\"N %zu\xc2\xb0%02zu'%02zu\"E", chance_below(c, 70),
+                     chance_below(c, 60), chance_below(c, 60), chance_below(c, 120), chance_below(c, 60),
+                     chance_below(c, 60));
         return true;
     default:
         return false;
     }
 }
 
-/* Keys: numbered, scattered, by template; repeated where rows belong together or the key is another table's. */
+/* Keys: numbered, scattered, by template; repeated where rows belong together or the key is another
+ * table's. */
 static bool keys(maker *m, const spec *s)
 {
     chance *c = m->c;
@@ -530,8 +516,8 @@ static bool keys(maker *m, const spec *s)
         } else {
             fill_template(c, form, t, sizeof t);
             memcpy(t, head, fixed);
-            for (size_t k = strlen(t), v = i + 1;
-                 serial && k > 0 && t[k - 1] >= '0' && t[k - 1] <= '9'; k--, v /= 10)
+            for (size_t k = strlen(t), v = i + 1; serial && k > 0 && t[k - 1] >= '0' && t[k - 1] <= '9';
+                 k--, v /= 10)
                 t[k - 1] = (char)('0' + v % 10);
         }
         made[i] = tab_arena_copy(m->a, tab_str_of(t));
@@ -545,10 +531,9 @@ static bool keys(maker *m, const spec *s)
 static bool codes(maker *m, const spec *s)
 {
     chance *c = m->c;
-    static const char *const forms[] = { "AA",    "AAA",   "A9",     "A99",   "999",
-                                         "9999",  "AA9",   "AA99",   "99",    "A-9",
-                                         "AAAA",  "9A",    "99-99",  "AA-A9", "A999",
-                                         "AA.99", "99999", "9999AA", "AAA99", "999-9A" };
+    static const char *const forms[] = { "AA",   "AAA",   "A9",    "A99",    "999",   "9999",  "AA9",
+                                         "AA99", "99",    "A-9",   "AAAA",   "9A",    "99-99", "AA-A9",
+                                         "A999", "AA.99", "99999", "9999AA", "AAA99", "999-9A" };
     bool own = s->arg[0] != 0;
     bool pipes = strchr(s->arg, '|') != NULL;
     size_t want = 2 + (size_t)exp(5.2 * chance_unit(c)), n = want < 120 ? want : 120;
@@ -575,8 +560,7 @@ static bool codes(maker *m, const spec *s)
     double bend = 0.6 + 2 * chance_unit(c);
     bool blocks = chance_of(c, 0.25);
     for (size_t i = 0; i < m->rows; i++)
-        m->cell[i] =
-            set[blocks ? i * n / m->rows : (size_t)((double)n * pow(chance_unit(c), bend)) % n];
+        m->cell[i] = set[blocks ? i * n / m->rows : (size_t)((double)n * pow(chance_unit(c), bend)) % n];
     return true;
 }
 

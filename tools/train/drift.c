@@ -1,7 +1,8 @@
-/* The order of rows. Of the labelled tables' measures three in four have neighbouring rows that are alike (correlation above
- * 0.04), of independent draws one in four: tables are sorted, come in blocks, or run through time, and columns that
- * follow the same order follow each other. One standard normal series a table says what neighbours share;
- * each column mixes it with noise of its own (a one-factor Gaussian copula; docs/decisions/0207). */
+/* The order of rows. Of the labelled tables' measures three in four have neighbouring rows that are alike
+ * (correlation above 0.04), of independent draws one in four: tables are sorted, come in blocks, or run
+ * through time, and columns that follow the same order follow each other. One standard normal series a
+ * table says what neighbours share; each column mixes it with noise of its own (a one-factor Gaussian
+ * copula; docs/decisions/0207). */
 #include <math.h>
 
 #include "tools/train/maker.h"
@@ -9,8 +10,7 @@
 bool drift_begin(maker *m)
 {
     chance *c = m->c;
-    double *d = tab_arena_new_of(m->a, double, m->rows), way = chance_unit(c),
-           at = chance_normal(c);
+    double *d = tab_arena_new_of(m->a, double, m->rows), way = chance_unit(c), at = chance_normal(c);
     if (d == NULL)
         return false;
     if (way < 0.2) { /* no order */

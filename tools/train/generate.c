@@ -97,12 +97,11 @@ static bool finish(maker *m, const spec *s, tab_column *col)
     static const char *const marks[] = { "NA",   "N/A", "-",       "?", "unknown", "None", "null",
                                          "-999", "n/a", "Unknown", ".", "--",      "999",  "nan" };
     chance *c = m->c;
-    double missing = chance_of(c, 0.22) ? chance_of(c, 0.2) ? chance_unit(c) * 0.9
-                                                            : 0.25 * chance_unit(c) * chance_unit(c)
-                                        : 0;
-    const char *mark = missing > 0 && chance_of(c, 0.25) && s->role != TAB_ROLE_FLAG
-                           ? marks[chance_below(c, 14)]
-                           : NULL;
+    double missing = chance_of(c, 0.22)
+                         ? chance_of(c, 0.2) ? chance_unit(c) * 0.9 : 0.25 * chance_unit(c) * chance_unit(c)
+                         : 0;
+    const char *mark =
+        missing > 0 && chance_of(c, 0.25) && s->role != TAB_ROLE_FLAG ? marks[chance_below(c, 14)] : NULL;
     bool plain = true;
     double x;
     if (missing > 0)
@@ -160,14 +159,14 @@ static bool make_column(maker *m, const spec *s, tab_column *col)
     if (m->cell == NULL || m->now == NULL || !make_numbers(m, s, &numeric))
         return false;
     if (numeric) {
-        if (strstr(s->arg, "total") == NULL && strstr(s->arg, "product") == NULL &&
-            m->group != NULL && goes_with_group(m, s->role))
+        if (strstr(s->arg, "total") == NULL && strstr(s->arg, "product") == NULL && m->group != NULL &&
+            goes_with_group(m, s->role))
             for (size_t i = 0; i < m->rows; i++) {
                 m->cell[i] = m->cell[m->group[i]];
                 m->now[i] = m->now[m->group[i]];
             }
-        if (s->role == TAB_ROLE_AMOUNT || s->role == TAB_ROLE_COUNT ||
-            s->role == TAB_ROLE_MEASURE || s->role == TAB_ROLE_PERCENTAGE) {
+        if (s->role == TAB_ROLE_AMOUNT || s->role == TAB_ROLE_COUNT || s->role == TAB_ROLE_MEASURE ||
+            s->role == TAB_ROLE_PERCENTAGE) {
             m->last[0] = m->last[1];
             m->last[1] = m->now;
         }
@@ -323,13 +322,14 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
     tab_table *table = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || role == NULL || type == NULL || table == NULL)
         return false;
-    maker m = { .a = a,
-                .c = c,
-                .rows = chance_of(c, 0.35) ? 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c))
-                                           : 120 + (size_t)exp(4 + 3 * chance_unit(c)),
-                .sector = tab_sectors[p->sector].slug,
-                .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2)
-                                                        : chance_below(c, train_locale_count)] };
+    maker m = {
+        .a = a,
+        .c = c,
+        .rows = chance_of(c, 0.35) ? 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c))
+                                   : 120 + (size_t)exp(4 + 3 * chance_unit(c)),
+        .sector = tab_sectors[p->sector].slug,
+        .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2) : chance_below(c, train_locale_count)]
+    };
     if (chance_of(c, 0.05)) /* in a long table everything but keys repeats */
         m.rows *= 4 + chance_below(c, 5);
     if (!drift_begin(&m))
@@ -355,8 +355,7 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
     spec s;
     for (const char *from = p->columns; from != NULL && *from != 0 && n + 12 < MOST;) {
         const char *to = strchr(from, ';');
-        size_t len = to == NULL ? strlen(from) : (size_t)(to - from),
-               times = read_spec(from, len, &s);
+        size_t len = to == NULL ? strlen(from) : (size_t)(to - from), times = read_spec(from, len, &s);
         from = to == NULL ? NULL : to + 1;
         if (chance_of(c, extra)) { /* a stranger */
             spec x;
@@ -400,8 +399,7 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
         type[k] = -1;
     *table = (tab_table){ .id = TAB_S("generated"), .rows = m.rows, .cols = n, .col = col };
     *t = (tab_labelled){ .table = table, .role = role, .type = type, .sector = p->sector };
-    snprintf(t->source, sizeof t->source, "%.90s",
-             p->line); /* tables of one plan stay together in folds */
+    snprintf(t->source, sizeof t->source, "%.90s", p->line); /* tables of one plan stay together in folds */
     return true;
 }
 

@@ -29,8 +29,7 @@ static const tab_table *csv(tab_arena *a, const char *folder, const char *name)
     tab_error err = { 0 };
     snprintf(path, sizeof path, "%s/%s.csv", folder, name);
     tab_str s = slurp(a, path);
-    if (s.p == NULL ||
-        tab_csv_read(a, s, tab_arena_copy(a, tab_str_of(name)), &t, NULL, &err) != TAB_OK) {
+    if (s.p == NULL || tab_csv_read(a, s, tab_arena_copy(a, tab_str_of(name)), &t, NULL, &err) != TAB_OK) {
         fprintf(stderr, "cannot read %s %s\n", path, err.message);
         return NULL;
     }

@@ -26,7 +26,7 @@ typedef struct {
     const char *money;    /* sign */
     const char *currency; /* ISO 4217 */
     double rate;          /* units for a dollar, roughly */
-    int date; /* 0 year first, 1 month first, 2 day first with '/', 3 with '.', 4 with '-' */
+    int date;             /* 0 year first, 1 month first, 2 day first with '/', 3 with '.', 4 with '-' */
     const char *phone[3], *postal, *plate, *country2, *country;
     const char *street[4]; /* "%n" the number, "%w" a name */
     const char *yes, *no;
@@ -57,11 +57,9 @@ typedef struct {
 } spec;
 
 /* Fills m->cell (and m->now where the column is one of numbers: *numeric). False: no memory. */
-bool make_numbers(maker *m, const spec *s,
-                  bool *numeric); /* numbers.c: quantities, years, coordinates */
-bool make_times(maker *m,
-                const spec *s); /* times.c: dates, timestamps, periods, clocks, durations */
-bool make_texts(maker *m, const spec *s);             /* texts.c: words, names, classes */
+bool make_numbers(maker *m, const spec *s, bool *numeric); /* numbers.c: quantities, years, coordinates */
+bool make_times(maker *m, const spec *s); /* times.c: dates, timestamps, periods, clocks, durations */
+bool make_texts(maker *m, const spec *s); /* texts.c: words, names, classes */
 bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: identifiers of every kind */
 
 /* Rows of real tables come in some order, and neighbours are alike (drift.c). Begun once a table and once a

@@ -52,8 +52,7 @@ void train_score(const samples *all, FILE *dump)
             right += g == y;
             right1 += g1 == y;
             family += tab_role_family[g] == tab_role_family[y];
-            tab_type t =
-                tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
+            tab_type t = tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
             type += (int)t == all->s[i].label->type[k];
             miss[y][g]++;
             double pii = 0;
@@ -66,17 +65,16 @@ void train_score(const samples *all, FILE *dump)
             }
             if (dump != NULL)
                 fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", all->s[i].label->name,
-                        TAB_STR(all->s[i].label->table->col[k].name), tab_role_names[y],
-                        tab_role_names[g], tab_type_name(t), (double)c->p2[g],
-                        all->s[i].label->type[k] == (int)t ? "" : "TYPE", pii);
+                        TAB_STR(all->s[i].label->table->col[k].name), tab_role_names[y], tab_role_names[g],
+                        tab_type_name(t), (double)c->p2[g], all->s[i].label->type[k] == (int)t ? "" : "TYPE",
+                        pii);
         }
     printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", n,
            (double)right / (double)n, (double)right1 / (double)n, (double)family / (double)n,
            (double)type / (double)n, ece_of(conf, hit, n));
     for (int a = 0; a < 6; a++)
         printf("pii >= %.3f  precision %.3f  recall %.3f\n", at[a],
-               said[a] ? (double)tp[a] / (double)said[a] : 0.0,
-               (double)tp[a] / (double)(want ? want : 1));
+               said[a] ? (double)tp[a] / (double)said[a] : 0.0, (double)tp[a] / (double)(want ? want : 1));
     size_t tables = 0, first = 0, five = 0;
     for (size_t i = 0; i < all->n; i++) {
         int y = all->s[i].label->sector, top = 0, above = 0;
@@ -94,9 +92,8 @@ void train_score(const samples *all, FILE *dump)
             fprintf(dump, "sector,%s,%s,%s,%.4f\n", all->s[i].label->name, tab_sectors[y].slug,
                     tab_sectors[top].slug, (double)all->s[i].sector[top]);
     }
-    printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables,
-           (double)first / (double)tables, (double)five / (double)tables,
-           ece_of(conf, hit, tables));
+    printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables, (double)first / (double)tables,
+           (double)five / (double)tables, ece_of(conf, hit, tables));
     printf("largest confusions:");
     for (int q = 0; q < 14; q++) {
         int a = 0, b = 1;

@@ -24,7 +24,8 @@ typedef struct {
 /* p with room for n; the program ends without memory. */
 void *train_grown(void *p, size_t n, size_t size);
 
-/* Prints accuracy, personal data, sectors and calibration of the real samples; each answer into dump, or NULL. */
+/* Prints accuracy, personal data, sectors and calibration of the real samples; each answer into dump, or
+ * NULL. */
 void train_score(const samples *all, FILE *dump);
 
 #endif

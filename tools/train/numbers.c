@@ -1,6 +1,7 @@
 /* Quantities. A plan says the range in which nearly all values lie, "lo..hi", and flags behind it:
  *
- *   dN decimals   u uniform   z many zeros   w a walk in row order   o open, high, low, close (4 columns, generate.c)
+ *   dN decimals   u uniform   z many zeros   w a walk in row order   o open, high, low, close (4 columns,
+ *                 generate.c)
  *   like  near the column of numbers before      part  a share of it      product, total  of the two before
  *
  * What a person or a program does to numbers is drawn per column: unit (a factor), precision, rounding to
@@ -49,8 +50,8 @@ static double rounded(double x, int d)
 }
 
 /* Number as text: decimals fixed or as needed, the locale's marks. */
-static void number_text(const locale *l, double v, int decimals, bool fixed, bool native,
-                        bool grouped, char *out, size_t size)
+static void number_text(const locale *l, double v, int decimals, bool fixed, bool native, bool grouped,
+                        char *out, size_t size)
 {
     char buf[64], *p = buf;
     snprintf(buf, sizeof buf, "%.*f", decimals < 0 ? 0 : decimals, v);
@@ -103,8 +104,8 @@ static void narrowed(chance *c, range *r, bool skewed)
     r->hi = skewed ? exp(b) : b;
 }
 
-/* A count about `mean`: Poisson's law (Knuth's product for small means, the normal one beyond), `loose` times as
- * uneven where things differ among each other. */
+/* A count about `mean`: Poisson's law (Knuth's product for small means, the normal one beyond), `loose`
+ * times as uneven where things differ among each other. */
 static double counted(chance *c, double mean, double loose)
 {
     mean *= loose > 0 ? exp(loose * chance_normal(c) - loose * loose / 2) : 1;
@@ -131,15 +132,13 @@ static bool quantities(maker *m, const spec *s)
     if (money && r.hi > 3e5 && chance_of(c, 0.4))
         factor /= chance_of(c, 0.5) ? 1e3 : 1e6; /* in thousands, in millions */
     if (s->role == TAB_ROLE_MEASURE && !r.walk && chance_of(c, 0.35))
-        factor =
-            chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
+        factor = chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
     if (count && r.hi > 200 && chance_of(c, 0.4))
         factor = exp(0.8 * chance_normal(c));
     /* a column differs from its like in where it lies, too */
     double shift = exp(0.25 * chance_normal(c));
     factor *= r.lo >= 0 && r.hi > 30 ? shift : 1;
-    bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85),
-         bell = chance_of(c, 0.7);
+    bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85), bell = chance_of(c, 0.7);
     if (r.given && !r.walk && chance_of(c, 0.5)) /* one table holds a part of what there is */
         narrowed(c, &r, skewed);
     int decimals = r.decimals;
@@ -155,9 +154,7 @@ static bool quantities(maker *m, const spec *s)
     else if (decimals > 0 && chance_of(c, 0.3))
         decimals += chance_of(c, 0.5) ? 1 : -1;
     if (money)
-        decimals = chance_of(c, 0.6) && size < 1e5 ? 2
-                   : chance_of(c, 0.75)            ? 0
-                                                   : 1 + (int)chance_below(c, 3);
+        decimals = chance_of(c, 0.6) && size < 1e5 ? 2 : chance_of(c, 0.75) ? 0 : 1 + (int)chance_below(c, 3);
     if (count)
         decimals = 0;
     if (s->role == TAB_ROLE_MEASURE && r.decimals < 0 && size >= 15 && chance_of(c, 0.4))
@@ -170,9 +167,7 @@ static bool quantities(maker *m, const spec *s)
     /* rounding to steps */
     double step = 0;
     if (money && decimals == 0 && chance_of(c, 0.6))
-        step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000  ? 6
-                                                                       : size > 300 ? 4
-                                                                                    : 2)];
+        step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000 ? 6 : size > 300 ? 4 : 2)];
     if (count && size > 300 && chance_of(c, 0.15))
         step = (double[]){ 10, 50, 100, 1000 }[chance_below(c, 4)];
     if (s->role == TAB_ROLE_MEASURE && decimals == 1 && chance_of(c, 0.15))
@@ -241,13 +236,11 @@ static bool quantities(maker *m, const spec *s)
             v = floor(v) + (chance_of(c, 0.7) ? 0.99 : chance_of(c, 0.5) ? 0.95 : 0.49);
         if (count && r.lo >= 1)
             v = fmax(1, v);
-        m->now[i] =
-            rounded(v, shorter > 0 && chance_of(c, shorter) ? (int)chance_below(c, (size_t)decimals)
-                                                            : decimals);
+        m->now[i] = rounded(v, shorter > 0 && chance_of(c, shorter) ? (int)chance_below(c, (size_t)decimals)
+                                                                    : decimals);
     }
     /* in writing */
-    bool fixed = chance_of(c, money ? 0.6 : 0.3),
-         native = m->loc->decimal == ',' && chance_of(c, 0.25);
+    bool fixed = chance_of(c, money ? 0.6 : 0.3), native = m->loc->decimal == ',' && chance_of(c, 0.25);
     bool grouped = size >= 1000 && chance_of(c, 0.08), sign = money && chance_of(c, 0.14);
     const char *unit = s->role == TAB_ROLE_MEASURE && chance_of(c, 0.05)
                            ? (const char *[]){ " kg",
@@ -269,8 +262,7 @@ static bool quantities(maker *m, const spec *s)
     for (size_t i = 0; i < m->rows; i++) {
         char t[80], out[120];
         double v = thousands ? m->now[i] / 1000 : m->now[i];
-        number_text(m->loc, v, thousands ? 1 : decimals, fixed || thousands, native, grouped, t,
-                    sizeof t);
+        number_text(m->loc, v, thousands ? 1 : decimals, fixed || thousands, native, grouped, t, sizeof t);
         if (sign && sign_way < 3)
             snprintf(out, sizeof out, "%s%s%s%s", t[0] == '-' ? "-" : "", m->loc->money,
                      sign_way == 2 ? " " : "", t + (t[0] == '-'));
@@ -288,8 +280,7 @@ static bool percentages(maker *m, const spec *s)
 {
     chance *c = m->c;
     range r = range_of(s->arg);
-    size_t way =
-        chance_below(c, 20); /* 0..8 share of one, 9..17 of a hundred, 18, 19 with the sign */
+    size_t way = chance_below(c, 20); /* 0..8 share of one, 9..17 of a hundred, 18, 19 with the sign */
     if (strchr(s->arg, 'f') != NULL)
         way = 0;
     double of = way < 9 ? 0.01 : 1;
@@ -322,10 +313,7 @@ static bool percentages(maker *m, const spec *s)
                             (m->last[0] != NULL ? m->last[0][i] : 0));
         m->now[i] = rounded(v, decimals);
         char t[80];
-        snprintf(t, sizeof t, "%.*f%s", decimals, m->now[i],
-                 way == 18   ? "%"
-                 : way == 19 ? " %"
-                             : "");
+        snprintf(t, sizeof t, "%.*f%s", decimals, m->now[i], way == 18 ? "%" : way == 19 ? " %" : "");
         if (!put_cell(m, i, t))
             return false;
     }
@@ -405,8 +393,8 @@ static bool whole_numbers(maker *m, const spec *s)
     default:
         break;
     }
-    bool steady = chance_of(c, s->role == TAB_ROLE_YEAR ? 0.5 : 0.25),
-         descending = chance_of(c, 0.2), shuffled = chance_of(c, 0.4);
+    bool steady = chance_of(c, s->role == TAB_ROLE_YEAR ? 0.5 : 0.25), descending = chance_of(c, 0.2),
+         shuffled = chance_of(c, 0.4);
     if (s->role == TAB_ROLE_RANK && chance_of(c, 0.3))
         top = 5 + chance_below(c, 40);
     for (size_t i = 0; i < m->rows; i++) {
@@ -419,9 +407,8 @@ static bool whole_numbers(maker *m, const spec *s)
         } else if (onward) {
             v = r.lo + floor((r.hi - r.lo + 1) * (double)i / (double)m->rows);
         } else if (steady) { /* in order, as series are */
-            double n = r.hi - r.lo + 1, at = m->group != NULL
-                                                 ? (double)(i % (size_t)n)
-                                                 : floor((double)i * n / (double)m->rows);
+            double n = r.hi - r.lo + 1,
+                   at = m->group != NULL ? (double)(i % (size_t)n) : floor((double)i * n / (double)m->rows);
             v = descending ? r.hi - fmod(at, n) : r.lo + fmod(at, n);
         } else if (s->role == TAB_ROLE_YEAR && way < 5) { /* more of the recent */
             v = floor(r.hi - (r.hi - r.lo) * pow(chance_unit(c), 2));
@@ -438,8 +425,7 @@ static bool whole_numbers(maker *m, const spec *s)
 static bool positions(maker *m, const spec *s)
 {
     chance *c = m->c;
-    const locale *l =
-        chance_of(c, 0.7) ? m->loc : &train_locales[chance_below(c, train_locale_count)];
+    const locale *l = chance_of(c, 0.7) ? m->loc : &train_locales[chance_below(c, train_locale_count)];
     bool lat = s->role == TAB_ROLE_LATITUDE, world = chance_of(c, 0.3);
     double lo = lat ? l->lat[0] : l->lon[0], hi = lat ? l->lat[1] : l->lon[1];
     if (world)

@@ -79,8 +79,7 @@ static void step(block *b, float rate, float rest1, float rest2)
         float g = b->g[i];
         b->first[i] = 0.9f * b->first[i] + 0.1f * g;
         b->second[i] = 0.999f * b->second[i] + 0.001f * g * g;
-        b->w[i] -= rate * (b->first[i] / rest1 / (sqrtf(b->second[i] / rest2) + 1e-6f) +
-                           b->decay * b->w[i]);
+        b->w[i] -= rate * (b->first[i] / rest1 / (sqrtf(b->second[i] / rest2) + 1e-6f) + b->decay * b->w[i]);
         b->g[i] = 0;
     }
 }

@@ -2,9 +2,9 @@
  *
  *   h = max(0, W_1' x + b_1),  s = W_2' h + b_2
  *
- * by back-propagation of the softmax's log loss (Rumelhart, Hinton & Williams, Nature 1986) with half of the hidden
- * units left out at random for each row (Srivastava et al., JMLR 2014), in mini-batches, by AdamW (Loshchilov & Hutter,
- * ICLR 2019) with a rate that falls as a cosine to zero. Deterministic. */
+ * by back-propagation of the softmax's log loss (Rumelhart, Hinton & Williams, Nature 1986) with half of
+ * the hidden units left out at random for each row (Srivastava et al., JMLR 2014), in mini-batches, by
+ * AdamW (Loshchilov & Hutter, ICLR 2019) with a rate that falls as a cosine to zero. Deterministic. */
 #ifndef TAB_PERCEPTRON_H
 #define TAB_PERCEPTRON_H
 

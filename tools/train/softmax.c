@@ -23,8 +23,7 @@ static float *shared(size_t n)
 
 void *softmax_shared(size_t bytes)
 {
-    void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                   -1, 0);
+    void *p = mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
         fputs("out of memory\n", stderr);
         exit(1);
@@ -64,8 +63,7 @@ void softmax_free(softmax *m)
 
 /* The loops over classes are what training costs. They are the same additions in the same order at any vector
  * width (no contraction, no reassociation), so the bytes do not depend on the machine. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
@@ -115,8 +113,7 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
 {
     uint32_t C = m->classes;
     size_t nw = (size_t)m->inputs * C;
-    float *g2 = zeroed(nw, sizeof(float)), *w0 = zeroed(nw, sizeof(float)),
-          *gb = zeroed(C, sizeof(float));
+    float *g2 = zeroed(nw, sizeof(float)), *w0 = zeroed(nw, sizeof(float)), *gb = zeroed(C, sizeof(float));
     float *p = zeroed(C, sizeof(float)), *gu = zeroed(m->tied + 1, sizeof(float));
     uint32_t *order = zeroed(n, sizeof *order);
     memcpy(w0, m->w, nw * sizeof(float));
@@ -156,8 +153,7 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
                 float v = r->x[j];
                 if (v == 0)
                     continue;
-                step_row(m->w + (size_t)j * C, g2 + (size_t)j * C, w0 + (size_t)j * C, p, v, o.l2,
-                         rate, C);
+                step_row(m->w + (size_t)j * C, g2 + (size_t)j * C, w0 + (size_t)j * C, p, v, o.l2, rate, C);
             }
         }
     }
@@ -190,12 +186,11 @@ bool softmax_write(const softmax *m, const char *path)
         for (uint32_t c = 0; top > 0 && c < m->classes; c++)
             q[(size_t)j * m->classes + c] = (int16_t)lrintf(w[c] / scale[j]);
     }
-    bool ok =
-        fwrite(&h, sizeof h, 1, f) == 1 &&
-        fwrite(m->bias, sizeof(float), m->classes, f) == m->classes &&
-        fwrite(m->u, sizeof(float), m->tied, f) == m->tied &&
-        fwrite(scale, sizeof(float), m->inputs, f) == m->inputs &&
-        fwrite(q, sizeof *q, (size_t)m->inputs * m->classes, f) == (size_t)m->inputs * m->classes;
+    bool ok = fwrite(&h, sizeof h, 1, f) == 1 &&
+              fwrite(m->bias, sizeof(float), m->classes, f) == m->classes &&
+              fwrite(m->u, sizeof(float), m->tied, f) == m->tied &&
+              fwrite(scale, sizeof(float), m->inputs, f) == m->inputs &&
+              fwrite(q, sizeof *q, (size_t)m->inputs * m->classes, f) == (size_t)m->inputs * m->classes;
     free(scale);
     free(q);
     return fclose(f) == 0 && ok;

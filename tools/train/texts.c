@@ -31,8 +31,8 @@ static bool classes(maker *m, const spec *s, const tab_str *given, size_t n)
     chance *c = m->c;
     tab_str set[MOST_LISTED];
     size_t way = chance_below(c, 100), first = chance_below(c, 2);
-    bool plain = s->role != TAB_ROLE_CATEGORY ||
-                 strchr(s->arg, '!') != NULL; /* statuses stay words, nearly always */
+    bool plain =
+        s->role != TAB_ROLE_CATEGORY || strchr(s->arg, '!') != NULL; /* statuses stay words, nearly always */
     bool underscore = chance_of(c, 0.12);
     if (n > 3 && chance_of(c, 0.25)) /* not all of them occur */
         n -= chance_below(c, n / 2);
@@ -101,11 +101,10 @@ static bool from_lists(maker *m, const spec *s, const char *list, size_t lo, siz
 
 static bool flags(maker *m)
 {
-    static const char *const pairs[][2] = {
-        { "0", "1" },        { "0", "1" }, { "0", "1" },        { "No", "Yes" },
-        { "no", "yes" },     { "N", "Y" }, { "false", "true" }, { "False", "True" },
-        { "FALSE", "TRUE" }, { "F", "T" }, { "n", "y" },        { "NO", "YES" }
-    };
+    static const char *const pairs[][2] = { { "0", "1" },        { "0", "1" },        { "0", "1" },
+                                            { "No", "Yes" },     { "no", "yes" },     { "N", "Y" },
+                                            { "false", "true" }, { "False", "True" }, { "FALSE", "TRUE" },
+                                            { "F", "T" },        { "n", "y" },        { "NO", "YES" } };
     chance *c = m->c;
     const char *const *p = pairs[chance_of(c, 0.35) ? 0 : chance_below(c, 12)];
     bool native = m->loc->decimal == ',' && chance_of(c, 0.5), alone = chance_of(c, 0.04);
@@ -131,11 +130,7 @@ static bool ranges(maker *m)
         char t[64];
         double a = lo + step * (double)i, b = a + step - (step > 1 ? 1 : 0);
         if (i == 0 && way < 4)
-            snprintf(t, sizeof t,
-                     way == 1   ? "<%.0f"
-                     : way == 2 ? "Under %.0f"
-                                : "< %.0f",
-                     a + step);
+            snprintf(t, sizeof t, way == 1 ? "<%.0f" : way == 2 ? "Under %.0f" : "< %.0f", a + step);
         else if (i + 1 == n && way < 6)
             snprintf(t, sizeof t, way < 3 ? "%.0f+" : way < 5 ? ">%.0f" : "%.0f or more", a);
         else
@@ -164,9 +159,7 @@ static const char *list_of(const maker *m, int role)
     case TAB_ROLE_LANGUAGE:
         return chance_of(m->c, 0.5) ? "language" : "language_code";
     case TAB_ROLE_REGION:
-        return chance_of(m->c, 0.35)   ? "region_us"
-               : chance_of(m->c, 0.75) ? "region"
-                                       : "region_code";
+        return chance_of(m->c, 0.35) ? "region_us" : chance_of(m->c, 0.75) ? "region" : "region_code";
     case TAB_ROLE_TIMEZONE:
         return "timezone";
     case TAB_ROLE_NATIONALITY:
@@ -303,10 +296,9 @@ bool make_texts(maker *m, const spec *s)
     if (s->role == TAB_ROLE_RANGE && n == 0)
         return ranges(m);
     if (s->arg[0] == '~')
-        return from_lists(
-            m, s, sector_list(m, buf, sizeof buf), 2,
-            (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)) *
-                                         (chance_of(c, 0.25) ? 5 : 1))));
+        return from_lists(m, s, sector_list(m, buf, sizeof buf), 2,
+                          (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)) *
+                                                       (chance_of(c, 0.25) ? 5 : 1))));
     bool own_list = s->arg[0] == 'w' && s->arg[1] == ':';
     if (own_list)
         snprintf(list, sizeof list, "%.60s", s->arg + 2);
@@ -326,8 +318,7 @@ bool make_texts(maker *m, const spec *s)
     }
     const char *from = list_of(m, s->role);
     if (n == 0 && from != NULL)
-        return from_lists(m, s, from,
-                          s->role == TAB_ROLE_CATEGORY || s->role == TAB_ROLE_STATUS ? 2 : 1,
+        return from_lists(m, s, from, s->role == TAB_ROLE_CATEGORY || s->role == TAB_ROLE_STATUS ? 2 : 1,
                           s->role == TAB_ROLE_COUNTRY || s->role == TAB_ROLE_REGION ? 60
                           : s->role == TAB_ROLE_UNIT                                ? 6
                                                                                     : 14);

@@ -8,20 +8,20 @@
 #include "tools/train/maker.h"
 
 static const char *const months[][12] = {
-    { "January", "February", "March", "April", "May", "June", "July", "August", "September",
-      "October", "November", "December" },
-    { "Januar", "Februar", "M\xc3\xa4rz", "April", "Mai", "Juni", "Juli", "August", "September",
-      "Oktober", "November", "Dezember" },
-    { "janvier", "f\xc3\xa9vrier", "mars", "avril", "mai", "juin", "juillet", "ao\xc3\xbbt",
-      "septembre", "octobre", "novembre",
+    { "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+      "November", "December" },
+    { "Januar", "Februar", "M\xc3\xa4rz", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober",
+      "November", "Dezember" },
+    { "janvier", "f\xc3\xa9vrier", "mars", "avril", "mai", "juin", "juillet", "ao\xc3\xbbt", "septembre",
+      "octobre", "novembre",
       "d\xc3\xa9"
       "cembre" },
-    { "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre",
-      "octubre", "noviembre", "diciembre" },
+    { "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre",
+      "noviembre", "diciembre" },
     { "gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre",
       "ottobre", "novembre", "dicembre" },
-    { "janeiro", "fevereiro", "mar\xc3\xa7o", "abril", "maio", "junho", "julho", "agosto",
-      "setembro", "outubro", "novembro", "dezembro" },
+    { "janeiro", "fevereiro", "mar\xc3\xa7o", "abril", "maio", "junho", "julho", "agosto", "setembro",
+      "outubro", "novembro", "dezembro" },
     { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" },
 };
 static const char *const days[][7] = {
@@ -73,8 +73,8 @@ static void date_text(const maker *m, int64_t day, size_t layout, char *out, siz
             snprintf(out, n, "%02d-%02d-%04d", d, mo, y);
         break;
     case 7:
-        snprintf(out, n, form == 1 ? "%d/%d/%02d" : "%02d.%02d.%02d", form == 1 ? mo : d,
-                 form == 1 ? d : mo, y % 100);
+        snprintf(out, n, form == 1 ? "%d/%d/%02d" : "%02d.%02d.%02d", form == 1 ? mo : d, form == 1 ? d : mo,
+                 y % 100);
         break;
     case 8:
         snprintf(out, n, "%02d-%s-%04d", d, months[6][mo - 1], y);
@@ -126,9 +126,8 @@ static bool dates(maker *m, const spec *s)
     if (day == NULL)
         return false;
     for (size_t i = 0; i < m->rows; i++) {
-        int64_t d =
-            lo + (int64_t)((double)(hi - lo) *
-                           (sorted ? (double)(i - i % each) / (double)m->rows : chance_unit(c)));
+        int64_t d = lo + (int64_t)((double)(hi - lo) *
+                                   (sorted ? (double)(i - i % each) / (double)m->rows : chance_unit(c)));
         if (daily)
             d = lo + (int64_t)(i / each);
         if (after)
@@ -145,8 +144,7 @@ static bool dates(maker *m, const spec *s)
         char t[120];
         date_text(m, d, layout, t, sizeof t);
         if (stamp) {
-            size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60),
-                   n = strlen(t);
+            size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60), n = strlen(t);
             switch (clock) {
             case 0:
                 snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zuZ", h, mi, se);
@@ -155,8 +153,7 @@ static bool dates(maker *m, const spec *s)
                 snprintf(t + n, sizeof t - n, " %02zu:%02zu", h, mi);
                 break;
             case 2:
-                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se,
-                         chance_below(c, 1000));
+                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se, chance_below(c, 1000));
                 break;
             case 3:
                 snprintf(t + n, sizeof t - n, " %zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi,
@@ -169,8 +166,7 @@ static bool dates(maker *m, const spec *s)
                 snprintf(t + n, sizeof t - n, " %02zu:00:00", h);
                 break;
             case 6:
-                snprintf(t, sizeof t, "%lld%s",
-                         (long long)d * 86400 + (long long)(h * 3600 + mi * 60 + se),
+                snprintf(t, sizeof t, "%lld%s", (long long)d * 86400 + (long long)(h * 3600 + mi * 60 + se),
                          layout > 8 ? "000" : "");
                 break;
             default:
@@ -199,12 +195,11 @@ static bool others(maker *m, const spec *s)
     bool ordered = chance_of(c, 0.3);
     for (size_t i = 0; i < m->rows; i++) {
         char t[80];
-        size_t mo = ordered ? i % 12 : chance_below(c, 12),
-               wd = ordered ? i % 7 : chance_below(c, 7),
+        size_t mo = ordered ? i % 12 : chance_below(c, 12), wd = ordered ? i % 7 : chance_below(c, 7),
                y = y0 + (ordered ? i / 12 % 25 : chance_below(c, 6));
         size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60);
-        double v = exp((log(fmax(lo, 0.5)) + log(hi)) / 2 +
-                       (log(hi) - log(fmax(lo, 0.5))) / 4 * chance_normal(c));
+        double v =
+            exp((log(fmax(lo, 0.5)) + log(hi)) / 2 + (log(hi) - log(fmax(lo, 0.5))) / 4 * chance_normal(c));
         m->now[i] = v;
         switch (s->role) {
         case TAB_ROLE_MONTH:
@@ -233,8 +228,7 @@ static bool others(maker *m, const spec *s)
             else if (way == 5)
                 snprintf(t, sizeof t, "Q%zu %zu", mo / 3 + 1, y);
             else if (way < 8)
-                snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ",
-                         way == 6 ? y % 100 : y);
+                snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ", way == 6 ? y % 100 : y);
             else if (way == 8 && lang == 0) /* as a card expires */
                 snprintf(t, sizeof t, "%02zu/%02zu", mo + 1, y % 100);
             else if (way == 8)
@@ -252,8 +246,7 @@ static bool others(maker *m, const spec *s)
             else if (way < 7)
                 snprintf(t, sizeof t, "%02zu:%02zu:%02zu", h, mi, se);
             else if (way < 9)
-                snprintf(t, sizeof t, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi,
-                         h < 12 ? "AM" : "PM");
+                snprintf(t, sizeof t, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM");
             else if (way == 9)
                 snprintf(t, sizeof t, "%zu:%02zu", h, mi);
             else
@@ -267,8 +260,7 @@ static bool others(maker *m, const spec *s)
             else if (way < 6)
                 snprintf(t, sizeof t, "%.*f", way - 3 > 1 ? 2 : 1, v / 60);
             else if (way < 8)
-                snprintf(t, sizeof t, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60,
-                         (int)v % 60);
+                snprintf(t, sizeof t, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60, (int)v % 60);
             else if (way == 8)
                 snprintf(t, sizeof t, "%d:%02d", (int)(v / 60), (int)v % 60);
             else if (way == 9)
@@ -288,8 +280,7 @@ static bool others(maker *m, const spec *s)
 
 bool make_times(maker *m, const spec *s)
 {
-    return s->role == TAB_ROLE_DATE || s->role == TAB_ROLE_DATETIME ||
-                   s->role == TAB_ROLE_BIRTH_DATE
+    return s->role == TAB_ROLE_DATE || s->role == TAB_ROLE_DATETIME || s->role == TAB_ROLE_BIRTH_DATE
                ? dates(m, s)
                : others(m, s);
 }

@@ -1,13 +1,14 @@
-/* Trains the models of profile/ and sector/ from what is in this repository: generated tables (generate.c) and the
- * labelled tables of tools/train/tables.
+/* Trains the models of profile/ and sector/ from what is in this repository: generated tables (generate.c)
+ * and the labelled tables of tools/train/tables.
  *
- *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2*.model and ENGINE/sector/sector.model
- *   train --cv [FOLDER]    (alone, or before ENGINE) measures on FOLDER's labelled tables (default: ours) in 5 folds by source: a table is
- *                          scored by models that saw no table of its source (a collection's packages are
- *                          sources of their own).
+ *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2*.model and
+ *                          ENGINE/sector/sector.model
+ *   train --cv [FOLDER]    (alone, or before ENGINE) measures on FOLDER's labelled tables (default: ours)
+ *                          in 5 folds by source: a table is scored by models that saw no table of its
+ *                          source (a collection's packages are sources of their own).
  *
- *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a sector, or
- *                          --generated N)
+ *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a
+ *                          sector, or --generated N)
  *
  * options: --generated N  tables a sector (default 150)   --no-tables  generated tables alone
  *          --dump FILE    with --cv: each column's and table's answer
@@ -117,9 +118,9 @@ static void drop(rowset *r)
     *r = (rowset){ 0 };
 }
 
-/* What a fit is made of. Fitted to labelled tables alone a model forgets what the generated ones taught (log loss of
- * stage 1 over sources 1.05, with a part of them again 0.99), so both are given: a labelled column counts for
- * three, and of the generated columns one in eight returns. */
+/* What a fit is made of. Fitted to labelled tables alone a model forgets what the generated ones taught
+ * (log loss of stage 1 over sources 1.05, with a part of them again 0.99), so both are given: a labelled
+ * column counts for three, and of the generated columns one in eight returns. */
 typedef struct {
     const samples *all;
     const bool *in;
@@ -159,9 +160,8 @@ static void fit_stage1(const model *m, const diet *d)
     rowset r = { 0 };
     fill(&r, d, add_stage1);
     softmax_fit(m->flat, r.row, r.n,
-                d->again == NULL
-                    ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
-                    : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
+                d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
+                                 : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
     drop(&r);
 }
 
@@ -184,8 +184,7 @@ static void add_sector(rowset *r, const sample *s, size_t table, bool again)
         return;
     float *x = train_grown(NULL, TAB_SECTOR_INPUTS, sizeof *x),
           *z = train_grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
-    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
-                      s->label->table->rows, x, z);
+    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
     add(r, (softmax_row){ x, z, s->label->sector, 1 });
 }
 
@@ -193,23 +192,18 @@ static void fit_sector(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_sector);
-    softmax_fit(m->flat, r.row, r.n,
-                d->again == NULL
-                    ? (softmax_options){ .epochs = 20,
-                                         .rate = 0.01f,
-                                         .l2 = 2e-3f,
-                                         .tied_start = 1,
-                                         .seed = 2 }
-                    : (softmax_options){
-                          .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
+    softmax_fit(
+        m->flat, r.row, r.n,
+        d->again == NULL
+            ? (softmax_options){ .epochs = 20, .rate = 0.01f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 }
+            : (softmax_options){ .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
     drop(&r);
 }
 
 static void apply_sector(const model *m, sample *s)
 {
     float x[TAB_SECTOR_INPUTS], z[TAB_SECTORS * TAB_SECTOR_TIED];
-    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols,
-                      s->label->table->rows, x, z);
+    tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
     softmax_apply(m->flat, x, z, s->sector);
 }
 
@@ -220,8 +214,7 @@ static void add_stage2(rowset *r, const sample *s, size_t table, bool again)
             continue;
         float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x),
               *z = train_grown(NULL, TAB_ROLES * TAB_STAGE2_TIED, sizeof *z);
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
-                          z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
         add(r, (softmax_row){ x, z, s->label->role[k], s->real ? WEIGHT : 1 });
     }
 }
@@ -230,19 +223,14 @@ static void fit_stage2(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage2);
-    softmax_fit(m->flat, r.row, r.n,
-                d->again == NULL
-                    ? (softmax_options){ .epochs = 6,
-                                         .rate = 0.015f,
-                                         .l2 = 1e-3f,
-                                         .tied_start = 1,
-                                         .seed = 3 }
-                    : (softmax_options){
-                          .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
-    perceptron_fit(
-        m->bent, r.row, r.n,
-        (perceptron_options){
-            .epochs = 6, .rate = d->again == NULL ? 4e-3f : 2e-3f, .decay = 0.1f, .seed = 4 });
+    softmax_fit(
+        m->flat, r.row, r.n,
+        d->again == NULL
+            ? (softmax_options){ .epochs = 6, .rate = 0.015f, .l2 = 1e-3f, .tied_start = 1, .seed = 3 }
+            : (softmax_options){ .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
+    perceptron_fit(m->bent, r.row, r.n,
+                   (perceptron_options){
+                       .epochs = 6, .rate = d->again == NULL ? 4e-3f : 2e-3f, .decay = 0.1f, .seed = 4 });
     drop(&r);
 }
 
@@ -250,8 +238,7 @@ static void apply_stage2(const model *m, sample *s)
 {
     float *x = train_grown(NULL, TAB_STAGE2_INPUTS, sizeof *x), z[TAB_ROLES * TAB_STAGE2_TIED];
     for (size_t k = 0; k < s->label->table->cols; k++) {
-        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x,
-                          z);
+        tab_stage2_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, k, s->sector, x, z);
         float *p = s->col[k].p2, q[TAB_ROLES];
         softmax_scores(m->flat, x, z, p);
         perceptron_scores(m->bent, x, q);
@@ -280,8 +267,8 @@ static void free_model(const model *m)
     perceptron_free(m->bent);
 }
 
-/* One model: fitted without inner fold f (so that it answers for that fold), and for f = folds on all. Every fit
- * begins from `start`. */
+/* One model: fitted without inner fold f (so that it answers for that fold), and for f = folds on all.
+ * Every fit begins from `start`. */
 typedef struct {
     const model *start, *full;
     samples *all;
@@ -307,9 +294,8 @@ static void fit_one(void *ctx, size_t f)
     free(part);
 }
 
-static model fit_inner(const model *start, samples *all, const bool *in, const samples *again,
-                       size_t folds, void (*fit)(const model *, const diet *),
-                       void (*apply)(const model *, sample *))
+static model fit_inner(const model *start, samples *all, const bool *in, const samples *again, size_t folds,
+                       void (*fit)(const model *, const diet *), void (*apply)(const model *, sample *))
 {
     model full = copy_model(start);
     inner c = { start, &full, all, in, folds, again, fit, apply };
@@ -466,8 +452,8 @@ static bool write_models(const models *m, const char *out)
     snprintf(path[3], sizeof path[3], "%s/profile/stage2-top.model", out);
     snprintf(path[4], sizeof path[4], "%s/sector/sector.model", out);
     return softmax_write(m->stage1.flat, path[0]) && softmax_write(m->stage2.flat, path[1]) &&
-           softmax_write(m->stage2.bent->hidden, path[2]) &&
-           softmax_write(m->stage2.bent->top, path[3]) && softmax_write(m->sector.flat, path[4]);
+           softmax_write(m->stage2.bent->hidden, path[2]) && softmax_write(m->stage2.bent->top, path[3]) &&
+           softmax_write(m->sector.flat, path[4]);
 }
 
 static bool has_folders(const char *out)
@@ -502,10 +488,9 @@ int main(int argc, char **argv)
             help = true;
     }
     if ((cv == NULL && out == NULL && !shipped) || help) {
-        fputs(
-            "usage: train [--generated N] [--no-tables] [--shipped] [--cv [FOLDER]] [--dump FILE] "
-            "[ENGINE_FOLDER]\n",
-            stderr);
+        fputs("usage: train [--generated N] [--no-tables] [--shipped] [--cv [FOLDER]] [--dump FILE] "
+              "[ENGINE_FOLDER]\n",
+              stderr);
         return 2;
     }
     if (out != NULL && !has_folders(out)) { /* said before minutes of work, not after */

@@ -86,11 +86,10 @@ static void street(maker *m, const char *form, char *t, size_t size)
                                   1 + (size_t)exp(7 * chance_unit(m->c) * chance_unit(m->c))),
                 form++;
         else if (form[0] == '%' && form[1] == 'w')
-            n += (size_t)snprintf(
-                t + n, size - n, "%.*s",
-                TAB_STR(title_case(m, word_of(m, chance_of(m->c, 0.6)   ? "last_name"
-                                                 : chance_of(m->c, 0.5) ? "city"
-                                                                        : "first_name")))),
+            n += (size_t)snprintf(t + n, size - n, "%.*s",
+                                  TAB_STR(title_case(m, word_of(m, chance_of(m->c, 0.6)   ? "last_name"
+                                                                   : chance_of(m->c, 0.5) ? "city"
+                                                                                          : "first_name")))),
                 form++;
         else
             t[n++] = *form;
@@ -120,8 +119,7 @@ static void person(maker *m, size_t way, char *t, size_t size)
                  TAB_STR(eastern(m, "first_name", way == 15)));
         return;
     }
-    tab_str first = title_case(m, word_of(m, "first_name")),
-            last = title_case(m, word_of(m, "last_name"));
+    tab_str first = title_case(m, word_of(m, "first_name")), last = title_case(m, word_of(m, "last_name"));
     char middle = (char)('A' + chance_below(m->c, 26));
     switch (way) {
     case 0:
@@ -135,8 +133,8 @@ static void person(maker *m, size_t way, char *t, size_t size)
         break;
     case 3:
         snprintf(t, size, "%s %.*s %.*s",
-                 (const char *[]){ "Mr.", "Mrs.", "Dr.", "Ms" }[chance_below(m->c, 4)],
-                 TAB_STR(first), TAB_STR(last));
+                 (const char *[]){ "Mr.", "Mrs.", "Dr.", "Ms" }[chance_below(m->c, 4)], TAB_STR(first),
+                 TAB_STR(last));
         break;
     case 4:
         snprintf(t, size, "%.*s %.*s", TAB_STR(change_case(m, first, true)),
@@ -146,8 +144,8 @@ static void person(maker *m, size_t way, char *t, size_t size)
         snprintf(t, size, "%c. %.*s", first.p[0] < 0 ? middle : first.p[0], TAB_STR(last));
         break;
     case 6:
-        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(first),
-                 TAB_STR(title_case(m, word_of(m, "first_name"))), TAB_STR(last));
+        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(first), TAB_STR(title_case(m, word_of(m, "first_name"))),
+                 TAB_STR(last));
         break;
     case 7:
         snprintf(t, size, "%.*s %.*s-%.*s", TAB_STR(first), TAB_STR(last),
@@ -158,8 +156,7 @@ static void person(maker *m, size_t way, char *t, size_t size)
         break;
     case 9:
         snprintf(t, size, "%.*s, %s %.*s", TAB_STR(last),
-                 (const char *[]){ "Mr", "Mrs", "Miss", "Dr" }[chance_below(m->c, 4)],
-                 TAB_STR(first));
+                 (const char *[]){ "Mr", "Mrs", "Miss", "Dr" }[chance_below(m->c, 4)], TAB_STR(first));
         break;
     default:
         snprintf(t, size, "%.*s %.*s", TAB_STR(first), TAB_STR(last));
@@ -189,12 +186,10 @@ static void organization(maker *m, const char *arg, size_t way, char *t, size_t 
         snprintf(t, size, "%.*s", TAB_STR(title_case(m, word_of(m, "company"))));
         break;
     case 5:
-        snprintf(t, size, "%.*s of %.*s", TAB_STR(head),
-                 TAB_STR(title_case(m, word_of(m, "city"))));
+        snprintf(t, size, "%.*s of %.*s", TAB_STR(head), TAB_STR(title_case(m, word_of(m, "city"))));
         break;
     case 6:
-        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(who), TAB_STR(head),
-                 TAB_STR(title_case(m, form)));
+        snprintf(t, size, "%.*s %.*s %.*s", TAB_STR(who), TAB_STR(head), TAB_STR(title_case(m, form)));
         break;
     case 7:
         snprintf(t, size, "%.*s %.*s", TAB_STR(change_case(m, who, true)),
@@ -243,8 +238,7 @@ static void product(maker *m, const tab_str *head, size_t heads, size_t way, cha
         snprintf(t, size, "%.*s %s", TAB_STR(brand), model);
         break;
     case 7:
-        snprintf(t, size, "%.*s %.*s", TAB_STR(change_case(m, adj, true)),
-                 TAB_STR(change_case(m, x, true)));
+        snprintf(t, size, "%.*s %.*s", TAB_STR(change_case(m, adj, true)), TAB_STR(change_case(m, x, true)));
         break;
     case 8:
         snprintf(t, size, "%.*s", TAB_STR(w));
@@ -258,8 +252,8 @@ static void product(maker *m, const tab_str *head, size_t heads, size_t way, cha
 static void title(maker *m, size_t way, char *t, size_t size)
 {
     char name[64];
-    tab_str a = title_case(
-        m, word_of(m, chance_of(m->c, 0.5) ? "product_word" : sector_list(m, name, sizeof name)));
+    tab_str a =
+        title_case(m, word_of(m, chance_of(m->c, 0.5) ? "product_word" : sector_list(m, name, sizeof name)));
     tab_str b = title_case(m, word_of(m, chance_of(m->c, 0.4)   ? "city"
                                          : chance_of(m->c, 0.5) ? "place_word"
                                                                 : "color")),
@@ -281,8 +275,7 @@ static void title(maker *m, size_t way, char *t, size_t size)
         snprintf(t, size, "How to %.*s in %.*s", TAB_STR(a), TAB_STR(b));
         break;
     case 5:
-        snprintf(t, size, "%.*s: A %.*s Guide (Part %zu)", TAB_STR(a), TAB_STR(b),
-                 1 + chance_below(m->c, 9));
+        snprintf(t, size, "%.*s: A %.*s Guide (Part %zu)", TAB_STR(a), TAB_STR(b), 1 + chance_below(m->c, 9));
         break;
     case 6:
         snprintf(t, size, "%.*s's %.*s", TAB_STR(n), TAB_STR(a));
@@ -303,8 +296,7 @@ static void place(maker *m, size_t way, char *t, size_t size)
         snprintf(t, size, "%.*s %.*s %s", TAB_STR(a), TAB_STR(w),
                  (const char *[]){ "North", "South", "East", "West" }[chance_below(m->c, 4)]);
     else if (way == 6)
-        snprintf(t, size, "%.*s & %.*s St", TAB_STR(a),
-                 TAB_STR(title_case(m, word_of(m, "last_name"))));
+        snprintf(t, size, "%.*s & %.*s St", TAB_STR(a), TAB_STR(title_case(m, word_of(m, "last_name"))));
     else if (way == 7)
         snprintf(t, size, "%zu km %s of %.*s", 1 + chance_below(m->c, 90),
                  (const char *[]){ "N", "SE", "WSW", "S" }[chance_below(m->c, 4)], TAB_STR(a));
@@ -365,8 +357,7 @@ static void several(maker *m, size_t way, char *t, size_t size)
     snprintf(t + n, size - n, "%s", way == 7 ? "]" : "");
 }
 
-bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t,
-              size_t size)
+bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t, size_t size)
 {
     chance *c = m->c;
     char u[40], w[40];
@@ -377,8 +368,7 @@ bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way,
         break;
     case TAB_ROLE_FIRST_NAME:
     case TAB_ROLE_LAST_NAME: {
-        tab_str x =
-            title_case(m, word_of(m, s->role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
+        tab_str x = title_case(m, word_of(m, s->role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
         snprintf(t, size, "%.*s",
                  TAB_STR(way == 9   ? change_case(m, x, true)
                          : way == 8 ? change_case(m, x, false)
@@ -390,17 +380,13 @@ bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way,
         ascii_word(m, "first_name", u, sizeof u);
         ascii_word(m, "last_name", w, sizeof w);
         if (s->role == TAB_ROLE_USERNAME && way % 2 == 0)
-            snprintf(t, size,
-                     chance_of(c, 0.5)   ? "%s_%s"
-                     : chance_of(c, 0.5) ? "%.1s%s"
-                                         : "%s%s",
-                     u, w);
+            snprintf(t, size, chance_of(c, 0.5) ? "%s_%s" : chance_of(c, 0.5) ? "%.1s%s" : "%s%s", u, w);
         else if (s->role == TAB_ROLE_USERNAME)
             snprintf(t, size, way % 3 ? "%s%zu" : "@%s%zu", u, chance_below(c, 1000));
         else if (way < 4)
             snprintf(t, size, "%s.%s@%s", u, w,
-                     (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de",
-                                       "orange.fr", "mail.ru" }[chance_below(c, 6)]);
+                     (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de", "orange.fr",
+                                       "mail.ru" }[chance_below(c, 6)]);
         else if (way < 7)
             snprintf(t, size, "%.1s%s@example.%s", u, w,
                      (const char *[]){ "com", "org", "net" }[chance_below(c, 3)]);
@@ -440,13 +426,13 @@ bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way,
         several(m, way < 9 ? way : 0, t, size);
         break;
     case TAB_ROLE_JSON:
-        snprintf(t, size, "{\"id\": %zu, \"%s\": \"%.*s\"}", chance_below(c, 9999),
-                 way < 5 ? "name" : "type", TAB_STR(word_of(m, "color")));
+        snprintf(t, size, "{\"id\": %zu, \"%s\": \"%.*s\"}", chance_below(c, 9999), way < 5 ? "name" : "type",
+                 TAB_STR(word_of(m, "color")));
         break;
     case TAB_ROLE_CITY:
-        snprintf(t, size, "%.*s",
-                 TAB_STR(way == 9 ? change_case(m, word_of(m, "city"), true)
-                                  : title_case(m, word_of(m, "city"))));
+        snprintf(
+            t, size, "%.*s",
+            TAB_STR(way == 9 ? change_case(m, word_of(m, "city"), true) : title_case(m, word_of(m, "city"))));
         break;
     case TAB_ROLE_JOB_TITLE: {
         tab_str x = title_case(m, word_of(m, chance_of(c, 0.6) ? "job_title" : "job_word"));

@@ -7,9 +7,8 @@ typedef struct {
     Tabella__UsageLine line[2], *usage[2];
 } call_bill;
 
-static const Tabella__WorkDone *billed(tab_arena *a, const char *id, const char *org,
-                                       const char *key, const char *endpoint, uint64_t cells,
-                                       uint64_t cached)
+static const Tabella__WorkDone *billed(tab_arena *a, const char *id, const char *org, const char *key,
+                                       const char *endpoint, uint64_t cells, uint64_t cached)
 {
     call_bill *b = tab_arena_new_of(a, call_bill, 1);
     tabella__work_done__init(&b->work);

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 /* Redis is away (nothing listens there): each process counts by itself. */
-static tab_status take(tab_redis *redis, const char *org, uint64_t cells, bool ahead,
-                       unsigned *retry)
+static tab_status take(tab_redis *redis, const char *org, uint64_t cells, bool ahead, unsigned *retry)
 {
     static api a;
     static request r;
@@ -27,8 +26,7 @@ Test(cells, hold_in_each_process_while_redis_is_away)
     cr_expect_eq(take(redis, "org_a", 0, false, &retry), TAB_OK, "nothing is free");
     cr_expect_eq(take(redis, "org_a", 6000, false, &retry), TAB_OK,
                  "more than a minute's when the bucket is full");
-    cr_expect_eq(take(redis, "org_a", 1, false, &retry), TAB_RATE_LIMIT,
-                 "and is paid off afterwards");
+    cr_expect_eq(take(redis, "org_a", 1, false, &retry), TAB_RATE_LIMIT, "and is paid off afterwards");
     cr_expect(retry > 5000 && retry <= 5942, "%u", retry);
     cr_expect_eq(take(redis, "org_a", 1, true, &retry), TAB_RATE_LIMIT);
     cr_expect_eq(take(redis, "org_b", 1, true, &retry), TAB_OK, "another organization");

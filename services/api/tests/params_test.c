@@ -40,8 +40,7 @@ Test(query, limit_is_a_whole_number_from_1_to_100)
         uint32_t limit = 0;
         tab_str after;
         tab_error err = { 0 };
-        tab_status s =
-            query_page(asked(a, cases[i].query, "org_a"), "jobs:", 20, &limit, &after, &err);
+        tab_status s = query_page(asked(a, cases[i].query, "org_a"), "jobs:", 20, &limit, &after, &err);
         if (cases[i].limit == 0)
             cr_expect(s == TAB_VALIDATION && strcmp(err.param, "limit") == 0, "%s", cases[i].query);
         else
@@ -49,13 +48,11 @@ Test(query, limit_is_a_whole_number_from_1_to_100)
     }
 }
 
-static tab_status follow(tab_arena *a, const char *cursor, const char *org, const char *list,
-                         tab_str *ret)
+static tab_status follow(tab_arena *a, const char *cursor, const char *org, const char *list, tab_str *ret)
 {
     uint32_t limit;
     tab_error err;
-    return query_page(asked(a, tab_arena_printf(a, "cursor=%s", cursor), org), list, 20, &limit,
-                      ret, &err);
+    return query_page(asked(a, tab_arena_printf(a, "cursor=%s", cursor), org), list, 20, &limit, ret, &err);
 }
 
 Test(cursor, belongs_to_one_organization_and_one_list_and_every_bit_counts)
@@ -73,8 +70,7 @@ Test(cursor, belongs_to_one_organization_and_one_list_and_every_bit_counts)
     for (size_t i = 0; cursor[i] != 0; i++) {
         char kept = cursor[i];
         cursor[i] = kept == 'A' ? 'Q' : 'A';
-        cr_expect(follow(a, cursor, "org_a", "jobs:done", &position) == TAB_VALIDATION, "byte %zu",
-                  i);
+        cr_expect(follow(a, cursor, "org_a", "jobs:done", &position) == TAB_VALIDATION, "byte %zu", i);
         cursor[i] = kept;
     }
     tab_out_free(&o);
@@ -106,8 +102,8 @@ Test(body, media_types)
         r->content_type = cases[i].type;
         r->content_encoding = cases[i].encoding;
         tab_status s = body_read(r, &b, &err);
-        cr_expect(cases[i].ok ? s == TAB_OK : s == TAB_VALIDATION && strcmp(err.param, "body") == 0,
-                  "%s, %s", cases[i].type == NULL ? "none" : cases[i].type,
+        cr_expect(cases[i].ok ? s == TAB_OK : s == TAB_VALIDATION && strcmp(err.param, "body") == 0, "%s, %s",
+                  cases[i].type == NULL ? "none" : cases[i].type,
                   cases[i].encoding == NULL ? "none" : cases[i].encoding);
     }
 }

@@ -59,8 +59,7 @@ Test(blocks, give_the_same_table_back)
         for (uint32_t c = 0; c < 40; c++)
             all[c] = c;
         const tab_table *t = made(a, sizes[i][0], sizes[i][1], 7);
-        cr_expect(tab_table_equal(t, through(a, t, 0, t->rows, all, t->cols)), "%zu x %zu", t->rows,
-                  t->cols);
+        cr_expect(tab_table_equal(t, through(a, t, 0, t->rows, all, t->cols)), "%zu x %zu", t->rows, t->cols);
     }
 }
 
@@ -73,8 +72,7 @@ Test(blocks, give_ranges_of_rows_and_columns)
     cr_assert(got->rows == 20 && got->cols == 2);
     for (size_t c = 0; c < 2; c++)
         for (size_t r = 0; r < 20; r++) {
-            tab_cell want = tab_cell_at(&t->col[some[c]], 65530 + r),
-                     is = tab_cell_at(&got->col[c], r);
+            tab_cell want = tab_cell_at(&t->col[some[c]], 65530 + r), is = tab_cell_at(&got->col[c], r);
             cr_expect(want.kind == is.kind && tab_str_eq(want.text, is.text));
         }
     cr_expect_leq(got->col[1].levels, 20, "the dictionary holds what the rows need");
@@ -92,8 +90,7 @@ Test(blocks, of_equal_rows_are_equal_and_of_other_keys_are_not)
         cr_assert_eq(block_write(a, t, at, key, &x, NULL), TAB_OK);
         cr_assert_eq(block_write(a, longer, at_longer, key, &y, NULL), TAB_OK);
         cr_assert_eq(block_write(a, t, at, other, &z, NULL), TAB_OK);
-        cr_expect_arr_eq(x.hash, y.hash, BLOCK_HASH,
-                         "an added row leaves the blocks before it alone");
+        cr_expect_arr_eq(x.hash, y.hash, BLOCK_HASH, "an added row leaves the blocks before it alone");
         cr_expect_arr_neq(x.hash, z.hash, BLOCK_HASH);
     }
 }
@@ -107,6 +104,5 @@ Test(blocks, that_are_damaged_are_refused)
     cr_assert(block_next(t, &at));
     cr_assert_eq(block_write(a, t, at, key, &b, NULL), TAB_OK);
     cr_expect_eq(block_read(a, b.bytes, b.raw - 1, &got, NULL), TAB_INTERNAL);
-    cr_expect_eq(block_read(a, (tab_str){ b.bytes.p, b.bytes.n / 2 }, b.raw, &got, NULL),
-                 TAB_INTERNAL);
+    cr_expect_eq(block_read(a, (tab_str){ b.bytes.p, b.bytes.n / 2 }, b.raw, &got, NULL), TAB_INTERNAL);
 }

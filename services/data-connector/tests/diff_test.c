@@ -47,34 +47,29 @@ Test(diff, counts_rows_as_a_person_would)
         { "columns in another order", "id|x\n1|a\n2|b", "x|id\na|1\nb|2", "", 0, 0, 0, 2 },
         { "each kind", "id|x\n1|a\n2|b\n3|b", "id|x\n2|b\n3|c\n4|b", "id", 1, 1, 1, 1 },
         { "no key: a multiset", "x\na\na\nb", "x\na\nb\nb\nc", "", 2, 0, 1, 2 },
-        { "an added column holds something", "id|x\n1|a\n2|a", "id|x|y\n1|a|\n2|a|5", "id", 0, 1, 0,
-          1 },
-        { "a removed column held something", "id|x|y\n1|a|\n2|a|5", "id|x\n1|a\n2|a", "id", 0, 1, 0,
-          1 },
-        { "a pair identifies", "d|s|v\n1|a|5\n1|b|5\n2|a|5\n2|b|6",
-          "d|s|v\n1|a|5\n1|b|7\n2|a|5\n2|b|6", "d,s", 0, 1, 0, 3 },
-        { "a fresh number each time is no key", "u|x\n11|a\n12|b\n13|c", "u|x\n21|a\n22|b\n23|c",
-          "x", 0, 3, 0, 0 },
+        { "an added column holds something", "id|x\n1|a\n2|a", "id|x|y\n1|a|\n2|a|5", "id", 0, 1, 0, 1 },
+        { "a removed column held something", "id|x|y\n1|a|\n2|a|5", "id|x\n1|a\n2|a", "id", 0, 1, 0, 1 },
+        { "a pair identifies", "d|s|v\n1|a|5\n1|b|5\n2|a|5\n2|b|6", "d|s|v\n1|a|5\n1|b|7\n2|a|5\n2|b|6",
+          "d,s", 0, 1, 0, 3 },
+        { "a fresh number each time is no key", "u|x\n11|a\n12|b\n13|c", "u|x\n21|a\n22|b\n23|c", "x", 0, 3,
+          0, 0 },
         { "a null in the key is no key", "id|x\n1|a\n|a", "id|x\n1|a\n|a", "", 0, 0, 0, 2 },
         { "from nothing", "id|x", "id|x\n1|a", "", 1, 0, 0, 0 },
         { "to nothing", "id|x\n1|a", "id|x", "", 0, 0, 1, 0 },
-        { "a number that became text is the same as text", "id|x\na|1\nb|2", "id|x\na|1\nb|z", "id",
-          0, 1, 0, 1 },
+        { "a number that became text is the same as text", "id|x\na|1\nb|2", "id|x\na|1\nb|z", "id", 0, 1, 0,
+          1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
         row_diff d;
         char key[64] = "";
-        cr_assert_eq(
-            diff_tables(a, table(a, cases[i].before), table(a, cases[i].after), NULL, 0, &d, NULL),
-            TAB_OK);
+        cr_assert_eq(diff_tables(a, table(a, cases[i].before), table(a, cases[i].after), NULL, 0, &d, NULL),
+                     TAB_OK);
         for (size_t k = 0; k < d.n_key; k++)
-            snprintf(key + strlen(key), sizeof key - strlen(key), "%s%.*s", k ? "," : "",
-                     TAB_STR(d.key[k]));
+            snprintf(key + strlen(key), sizeof key - strlen(key), "%s%.*s", k ? "," : "", TAB_STR(d.key[k]));
         cr_expect(d.added == cases[i].added && d.changed == cases[i].changed &&
                       d.removed == cases[i].removed && d.unchanged == cases[i].unchanged,
-                  "%s: +%lu ~%lu -%lu =%lu", cases[i].name, d.added, d.changed, d.removed,
-                  d.unchanged);
+                  "%s: +%lu ~%lu -%lu =%lu", cases[i].name, d.added, d.changed, d.removed, d.unchanged);
         if (cases[i].key[0] != '\0')
             cr_expect_str_eq(key, cases[i].key, "%s: key %s", cases[i].name, key);
     }
@@ -84,9 +79,9 @@ Test(diff, says_what_happened_to_the_columns)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
     row_diff d;
-    cr_assert_eq(diff_tables(a, table(a, "id|x|gone\n1|2|3"), table(a, "id|new|x\n1|5|text"), NULL,
-                             0, &d, NULL),
-                 TAB_OK);
+    cr_assert_eq(
+        diff_tables(a, table(a, "id|x|gone\n1|2|3"), table(a, "id|new|x\n1|5|text"), NULL, 0, &d, NULL),
+        TAB_OK);
     cr_expect(d.n_added == 1 && tab_str_eq(d.columns_added[0], TAB_S("new")));
     cr_expect(d.n_removed == 1 && tab_str_eq(d.columns_removed[0], TAB_S("gone")));
     cr_expect(d.n_types == 1 && tab_str_eq(d.types_changed[0], TAB_S("x")));
@@ -119,8 +114,7 @@ Test(diff, holds_its_sums_for_random_tables)
                 char row[64], p[8] = "";
                 if (seed % 13 != 0)
                     snprintf(p, sizeof p, "%u", seed / 65536 % 9);
-                snprintf(row, sizeof row, "\n%s|%c|%u", p, 'a' + (int)(seed / 4096 % 3),
-                         seed / 1048576 % 4);
+                snprintf(row, sizeof row, "\n%s|%c|%u", p, 'a' + (int)(seed / 4096 % 3), seed / 1048576 % 4);
                 strcat(text, row);
             }
             seed = seed * 1103515245u + 12345u;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* This program's own resolver, so that names lead where an attacker would lead them: the n-th asking of a name gives
- * the n-th group of addresses, the last one ever after. */
+/* This program's own resolver, so that names lead where an attacker would lead them: the n-th asking of a
+ * name gives the n-th group of addresses, the last one ever after. */
 static const struct {
     const char *name, *answers[2];
 } names[] = {
@@ -21,16 +21,14 @@ static const struct {
 };
 static int asked;
 
-int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
-                struct addrinfo **ret)
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret)
 {
     char text[128] = "";
     (void)service;
     (void)hints;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, name) == 0)
-            snprintf(text, sizeof text, "%s",
-                     names[i].answers[asked > 0 && names[i].answers[1] != NULL]);
+            snprintf(text, sizeof text, "%s", names[i].answers[asked > 0 && names[i].answers[1] != NULL]);
     if (text[0] == '\0')
         snprintf(text, sizeof text, "%s", name); /* an address, as a ref may have it */
     asked++;
@@ -44,8 +42,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
         a->ai_family = strchr(t, ':') != NULL ? AF_INET6 : AF_INET;
         a->ai_addr->sa_family = (sa_family_t)a->ai_family;
         if (inet_pton(a->ai_family, t,
-                      a->ai_family == AF_INET6 ? (void *)&v6->sin6_addr : (void *)&v4->sin_addr) !=
-            1) {
+                      a->ai_family == AF_INET6 ? (void *)&v6->sin6_addr : (void *)&v4->sin_addr) != 1) {
             free(a);
             return EAI_NONAME;
         }
@@ -168,9 +165,8 @@ Test(source, A118_ports_of_the_deployment_are_refused)
     static const int ports[] = { 22, 25, 4222, 6379, 8222, 2379, 10250, 0, 65536, -1 };
     const char *address = NULL;
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
-        cr_assert_eq(
-            reach(a, tab_arena_printf(a, "postgres://one.test:%d/a/b/c", ports[i]), "", &address),
-            TAB_VALIDATION, "%d", ports[i]);
+        cr_assert_eq(reach(a, tab_arena_printf(a, "postgres://one.test:%d/a/b/c", ports[i]), "", &address),
+                     TAB_VALIDATION, "%d", ports[i]);
     cr_assert_eq(reach(a, "postgres://one.test:5433/a/b/c", "", &address), TAB_OK);
 }
 

@@ -1,9 +1,9 @@
 #include "services/inference/engine/bases.h"
 
 /* What base-2 is made of; base-3 adds to it. */
-#define BASE_2                                                                        \
-    &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, \
-        &tab_learn_forest, &tab_learn_forest_fine, &tab_learn_knn, &tab_learn_mlp
+#define BASE_2                                                                                           \
+    &tab_learn_boost, &tab_learn_boost_shallow, &tab_learn_linear, &tab_learn_kernel, &tab_learn_forest, \
+        &tab_learn_forest_fine, &tab_learn_knn, &tab_learn_mlp
 
 /* The budget is in rows x features (or multiply-adds) of all fits together; see docs/decisions/0051. */
 static const tab_base bases[] = {

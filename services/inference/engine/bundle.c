@@ -23,8 +23,7 @@ static tab_status out_of_memory(tab_error *err)
 
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
 {
-    Tabella__ColumnProfile *m =
-        tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
+    Tabella__ColumnProfile *m = tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
     if (m == NULL)
         return NULL;
     tab_str name = tab_arena_copy(a, c->column->name);
@@ -56,8 +55,7 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
             if (!taken[s] && (best == TAB_SECTORS || p->sector[s] > p->sector[best]))
                 best = s;
         taken[best] = true;
-        Tabella__NameConfidence *c =
-            tab_message(a, Tabella__NameConfidence, TABELLA__NAME_CONFIDENCE__INIT);
+        Tabella__NameConfidence *c = tab_message(a, Tabella__NameConfidence, TABELLA__NAME_CONFIDENCE__INIT);
         if (c == NULL)
             return false;
         c->name = tab_text(tab_sectors[best].name);
@@ -86,8 +84,8 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
 }
 
 static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
-                          const tab_run_options *o, tab_pass_parts *parts,
-                          Tabella__Prediction **ret, tab_error *err)
+                          const tab_run_options *o, tab_pass_parts *parts, Tabella__Prediction **ret,
+                          tab_error *err)
 {
     tab_fit_options fit = { .base = o->base,
                             .task = s->task,

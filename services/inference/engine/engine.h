@@ -12,9 +12,8 @@
 
 /* What the caller lends for one pass. Zeroed members are fine but `arena`. */
 typedef struct {
-    tab_arena *arena; /* outputs live here; used by one thread at a time */
-    const atomic_bool
-        *cancel; /* when it turns true the pass ends with TAB_CANCELLED soon; may be NULL */
+    tab_arena *arena;          /* outputs live here; used by one thread at a time */
+    const atomic_bool *cancel; /* when it turns true the pass ends with TAB_CANCELLED soon; may be NULL */
     /* Progress of the whole pass, 0 to 1, and the phase's name; may be NULL. Called by the calling thread. */
     void (*progress)(void *arg, const char *phase, double done);
     void *progress_arg;
@@ -26,21 +25,15 @@ typedef struct {
 } tab_engine;
 
 typedef enum { TAB_TARGET_AUTO, TAB_TARGET_NONE, TAB_TARGET_COLUMN } tab_target_mode;
-typedef enum {
-    TAB_TASK_AUTO,
-    TAB_TASK_CLASSIFICATION,
-    TAB_TASK_REGRESSION,
-    TAB_TASK_ANOMALY
-} tab_task;
+typedef enum { TAB_TASK_AUTO, TAB_TASK_CLASSIFICATION, TAB_TASK_REGRESSION, TAB_TASK_ANOMALY } tab_task;
 
 typedef struct {
     const char *base; /* "base-2"; NULL: the default base */
     tab_target_mode target;
     tab_str target_column; /* "table.column", or "column" where only one table holds it */
     tab_task task;
-    double
-        threshold; /* of reported alignments and matches, 0..1; the caller passes 0.5 by default */
-    bool explain;  /* fill results[].reasons */
+    double threshold; /* of reported alignments and matches, 0..1; the caller passes 0.5 by default */
+    bool explain;     /* fill results[].reasons */
 } tab_run_options;
 
 #define TAB_RUN_DEFAULTS \
@@ -52,8 +45,7 @@ typedef struct {
  * Errors: VALIDATION (param names the field: "target.column", "base", "task.type"), CAPABILITY (a retired
  * base), CANCELLED, INTERNAL (memory: the arena is full). */
 tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, size_t n,
-                          const tab_run_options *o, Tabella__Bundle **ret,
-                          tab_error *err) TAB_CHECKED;
+                          const tab_run_options *o, Tabella__Bundle **ret, tab_error *err) TAB_CHECKED;
 
 /* Helpers that every stage uses. */
 static inline bool tab_engine_cancelled(const tab_engine *e)
@@ -61,8 +53,7 @@ static inline bool tab_engine_cancelled(const tab_engine *e)
     return e->cancel != NULL && atomic_load_explicit(e->cancel, memory_order_relaxed);
 }
 
-static inline void tab_engine_for(const tab_engine *e, size_t n, void (*fn)(void *, size_t),
-                                  void *ctx)
+static inline void tab_engine_for(const tab_engine *e, size_t n, void (*fn)(void *, size_t), void *ctx)
 {
     if (e->parallel_for != NULL)
         e->parallel_for(e->parallel_arg, n, fn, ctx);

@@ -17,15 +17,14 @@ static const tab_table *table(tab_arena *a, size_t n, const char *const *cell)
 Test(near, the_rarest_shared_words_decide)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
-    const char *rows[] = { "Anna Berg, Main Street", "Carl Dorn, Main Street", NULL,
-                           "Emma Falk, Main Street", "Anna Falk, Main Street" };
+    const char *rows[] = { "Anna Berg, Main Street", "Carl Dorn, Main Street", NULL, "Emma Falk, Main Street",
+                           "Anna Falk, Main Street" };
     static const struct {
         const char *query;
         uint32_t likest;
-    } cases[] = { { "BERG anna", 0 },
-                  { "carl.dorn@example.org", 1 },
-                  { "Street of Emma", 3 },
-                  { "Falk, Anna", 4 } };
+    } cases[] = {
+        { "BERG anna", 0 }, { "carl.dorn@example.org", 1 }, { "Street of Emma", 3 }, { "Falk, Anna", 4 }
+    };
     const tab_near_index *x = tab_near_new(a, table(a, 5, rows));
     tab_near_space *s = tab_near_scratch(a, x);
     cr_assert(x != NULL && s != NULL);

@@ -129,8 +129,7 @@ Test(states, failed_fit_is_everyones_error_and_is_not_kept)
     tab_loan *loan = NULL;
     bool warm;
     tab_error err = { 0 };
-    cr_expect_eq(tab_states_take(s, TAB_S("k"), fit, &bad, NULL, &loan, &warm, &err),
-                 TAB_NOT_FOUND);
+    cr_expect_eq(tab_states_take(s, TAB_S("k"), fit, &bad, NULL, &loan, &warm, &err), TAB_NOT_FOUND);
     cr_expect_str_eq(err.message, "no fit");
     cr_expect_eq(take(s, "k", &good, &warm), 9);
     cr_expect_eq(tab_states_look(s).count, 1u);

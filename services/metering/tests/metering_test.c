@@ -46,9 +46,7 @@ Test(metering, allowance_ends_exactly_where_it_ends)
 Test(metering, add_usage_goes_on_until_the_spend_cap)
 {
     uint32_t retry;
-    metering_slot o = {
-        .allowance = 1000, .used_milli = 1000000, .resets_us = HOUR, .add_usage = true
-    };
+    metering_slot o = { .allowance = 1000, .used_milli = 1000000, .resets_us = HOUR, .add_usage = true };
     cr_expect(allows(&o, 1000000000, &retry), "no cap was set");
     o.cap_set = true;
     o.cap_usd = 1; /* ten million cells at 0.1 USD a million */

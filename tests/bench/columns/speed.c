@@ -40,12 +40,11 @@ static void long_column(const char *what, int kind)
             tab_builder_number(b, r % 100000 / 100.0);
             n = 8;
         } else {
-            n = kind == 1   ? snprintf(t, sizeof t, "category %u", r % 50)
-                : kind == 2 ? snprintf(t, sizeof t, "20%02u-%02u-%02u %02u:%02u:%02u", r % 23,
-                                       r / 23 % 12 + 1, r / 300 % 28 + 1, r / 9000 % 24,
-                                       r / 216000 % 60, i % 60)
-                            : snprintf(t, sizeof t,
-                                       "order %u of customer %u in a longer line of text", r, i);
+            n = kind == 1 ? snprintf(t, sizeof t, "category %u", r % 50)
+                : kind == 2
+                    ? snprintf(t, sizeof t, "20%02u-%02u-%02u %02u:%02u:%02u", r % 23, r / 23 % 12 + 1,
+                               r / 300 % 28 + 1, r / 9000 % 24, r / 216000 % 60, i % 60)
+                    : snprintf(t, sizeof t, "order %u of customer %u in a longer line of text", r, i);
             tab_builder_text(b, (tab_str){ t, (size_t)n });
         }
         bytes += (size_t)n;
@@ -55,8 +54,7 @@ static void long_column(const char *what, int kind)
         return;
     tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = 1, .col = &c };
     double took = 1e9;
-    for (int again = 0; again < 3;
-         again++) { /* the best of three: other programs share this machine */
+    for (int again = 0; again < 3; again++) { /* the best of three: other programs share this machine */
         TAB_AUTO(tab_arena) *work = tab_arena_new((size_t)4 << 30);
         took = fmin(took, profile_time(&t, work));
     }

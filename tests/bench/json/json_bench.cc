@@ -1,7 +1,9 @@
 // JSON to columns against a bare simdjson on-demand parse, a yajl parse and a jansson DOM, in one run: MB per
-// CPU second of each, and the peak memory of ours and of the DOM above the body, against the size of the columns.
+// CPU second of each, and the peak memory of ours and of the DOM above the body, against the size of the
+// columns.
 //
-// usage: json-bench   (four bodies of 16 MB made here: measurements, texts, mixed, digits as %.17g prints them)
+// usage: json-bench   (four bodies of 16 MB made here: measurements, texts, mixed, digits as %.17g prints
+// them)
 #include "common/json.h"
 
 #include <simdjson.h>
@@ -33,8 +35,7 @@ static double cpu()
 
 static std::string make(const char *kind, size_t bytes)
 {
-    static const char *WORDS[] = { "Vienna",   "Graz", "north",         "south",
-                                   "in stock", "sold", "pending review" };
+    static const char *WORDS[] = { "Vienna", "Graz", "north", "south", "in stock", "sold", "pending review" };
     std::string s = "{\"tables\":[{\"id\":\"t\",\"columns\":[";
     for (int c = 0; c < 20; c++)
         s += (c ? ",\"c" : "\"c") + std::to_string(c) + "\"";
@@ -49,9 +50,9 @@ static std::string make(const char *kind, size_t bytes)
             if (drand48() < 0.03)
                 s += "null";
             else if (k == 't')
-                c % 5 == 0 ? snprintf(buf, sizeof buf, "\"user %ld of %ld\"", lrand48() % 100000,
-                                      lrand48() % 10)
-                           : snprintf(buf, sizeof buf, "\"%s\"", WORDS[lrand48() % 7]),
+                c % 5 == 0
+                    ? snprintf(buf, sizeof buf, "\"user %ld of %ld\"", lrand48() % 100000, lrand48() % 10)
+                    : snprintf(buf, sizeof buf, "\"%s\"", WORDS[lrand48() % 7]),
                     s += buf;
             else
                 snprintf(buf, sizeof buf,
@@ -218,8 +219,8 @@ static double peak(parser f, const std::string &s)
 
 int main()
 {
-    printf("%-14s %10s %12s %10s %10s %8s %8s %10s %10s\n", "MB/CPU s", "columns", "simdjson",
-           "yajl", "jansson", "x jansson", "x simdj", "mem/cols", "DOM/cols");
+    printf("%-14s %10s %12s %10s %10s %8s %8s %10s %10s\n", "MB/CPU s", "columns", "simdjson", "yajl",
+           "jansson", "x jansson", "x simdj", "mem/cols", "DOM/cols");
     for (const char *kind : { "measurements", "texts", "mixed", "digits" }) {
         std::string s = make(kind, 16u << 20);
         double columns = static_cast<double>(ours(s)), mem = peak(ours, s) / columns;
@@ -234,7 +235,6 @@ int main()
         printf("%-14s %10.0f %12.0f %10.0f %10.0f %8.1fx %7.2fx %10.2f %10.2f\n", kind, r, b, y, j,
                j > 0 ? r / j : 0, r / b, mem, djm);
     }
-    puts("mem/cols: peak memory that reading adds to the body, over the size of the columns (goal: "
-         "under 2)");
+    puts("mem/cols: peak memory that reading adds to the body, over the size of the columns (goal: under 2)");
     return 0;
 }

@@ -133,8 +133,7 @@ static void print_twins(const match_case *m, size_t t, const tab_twins *w)
         printf("      rows %u and %u  %.3f\n", w->twin[i].a, w->twin[i].b, (double)w->twin[i].p);
 }
 
-static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
-                     const tab_clusters *cl)
+static outcome judge(const match_case *m, const tab_linkage *link, size_t links, const tab_clusters *cl)
 {
     outcome o = { .has_rows = m->has_rows };
     double right = 0, said = 0;
@@ -199,8 +198,7 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
         for (size_t i = 0; i < m->rows; i++)
             there += m->row[i].ta == link[l].ta && m->row[i].tb == link[l].tb;
         for (size_t i = 0; i < link[l].c.n; i++) {
-            bool ok =
-                is_true(m->row, m->rows, link[l].ta, link[l].tb, link[l].c.a[i], link[l].c.b[i]);
+            bool ok = is_true(m->row, m->rows, link[l].ta, link[l].tb, link[l].c.a[i], link[l].c.b[i]);
             blocked += ok;
             if (link[l].c.kept[i])
                 j[n++] = (judged){ (double)link[l].c.p[i], ok };
@@ -219,12 +217,12 @@ static outcome judge(const match_case *m, const tab_linkage *link, size_t links,
             for (size_t i = 0; i < cl->matches; i++)
                 if (cl->match[i].link == l) {
                     said_here++;
-                    right_here += is_true(m->row, m->rows, link[l].ta, link[l].tb, cl->match[i].a,
-                                          cl->match[i].b);
+                    right_here +=
+                        is_true(m->row, m->rows, link[l].ta, link[l].tb, cl->match[i].a, cl->match[i].b);
                 }
             prf r = score(right_here, said_here, there);
-            printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n",
-                   link[l].ta + 1, link[l].tb + 1, r.precision, r.recall, r.f1, best, link[l].share,
+            printf("    t%zu t%zu  P %.3f R %.3f F1 %.3f oracle %.3f share %.3f %s\n", link[l].ta + 1,
+                   link[l].tb + 1, r.precision, r.recall, r.f1, best, link[l].share,
                    link[l].many_a   ? (link[l].many_b ? "m:n" : "n:1")
                    : link[l].many_b ? "1:n"
                                     : "1:1");
@@ -257,11 +255,11 @@ static void dump(const match_case *m, const tab_linkage *link, size_t links)
                 both += c->agree[i * c->attrs + k].level != TAB_MISSING;
                 equal += c->agree[i * c->attrs + k].level == TAB_EQUAL;
             }
-            fprintf(pair_file, "%s %zu_%zu %u %u %d %.5g %.5g %.4g %zu %zu %d %.4g\n", m->name,
-                    link[l].ta, link[l].tb, c->a[i], c->b[i],
+            fprintf(pair_file, "%s %zu_%zu %u %u %d %.5g %.5g %.4g %zu %zu %d %.4g\n", m->name, link[l].ta,
+                    link[l].tb, c->a[i], c->b[i],
                     is_true(m->row, m->rows, link[l].ta, link[l].tb, c->a[i], c->b[i]),
-                    (double)c->evidence[i], (double)c->cosine[i], (double)c->elsewhere[i], both,
-                    equal, c->kept[i], (double)c->p[i]);
+                    (double)c->evidence[i], (double)c->cosine[i], (double)c->elsewhere[i], both, equal,
+                    c->kept[i], (double)c->p[i]);
         }
     }
 }
@@ -361,8 +359,8 @@ int main(int argc, char **argv)
     enum { GROUPS = 8 };
     outcome sum[GROUPS] = { 0 };
     double count[GROUPS] = { 0 }, worst_sure = 1;
-    printf("%-30s cols: P     R     F1    @GT   MRR   ece  | rows: P     R     F1   oracle blocked "
-           "ece  P>=.9     n  cpu s\n",
+    printf("%-30s cols: P     R     F1    @GT   MRR   ece  | rows: "
+           "P     R     F1   oracle blocked ece  P>=.9     n  cpu s\n",
            "case");
     for (size_t i = 0; i < n; i++) {
         outcome o = { 0 };
@@ -374,11 +372,11 @@ int main(int argc, char **argv)
             for (size_t k = 2; k < GROUPS; k++)
                 if (strcmp(recipe + 1, groups[k]) == 0)
                     g = k;
-        printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |", names[i], o.column.precision,
-               o.column.recall, o.column.f1, o.at_gt, o.mrr, o.column_ece);
+        printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |", names[i], o.column.precision, o.column.recall,
+               o.column.f1, o.at_gt, o.mrr, o.column_ece);
         if (o.has_rows)
-            printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o.row.precision, o.row.recall,
-                   o.row.f1, o.oracle, o.complete, o.ece, o.sure_precision, o.reported);
+            printf("   %.3f %.3f %.3f  %.3f %.3f %.3f  %.3f %6zu", o.row.precision, o.row.recall, o.row.f1,
+                   o.oracle, o.complete, o.ece, o.sure_precision, o.reported);
         else
             printf("   no row is shared; reported %23zu", o.reported);
         printf("  %.2f\n", o.seconds);
@@ -405,14 +403,12 @@ int main(int argc, char **argv)
     printf("\nmeans\n");
     for (size_t g = 0; g < GROUPS; g++)
         if (count[g] > 0)
-            printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |   %.3f %.3f %.3f  %.3f %.3f %.3f %13zu "
-                   " %.2f\n",
+            printf("%-30s   %.3f %.3f %.3f %.3f %.3f %.3f |   %.3f %.3f %.3f  %.3f %.3f %.3f %13zu  %.2f\n",
                    groups[g], sum[g].column.precision / count[g], sum[g].column.recall / count[g],
                    sum[g].column.f1 / count[g], sum[g].at_gt / count[g], sum[g].mrr / count[g],
                    sum[g].column_ece / count[g], sum[g].row.precision / count[g],
                    sum[g].row.recall / count[g], sum[g].row.f1 / count[g], sum[g].oracle / count[g],
-                   sum[g].complete / count[g], sum[g].ece / count[g], sum[g].reported,
-                   sum[g].seconds);
+                   sum[g].complete / count[g], sum[g].ece / count[g], sum[g].reported, sum[g].seconds);
     double f = 0, fn = 0;
     for (size_t g = 2; g < GROUPS; g++) {
         f += sum[g].column.f1;

@@ -126,8 +126,8 @@ static int in_order(const void *a, const void *b)
     return memcmp(a, b, sizeof(true_pair)); /* only equality and some fixed order matter */
 }
 
-static bool read_truth(tab_arena *a, const match_case *m, const char *path, bool columns,
-                       true_pair **ret, size_t *ret_n)
+static bool read_truth(tab_arena *a, const match_case *m, const char *path, bool columns, true_pair **ret,
+                       size_t *ret_n)
 {
     grid g;
     if (!read_grid(a, path, &g))
@@ -145,8 +145,7 @@ static bool read_truth(tab_arena *a, const match_case *m, const char *path, bool
             y = c[3];
         }
         if (columns) {
-            if (!column_index(&m->table[t.ta], x, &t.a) ||
-                !column_index(&m->table[t.tb], y, &t.b)) {
+            if (!column_index(&m->table[t.ta], x, &t.a) || !column_index(&m->table[t.tb], y, &t.b)) {
                 fprintf(stderr, "%s: no column %.*s or %.*s\n", path, TAB_STR(x), TAB_STR(y));
                 return false;
             }

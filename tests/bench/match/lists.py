@@ -40,10 +40,17 @@ def make(out):
     data = os.path.join(os.environ.get("TAB_SHARED", "../shared"), "data/match")
     if not os.path.isdir(data):
         sys.exit(f"lists: skipped, no {data} (set TAB_SHARED)")
-    cases = sorted(c for c in os.listdir(data) if not c.startswith("gdc") and os.path.exists(f"{data}/{c}/b.csv"))
+    cases = sorted(
+        c for c in os.listdir(data) if not c.startswith("gdc") and os.path.exists(f"{data}/{c}/b.csv")
+    )
     tables = {c: (table(f"{data}/{c}/a.csv"), table(f"{data}/{c}/b.csv")) for c in cases}
-    pool = [(base(c), v) for c in cases if not c.startswith("fab") or c.endswith("union0")
-            for v in (values(tables[c][1], j) for j in range(len(tables[c][1][0]))) if len(v) > 1]
+    pool = [
+        (base(c), v)
+        for c in cases
+        if not c.startswith("fab") or c.endswith("union0")
+        for v in (values(tables[c][1], j) for j in range(len(tables[c][1][0])))
+        if len(v) > 1
+    ]
     for c in cases:
         if c.startswith("fab") and not re.search("-(union0|union0fmt|join50fmt)$", c):
             continue
@@ -53,14 +60,18 @@ def make(out):
         os.makedirs(f"{out}/{c}", exist_ok=True)
         write(f"{out}/{c}/a.csv", a[:300])
         longest = max(len(v) for _, v in lists)
-        write(f"{out}/{c}/b.csv", [[n for n, _ in lists]] +
-              [[v[i] if i < len(v) else "" for _, v in lists] for i in range(longest)])
+        write(
+            f"{out}/{c}/b.csv",
+            [[n for n, _ in lists]]
+            + [[v[i] if i < len(v) else "" for _, v in lists] for i in range(longest)],
+        )
         write(f"{out}/{c}/columns.csv", table(f"{data}/{c}/columns.csv"))
 
 
 def fit(path):
     import numpy as np
     from scipy.optimize import minimize
+
     x, y = [], []
     with open(path) as f:
         for line in f:
@@ -71,12 +82,17 @@ def fit(path):
                 y.append(int(w[2]))
     x, y = np.array(x), np.array(y)
     x[:, [10, 11, 12, 13, 14, 17]] = 0  # lengths, roles and types of a list say nothing of its column's
-    bounds = [(None, 0) if k == 8 else (None, None) if k in (7, 15, FEATURES) else (0, None) for k in range(FEATURES + 1)]
+    bounds = [
+        (None, 0) if k == 8 else (None, None) if k in (7, 15, FEATURES) else (0, None)
+        for k in range(FEATURES + 1)
+    ]
 
     def loss(t):
         z = x @ t
         p = 1 / (1 + np.exp(-z))
-        return (np.logaddexp(0, z) - y * z).sum() + 0.5 * (t[:-1] ** 2).sum(), x.T @ (p - y) + np.append(t[:-1], 0)
+        return (np.logaddexp(0, z) - y * z).sum() + 0.5 * (t[:-1] ** 2).sum(), x.T @ (p - y) + np.append(
+            t[:-1], 0
+        )
 
     t = minimize(loss, np.append(np.zeros(FEATURES), -5), jac=True, method="L-BFGS-B", bounds=bounds).x
     print(f"{len(y)} pairs, {y.sum()} true\n" + ", ".join(f"{q:.2f}" for q in t))

@@ -24,10 +24,14 @@ def often(list_, slope):
 
 
 FIRST, LAST = often(words("first_name", 250), 0.7), often(words("last_name", 500), 0.6)
-CITY, ROAD = often(words("city", 80), 1), often(["Oak", "Mill", "Church", "High", "Park", "King", "Station", "Lake", "Hill"], 0.3)
+CITY, ROAD = often(words("city", 80), 1), often(
+    ["Oak", "Mill", "Church", "High", "Park", "King", "Station", "Lake", "Hill"], 0.3
+)
 WORD, FORM = often(words("org_word", 300), 0.6), often(["Ltd", "Inc", "GmbH", "SA", "AB", ""], 0.5)
 THING, JOB = often(words("product_word", 200), 0.8), often(words("job_title", 150), 0.9)
-MAKE, SECTOR = often(words("company", 60), 0.8), often(["retail", "energy", "banking", "media", "health", "food"], 0.6)
+MAKE, SECTOR = often(words("company", 60), 0.8), often(
+    ["retail", "energy", "banking", "media", "health", "food"], 0.6
+)
 TOPIC = often(words("sector_technology", 150) + words("sector_healthcare", 150), 0.5)
 
 
@@ -41,10 +45,20 @@ def day(r, first, last):
 
 def people(r):
     f, l, c = pick(r, FIRST), pick(r, LAST), pick(r, CITY)
-    mail = f"{f}.{l}{r.choice(['', '', r.randrange(100)])}@{r.choice(['post', 'mail', 'corp', 'uni'])}.example".lower().replace(" ", "")
-    return [f"{f} {l}", mail, f"+1 {r.randrange(200, 999)} {r.randrange(1000):03} {r.randrange(10000):04}", day(r, 1940, 2005),
-            f"{r.randrange(1, 220)} {pick(r, ROAD)} Street", c, f"{10000 + len(c) * 7919 % 80000 + r.randrange(90)}",
-            r.choice(["basic", "plus", "pro"]), f"{r.gauss(42000, 11000):.2f}"]
+    mail = f"{f}.{l}{r.choice(['', '', r.randrange(100)])}@{r.choice(['post', 'mail', 'corp', 'uni'])}.example".lower().replace(
+        " ", ""
+    )
+    return [
+        f"{f} {l}",
+        mail,
+        f"+1 {r.randrange(200, 999)} {r.randrange(1000):03} {r.randrange(10000):04}",
+        day(r, 1940, 2005),
+        f"{r.randrange(1, 220)} {pick(r, ROAD)} Street",
+        c,
+        f"{10000 + len(c) * 7919 % 80000 + r.randrange(90)}",
+        r.choice(["basic", "plus", "pro"]),
+        f"{r.gauss(42000, 11000):.2f}",
+    ]
 
 
 def staff(r):  # little that tells people apart
@@ -57,30 +71,68 @@ def named(r):
 
 def companies(r):
     n = f"{pick(r, WORD)} {pick(r, WORD)}"
-    return [f"{n} {pick(r, FORM)}".strip(), n.lower().replace(" ", "") + r.choice([".com", ".net", ".example"]), pick(r, SECTOR), pick(r, CITY),
-            str(r.randrange(1890, 2020)), str(int(10 ** r.uniform(0.5, 4.5))), f"{r.choice('ABCDE')}{r.randrange(10**8):08}"]
+    return [
+        f"{n} {pick(r, FORM)}".strip(),
+        n.lower().replace(" ", "") + r.choice([".com", ".net", ".example"]),
+        pick(r, SECTOR),
+        pick(r, CITY),
+        str(r.randrange(1890, 2020)),
+        str(int(10 ** r.uniform(0.5, 4.5))),
+        f"{r.choice('ABCDE')}{r.randrange(10**8):08}",
+    ]
 
 
 def products(r):
     m, t = pick(r, MAKE), pick(r, THING)
     model = f"{r.choice('ABCDEFGHKLMNPRSTX')}{r.choice('ABCDEFGHKLMNPRSTX')}{r.randrange(10, 9999)}"
     size = r.choice(["10 cm", "20 cm", "1 l", "2 l", "black", "white", "set of 4"])
-    return [f"{m} {t} {model} {size}", m, t, f"{10 ** r.uniform(0.7, 3):.2f}", r.choice(["in stock", "sold out", "on order"])]
+    return [
+        f"{m} {t} {model} {size}",
+        m,
+        t,
+        f"{10 ** r.uniform(0.7, 3):.2f}",
+        r.choice(["in stock", "sold out", "on order"]),
+    ]
 
 
 def texts(r):
     t = " ".join(pick(r, TOPIC) for _ in range(r.randrange(4, 9)))
-    return [t, ", ".join(f"{pick(r, FIRST)[0]}. {pick(r, LAST)}" for _ in range(r.randrange(1, 5))), pick(r, SECTOR) + " letters", str(r.randrange(1995, 2024))]
+    return [
+        t,
+        ", ".join(f"{pick(r, FIRST)[0]}. {pick(r, LAST)}" for _ in range(r.randrange(1, 5))),
+        pick(r, SECTOR) + " letters",
+        str(r.randrange(1995, 2024)),
+    ]
 
 
 def orders(r):
-    q, p, d = r.randrange(1, 5), 10 ** r.uniform(0.7, 2.5), datetime.date(2021, 1, 1) + datetime.timedelta(r.randrange(1200))
-    return [f"{r.choice(['EX', 'SO', 'WB'])}-{r.randrange(10**6):06}", f"{pick(r, THING)} {r.choice('SML')}", str(q), f"{p:.2f}", f"{p * q:.2f}", str(d),
-            str(d + datetime.timedelta(r.randrange(1, 15))), r.choice(["open", "shipped", "returned"]), pick(r, CITY), r.choice(["DHL", "UPS", "GLS"])]
+    q, p, d = (
+        r.randrange(1, 5),
+        10 ** r.uniform(0.7, 2.5),
+        datetime.date(2021, 1, 1) + datetime.timedelta(r.randrange(1200)),
+    )
+    return [
+        f"{r.choice(['EX', 'SO', 'WB'])}-{r.randrange(10**6):06}",
+        f"{pick(r, THING)} {r.choice('SML')}",
+        str(q),
+        f"{p:.2f}",
+        f"{p * q:.2f}",
+        str(d),
+        str(d + datetime.timedelta(r.randrange(1, 15))),
+        r.choice(["open", "shipped", "returned"]),
+        pick(r, CITY),
+        r.choice(["DHL", "UPS", "GLS"]),
+    ]
 
 
 def readings(r):
-    return [str(r.randrange(100, 9999)), day(r, 2022, 2024), f"{r.gauss(20, 6):.1f}", f"{r.gauss(60, 15):.0f}", r.choice(["ok", "low", "fault"])]
+    return [
+        str(r.randrange(100, 9999)),
+        day(r, 2022, 2024),
+        f"{r.gauss(20, 6):.1f}",
+        f"{r.gauss(60, 15):.0f}",
+        r.choice(["ok", "low", "fault"]),
+    ]
 
 
 KINDS = [people, staff, named, companies, products, texts, orders, readings]
@@ -94,7 +146,7 @@ def written_anew(r, row):
             row[c] = ""
         elif luck < 0.12 and len(x) > 4 and not x[0].isdigit():
             i = r.randrange(1, len(x) - 1)
-            row[c] = x[:i] + x[i + 1] + x[i] + x[i + 2:]
+            row[c] = x[:i] + x[i + 1] + x[i] + x[i + 2 :]
         elif luck < 0.18:
             row[c] = x.upper()
     return row if any(row) else list(row)
@@ -120,7 +172,10 @@ def make(out, kind, n, m, share, seed):
     write(f"{path}/a.csv", [columns] + [a[i] for i in at])
     write(f"{path}/b.csv", [columns] + [row for row, _ in b])
     write(f"{path}/columns.csv", [["a_column", "b_column"]] + [[c, c] for c in columns])
-    write(f"{path}/entities.csv", [["a_row", "b_row"]] + [[where[i], k] for k, (_, i) in enumerate(b) if i is not None])
+    write(
+        f"{path}/entities.csv",
+        [["a_row", "b_row"]] + [[where[i], k] for k, (_, i) in enumerate(b) if i is not None],
+    )
 
 
 if __name__ == "__main__":

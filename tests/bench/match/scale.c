@@ -45,8 +45,7 @@ static void person(uint32_t id, char cell[COLS][WIDTH])
     snprintf(cell[9], WIDTH, "%07u", draw(10000000));
 }
 
-static void build(tab_arena *a, tab_table *t, const char *id, uint32_t from, size_t rows,
-                  bool errors)
+static void build(tab_arena *a, tab_table *t, const char *id, uint32_t from, size_t rows, bool errors)
 {
     tab_builder *b[COLS];
     tab_column *col = tab_arena_new_of(a, tab_column, COLS);
@@ -107,7 +106,8 @@ static void on_threads(void *arg, size_t n, void (*fn)(void *, size_t), void *ct
         pthread_join(t[i], NULL);
 }
 
-/* FNV-1a of the whole answer: equal for any number of threads, and before and after what only makes it quicker. */
+/* FNV-1a of the whole answer: equal for any number of threads, and before and after what only makes it
+ * quicker. */
 static uint64_t digest(const Tabella__CrossTableMap *map, const Tabella__UnifiedRows *unified)
 {
     const ProtobufCMessage *part[] = { &map->base, &unified->base };
@@ -131,9 +131,7 @@ void scale_run(size_t rows, size_t threads)
     tab_table t[2];
     build(a, &t[0], "a", 0, rows, false);
     build(a, &t[1], "b", (uint32_t)(rows * 3 / 10), rows, true);
-    tab_engine e = { .arena = a,
-                     .parallel_for = threads > 1 ? on_threads : NULL,
-                     .parallel_arg = &threads };
+    tab_engine e = { .arena = a, .parallel_for = threads > 1 ? on_threads : NULL, .parallel_arg = &threads };
     tab_profile *p[2];
     tab_error err = { 0 };
     Tabella__CrossTableMap *map;
@@ -157,12 +155,10 @@ void scale_run(size_t rows, size_t threads)
         right += map->entity_matches->a_row[i] == map->entity_matches->b_row[i] + rows * 3 / 10;
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    printf("%8zu rows a side, %zu thread%s: profile %.3f s, map and records %.3f s (CPU; the "
-           "calling thread's part of all "
-           "%.3f s, wall %.3f s), %ld MB; P %.4f R %.4f; digest %016llx\n",
+    printf("%8zu rows a side, %zu thread%s: profile %.3f s, map and records %.3f s (CPU; "
+           "the calling thread's part of all %.3f s, wall %.3f s), %ld MB; P %.4f R %.4f; digest %016llx\n",
            rows, threads, threads > 1 ? "s" : "", mid - from, end - mid,
-           seconds(CLOCK_THREAD_CPUTIME_ID) - mine, seconds(CLOCK_MONOTONIC) - wall,
-           u.ru_maxrss / 1024, said > 0 ? (double)right / (double)said : 0,
-           (double)right / (double)(rows - rows * 3 / 10),
+           seconds(CLOCK_THREAD_CPUTIME_ID) - mine, seconds(CLOCK_MONOTONIC) - wall, u.ru_maxrss / 1024,
+           said > 0 ? (double)right / (double)said : 0, (double)right / (double)(rows - rows * 3 / 10),
            (unsigned long long)digest(map, unified));
 }

@@ -1,7 +1,7 @@
 /* How fast the prediction pass is, in one process:
  *
- *   pass fit ROWS [BASE]     profile and fit a table of ROWS x 20 on two threads: wall, CPU seconds, peak memory; then
- *                            one row and 1,000 rows answered by the fitted model
+ *   pass fit ROWS [BASE]     profile and fit a table of ROWS x 20 on two threads: wall, CPU seconds, peak
+ *                            memory; then one row and 1,000 rows answered by the fitted model
  *   pass histogram ROWS      filling histograms of 20 features against memcpy of as much memory */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,9 +77,8 @@ static int serve(const tab_fitted *f, size_t rows, size_t times)
         cpu = (i == 0 ? 0 : cpu) + seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
     }
     qsort(wall, times, sizeof *wall, by_double);
-    printf("  %zu row%s answered: median %.2f ms, best %.2f ms, %.2f ms of CPU on one thread\n",
-           rows, rows > 1 ? "s" : "", 1e3 * wall[times / 2], 1e3 * wall[0],
-           1e3 * cpu / (double)times);
+    printf("  %zu row%s answered: median %.2f ms, best %.2f ms, %.2f ms of CPU on one thread\n", rows,
+           rows > 1 ? "s" : "", 1e3 * wall[times / 2], 1e3 * wall[0], 1e3 * cpu / (double)times);
     return EXIT_SUCCESS;
 }
 
@@ -93,13 +92,12 @@ static int fit(size_t rows, const char *base)
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_fit_options o = { .base = base, .target = COLS - 1, .task = TAB_TASK_REGRESSION };
     double began = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (t == NULL || tab_profile_table(&e, t, &p, NULL) != TAB_OK ||
-        tab_fit(&e, p, &o, &f, NULL) != TAB_OK)
+    if (t == NULL || tab_profile_table(&e, t, &p, NULL) != TAB_OK || tab_fit(&e, p, &o, &f, NULL) != TAB_OK)
         return EXIT_FAILURE;
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    printf("fit of %zu x %d, %s, two threads: %.1f s, %.1f s of CPU, peak %.2f GB\n", rows, COLS,
-           base, seconds(CLOCK_MONOTONIC) - began, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+    printf("fit of %zu x %d, %s, two threads: %.1f s, %.1f s of CPU, peak %.2f GB\n", rows, COLS, base,
+           seconds(CLOCK_MONOTONIC) - began, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
            (double)u.ru_maxrss / 1e6);
     int rc = serve(f, 1, 200);
     return rc != EXIT_SUCCESS ? rc : serve(f, 1000, 20);
@@ -143,11 +141,10 @@ static int histogram(size_t rows)
         fill = mid - began < fill ? mid - began : fill;
         copy = end - mid < copy ? end - mid : copy;
     }
-    printf("histograms of %zu x %d: %.2f ns a bin, %.1f GB/s read; memcpy moves %.1f GB/s (reads "
-           "and writes): %.2f of it "
-           "(goal 0.60); one thread, CPU time\n",
-           rows, F, 1e9 * fill / (double)(rows * F), (double)read / 1e9 / fill,
-           2 * (double)read / 1e9 / copy, copy / fill / 2);
+    printf("histograms of %zu x %d: %.2f ns a bin, %.1f GB/s read; "
+           "memcpy moves %.1f GB/s (reads and writes): %.2f of it (goal 0.60); one thread, CPU time\n",
+           rows, F, 1e9 * fill / (double)(rows * F), (double)read / 1e9 / fill, 2 * (double)read / 1e9 / copy,
+           copy / fill / 2);
     for (size_t f = 0; f < F; f++)
         free(bin[f]);
     free(w.order), free(w.gh), free(hist), free(from), free(to);

@@ -1,5 +1,6 @@
-/* CPU seconds of the in-context transformer on one core: encoding a context, then queries on the cached context.
- * GFLOP/s counts two operations a multiply-add of the network (norms, exp and GELU are not counted). */
+/* CPU seconds of the in-context transformer on one core: encoding a context, then queries on the cached
+ * context. GFLOP/s counts two operations a multiply-add of the network (norms, exp and GELU are not
+ * counted). */
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
@@ -46,8 +47,8 @@ int main(void)
     if (w == NULL)
         return fprintf(stderr, "%s\n", why), 1;
     openblas_set_num_threads(1);
-    printf("pfn e %u, %u blocks\n%12s %10s %8s %12s %14s %8s %10s\n", w->e, w->blocks, "context",
-           "encode s", "GFLOP/s", "1 row ms", "1,000 rows s", "GFLOP/s", "cache MB");
+    printf("pfn e %u, %u blocks\n%12s %10s %8s %12s %14s %8s %10s\n", w->e, w->blocks, "context", "encode s",
+           "GFLOP/s", "1 row ms", "1,000 rows s", "GFLOP/s", "cache MB");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         size_t n = shapes[s].n, m = shapes[s].m;
         float *x = table(n, m, 1), *q = table(1000, m, 2), *code = table(m, TAB_PFN_CODE, 3),
@@ -60,8 +61,7 @@ int main(void)
         for (size_t i = 0; i < n; i++)
             slot[i] = x[i] > 0;
         double t = cpu();
-        tab_pfn_context *c =
-            tab_pfn_encode(w, a, &(tab_pfn_table){ n, m, x, cat }, slot, code, NULL);
+        tab_pfn_context *c = tab_pfn_encode(w, a, &(tab_pfn_table){ n, m, x, cat }, slot, code, NULL);
         double encode = cpu() - t;
         double one[50];
         for (size_t i = 0; i < 50; i++) {

@@ -94,8 +94,8 @@ static bool number_of(tab_str s, double *v)
 }
 
 /* The rows whose split character is `which`, as a table. */
-static bool table_of(tab_arena *a, const csv *c, const char *split, char which, size_t target,
-                     bool as_text, tab_table *ret)
+static bool table_of(tab_arena *a, const csv *c, const char *split, char which, size_t target, bool as_text,
+                     tab_table *ret)
 {
     tab_column *col = tab_arena_new_of(a, tab_column, c->cols);
     size_t rows = 0;
@@ -136,8 +136,7 @@ static void print_member(const tab_stack *s)
     for (size_t l = 0; l < s->members; l++)
         printf(" %s/%zu=%.2f(%.4f,t%.2f)", s->member[l].learner->name, s->member[l].config,
                s->member[l].weight, s->member[l].loss, s->member[l].temperature);
-    printf(" prior=%.2f oof=%.4f t=%.2f folds=%zu", s->prior_weight, s->loss, s->temperature,
-           s->folds);
+    printf(" prior=%.2f oof=%.4f t=%.2f folds=%zu", s->prior_weight, s->loss, s->temperature, s->folds);
     for (size_t i = 0; i < s->skips; i++)
         printf(" skipped[%s]", s->skipped[i]);
     printf("\n");
@@ -236,9 +235,8 @@ int main(int argc, char **argv)
         return fprintf(stderr, "%s\n", err.message), 1;
     if (getenv("TAB_SHOW") != NULL)
         for (size_t j = 0; j < c.cols; j++)
-            fprintf(stderr, "%.*s: %s, levels %zu, distinct %zu, missing %.3f%s, %s\n",
-                    TAB_STR(c.cell[j]), tab_type_name(p->col[j].type), p->col[j].levels,
-                    p->col[j].distinct, p->col[j].missing,
+            fprintf(stderr, "%.*s: %s, levels %zu, distinct %zu, missing %.3f%s, %s\n", TAB_STR(c.cell[j]),
+                    tab_type_name(p->col[j].type), p->col[j].levels, p->col[j].distinct, p->col[j].missing,
                     p->col[j].identifying ? " IDENTIFYING" : "", tab_role_names[p->col[j].role]);
     if (strcmp(task, "impute") == 0)
         return impute(&e, p);

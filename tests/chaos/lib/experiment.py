@@ -4,7 +4,7 @@ import os, random, signal, time
 from ledger import Cut, Load, Org
 
 EXPERIMENTS = []
-CALM_S = float(os.environ.get("TAB_CHAOS_CALM_S", "1.5"))     # of load before the fault
+CALM_S = float(os.environ.get("TAB_CHAOS_CALM_S", "1.5"))  # of load before the fault
 FREEZE_S = float(os.environ.get("TAB_CHAOS_FREEZE_S", "10"))  # of the experiments that freeze something
 
 
@@ -19,9 +19,11 @@ class Fault:
 
 def fault(id, what, twins=False, within=10):
     """Registers an experiment. twins: every daemon runs twice. within: seconds of recovery, at most."""
+
     def take(fn):
         EXPERIMENTS.append(Fault(id, what, fn, twins, within))
         return fn
+
     return take
 
 
@@ -61,10 +63,12 @@ class Experiment:
             return
         self.healed = time.monotonic()
         o, rng = self.prober, random.Random(5)
-        classes = {"read": lambda: o.call("GET", "/v2/jobs", timeout=8).status == 200,
-                   "run": lambda: self.probe_run(rng),
-                   "serve": lambda: o.serve(self.live).status == 200,
-                   "keys": self.probe_key}
+        classes = {
+            "read": lambda: o.call("GET", "/v2/jobs", timeout=8).status == 200,
+            "run": lambda: self.probe_run(rng),
+            "serve": lambda: o.serve(self.live).status == 200,
+            "keys": self.probe_key,
+        }
         bad_until = dict.fromkeys(classes, self.healed)
         good = 0
         while good < 20 and time.monotonic() < self.healed + 60:
@@ -82,7 +86,9 @@ class Experiment:
                 time.sleep(0.05)
         self.recovery = {k: round(v - self.healed, 1) if good >= 20 else None for k, v in bad_until.items()}
         worst = max((60 if v is None else v) for v in self.recovery.values())
-        self.check(f"{self.e.what}: recovers within {self.e.within} s", worst <= self.e.within, str(self.recovery))
+        self.check(
+            f"{self.e.what}: recovers within {self.e.within} s", worst <= self.e.within, str(self.recovery)
+        )
 
     def probe_run(self, rng):
         n = len(self.prober.runs)
@@ -125,13 +131,24 @@ class Experiment:
 
     def slowest(self, orgs, since):
         """(seconds, method, path) of the longest call that was begun since then; those under way count so far."""
-        return max(((round((c.ended or time.monotonic()) - c.began, 1), c.method, c.path)
-                    for o in orgs for c in list(o.calls) if c.began >= since), default=(0, "", ""))
+        return max(
+            (
+                (round((c.ended or time.monotonic()) - c.began, 1), c.method, c.path)
+                for o in orgs
+                for c in list(o.calls)
+                if c.began >= since
+            ),
+            default=(0, "", ""),
+        )
 
     def raw_failures(self):
         """Of the client that does not retry, since the start: (cut or 5xx)."""
-        return [(c.method, c.path, c.answer) for o in self.load.orgs for c in o.calls if c.ended is not None and
-                (c.answer in (None, "hangs") or c.answer.status >= 500)]
+        return [
+            (c.method, c.path, c.answer)
+            for o in self.load.orgs
+            for c in o.calls
+            if c.ended is not None and (c.answer in (None, "hangs") or c.answer.status >= 500)
+        ]
 
     def requests(self):
         return sum(len(o.calls) for o in self.load.orgs) if self.load else 0
@@ -139,7 +156,13 @@ class Experiment:
     def failures(self):
         out = {}
         for _, _, a in self.raw_failures() if self.load else []:
-            kind = "cut" if a is None else a if isinstance(a, str) else f"{a.status} {(a.json or {}).get('error', {}).get('type')}"
+            kind = (
+                "cut"
+                if a is None
+                else a
+                if isinstance(a, str)
+                else f"{a.status} {(a.json or {}).get('error', {}).get('type')}"
+            )
             out[kind] = out.get(kind, 0) + 1
         return out
 
@@ -159,9 +182,17 @@ class Experiment:
         """A batch run whose pass takes seconds; gives the job."""
         rng = self.rng
         body = [[round(rng.random() * 100, 2) for _ in range(7)] + [rng.choice("abc")] for _ in range(rows)]
-        a = org.patient("POST", "/v2/run", {"tables": [{"id": name, "columns": [f"c{i}" for i in range(8)], "rows": body}],
-                                            "target": {"column": "c7"}, "base": self.bases[0],
-                                            "options": {"processing": "batch"}}, f"slow-{rng.random()}")
+        a = org.patient(
+            "POST",
+            "/v2/run",
+            {
+                "tables": [{"id": name, "columns": [f"c{i}" for i in range(8)], "rows": body}],
+                "target": {"column": "c7"},
+                "base": self.bases[0],
+                "options": {"processing": "batch"},
+            },
+            f"slow-{rng.random()}",
+        )
         org.odd = getattr(org, "odd", set()) | {a.json["job_id"]}
         return a.json["job_id"]
 
@@ -181,4 +212,6 @@ class Experiment:
         return org.patient("GET", f"/v2/jobs/{job}").json
 
     def events(self, job):
-        return int(self.world.sql("SELECT count(*) FROM metering.event WHERE event_id = %s", f"job/{job}")[0][0])
+        return int(
+            self.world.sql("SELECT count(*) FROM metering.event WHERE event_id = %s", f"job/{job}")[0][0]
+        )

@@ -4,23 +4,41 @@ import collections, time
 
 from ledger import COLS, PINNED, REQUEST, ROWS
 
-LEGAL = {(400, "validation_error"), (401, "auth_error"), (403, "auth_error"), (404, "not_found"), (409, "conflict"),
-         (422, "capability_unavailable"), (429, "rate_limit"), (500, "job_failed"), (500, "internal"),
-         (502, "internal"), (503, "internal"), (504, "internal")}
+LEGAL = {
+    (400, "validation_error"),
+    (401, "auth_error"),
+    (403, "auth_error"),
+    (404, "not_found"),
+    (409, "conflict"),
+    (422, "capability_unavailable"),
+    (429, "rate_limit"),
+    (500, "job_failed"),
+    (500, "internal"),
+    (502, "internal"),
+    (503, "internal"),
+    (504, "internal"),
+}
 FRESH_S = 2.5  # a changed endpoint serves its new state within 2 s; a request's own time on top
 
 
 def jobs_of(world, org):
     """job_id -> (kind, status, inline, endpoint_id)"""
-    return {r[0]: r[1:] for r in world.sql("SELECT job_id, kind, status, output_at_api, endpoint_id FROM jobs.job WHERE org = %s",
-                                           org.org)}
+    return {
+        r[0]: r[1:]
+        for r in world.sql(
+            "SELECT job_id, kind, status, output_at_api, endpoint_id FROM jobs.job WHERE org = %s", org.org
+        )
+    }
 
 
 def billed(world, org):
     """event -> {op: cells}"""
     out = collections.defaultdict(dict)
-    for event, op, cells in world.sql("SELECT e.event_id, coalesce(l.op, ''), coalesce(sum(l.cells), 0) FROM metering.event e LEFT JOIN "
-                                      "metering.line l USING (org, event_id) WHERE e.org = %s GROUP BY 1, 2", org.org):
+    for event, op, cells in world.sql(
+        "SELECT e.event_id, coalesce(l.op, ''), coalesce(sum(l.cells), 0) FROM metering.event e LEFT JOIN "
+        "metering.line l USING (org, event_id) WHERE e.org = %s GROUP BY 1, 2",
+        org.org,
+    ):
         if op:
             out[event][op] = int(cells)
         else:
@@ -56,25 +74,60 @@ def I1(world, org):
 def I2_I3(world, org):
     """An event if and only if the work is done; its cells are the work's; the sums are those of the events."""
     jobs, events, wrong = jobs_of(world, org), billed(world, org), []
-    run_of = {r[0]: r[1] for r in world.sql("SELECT run_id, job_id FROM jobs.job WHERE org = %s AND output_at_api", org.org)}
+    run_of = {
+        r[0]: r[1]
+        for r in world.sql("SELECT run_id, job_id FROM jobs.job WHERE org = %s AND output_at_api", org.org)
+    }
     wrong += [f"run {e} is billed and has no job" for e in events if e.startswith("run_") and e not in run_of]
     wrong += [f"run {r} is free" for r in run_of if r not in events]
-    wrong += [f"{e} is billed and {jobs.get(e[4:])}" for e in events if e.startswith("job/") and jobs.get(e[4:], (0, 0))[1] != "done"]
-    wrong += [f"{j} is done and free" for j, (kind, status, inline, _) in jobs.items()
-              if status == "done" and inline != "t" and f"job/{j}" not in events]
-    whole = {"run": ROWS * COLS, "batch": ROWS * COLS, "create": PINNED * COLS, "refresh": PINNED * COLS, "upgrade": PINNED * COLS}
+    wrong += [
+        f"{e} is billed and {jobs.get(e[4:])}"
+        for e in events
+        if e.startswith("job/") and jobs.get(e[4:], (0, 0))[1] != "done"
+    ]
+    wrong += [
+        f"{j} is done and free"
+        for j, (kind, status, inline, _) in jobs.items()
+        if status == "done" and inline != "t" and f"job/{j}" not in events
+    ]
+    whole = {
+        "run": ROWS * COLS,
+        "batch": ROWS * COLS,
+        "create": PINNED * COLS,
+        "refresh": PINNED * COLS,
+        "upgrade": PINNED * COLS,
+    }
     for e, lines in events.items():
-        kind = "run" if e.startswith("run_") else jobs[e[4:]][0] if e.startswith("job/") and e[4:] in jobs else None
+        kind = (
+            "run"
+            if e.startswith("run_")
+            else jobs[e[4:]][0]
+            if e.startswith("job/") and e[4:] in jobs
+            else None
+        )
         if kind and e not in org.odd and e[4:] not in org.odd and sum(lines.values()) != whole[kind]:
             wrong.append(f"{e} ({kind}) has cells {lines}")
     serves = [s for e in org.endpoints for s in e.serves if s[2] == 200]
-    unknown = sum(1 for c in org.calls if c.path.startswith("/v2/serve/") and (c.answer in (None, "hangs") or c.answer.status >= 500))
-    calls_of = {r[0]: int(r[1]) for r in world.sql("SELECT event_id, calls FROM metering.event WHERE org = %s AND event_id LIKE 'serve%%'", org.org)}
+    unknown = sum(
+        1
+        for c in org.calls
+        if c.path.startswith("/v2/serve/") and (c.answer in (None, "hangs") or c.answer.status >= 500)
+    )
+    calls_of = {
+        r[0]: int(r[1])
+        for r in world.sql(
+            "SELECT event_id, calls FROM metering.event WHERE org = %s AND event_id LIKE 'serve%%'", org.org
+        )
+    }
     n = sum(calls_of.values())  # an event may bill several calls
     if not len(serves) <= n <= len(serves) + unknown:
         wrong.append(f"{n} serve calls billed, {len(serves)} answered and {unknown} unknown")
-    bad = [(l, calls_of[e]) for e, l in events.items() if e in calls_of and
-           (l.get("serve"), l.get("cached")) != (calls_of[e] * REQUEST * COLS, calls_of[e] * PINNED * COLS)]
+    bad = [
+        (l, calls_of[e])
+        for e, l in events.items()
+        if e in calls_of
+        and (l.get("serve"), l.get("cached")) != (calls_of[e] * REQUEST * COLS, calls_of[e] * PINNED * COLS)
+    ]
     wrong += [f"{k} serve calls have cells {l}" for l, k in bad[:2]]
     calls = int(world.sql("SELECT coalesce(sum(calls), 0) FROM jobs.endpoint WHERE org = %s", org.org)[0][0])
     if calls != n:
@@ -97,8 +150,11 @@ def I4(world, org):
             continue
         e = (a.json or {}).get("error") if isinstance(a.json, dict) else None
         ok = (a.status in (200, 201, 202) and a.json is not None) or (
-            isinstance(e, dict) and (a.status, e.get("type")) in LEGAL and e.get("message") and
-            str(e.get("request_id", "")).startswith("req_"))
+            isinstance(e, dict)
+            and (a.status, e.get("type")) in LEGAL
+            and e.get("message")
+            and str(e.get("request_id", "")).startswith("req_")
+        )
         if not ok:
             wrong.append(f"{c.method} {c.path}: {a}")
     return wrong + [f"the retrying client gave up {f}" for f in org.finals]
@@ -106,17 +162,23 @@ def I4(world, org):
 
 def I5(world, org):
     """Jobs end, and stay ended."""
-    return [f"{j} is {v[1]}" for j, v in jobs_of(world, org).items() if v[1] in ("queued", "running")] + \
-           [f"changed after its end: {u}" for u in org.undone]
+    return [f"{j} is {v[1]}" for j, v in jobs_of(world, org).items() if v[1] in ("queued", "running")] + [
+        f"changed after its end: {u}" for u in org.undone
+    ]
 
 
 def I6(world, org):
     """Never two mutating jobs at work on one endpoint: spans from the first start to the end, from the history."""
-    return [f"{a} and {b} at once" for a, b in world.sql(
-        "WITH span AS (SELECT j.endpoint_id, j.job_id, j.updated_at AS ended, (SELECT min(at) FROM jobs.log l WHERE l.org = j.org AND "
-        "l.job_id = j.job_id AND l.line LIKE 'started%%') AS began FROM jobs.job j WHERE j.org = %s AND j.endpoint_id <> '') "
-        "SELECT a.job_id, b.job_id FROM span a JOIN span b USING (endpoint_id) WHERE a.job_id < b.job_id "
-        "AND a.began < b.ended AND b.began < a.ended", org.org)]
+    return [
+        f"{a} and {b} at once"
+        for a, b in world.sql(
+            "WITH span AS (SELECT j.endpoint_id, j.job_id, j.updated_at AS ended, (SELECT min(at) FROM jobs.log l WHERE l.org = j.org AND "
+            "l.job_id = j.job_id AND l.line LIKE 'started%%') AS began FROM jobs.job j WHERE j.org = %s AND j.endpoint_id <> '') "
+            "SELECT a.job_id, b.job_id FROM span a JOIN span b USING (endpoint_id) WHERE a.job_id < b.job_id "
+            "AND a.began < b.ended AND b.began < a.ended",
+            org.org,
+        )
+    ]
 
 
 def I7(world, org):
@@ -129,8 +191,15 @@ def I7(world, org):
         wrong += [f"{e.id} served after its deletion" for s in served if s[5]]
         quiet = []  # (from, to, base)
         for i, m in enumerate(moves):
-            base = next((x[4] for x in reversed(moves[:i + 1]) if x[3] == "done"), None)
-            quiet.append((m[2] + FRESH_S, moves[i + 1][1] if i + 1 < len(moves) else e.deleted or time.monotonic(), base, m))
+            base = next((x[4] for x in reversed(moves[: i + 1]) if x[3] == "done"), None)
+            quiet.append(
+                (
+                    m[2] + FRESH_S,
+                    moves[i + 1][1] if i + 1 < len(moves) else e.deleted or time.monotonic(),
+                    base,
+                    m,
+                )
+            )
         answers = []
         for since, until, base, m in quiet:
             inside = {s[3] for s in served if s[0] >= since and s[1] <= until}
@@ -154,7 +223,10 @@ def I7(world, org):
 def I8(world, org):
     """An ended secret is refused ever after."""
     return [f"{s} was accepted after its end" for s in org.late] + [
-        f"{s[:12]} is accepted" for s in org.dead if (a := org.patient("GET", "/v2/models", key=s)) is None or a.status != 401]
+        f"{s[:12]} is accepted"
+        for s in org.dead
+        if (a := org.patient("GET", "/v2/models", key=s)) is None or a.status != 401
+    ]
 
 
 def I9(world, org):
@@ -168,25 +240,40 @@ def I9(world, org):
 
 def I10(world, org, others=()):
     """No answer holds another organization's canary."""
-    return [f"{c.method} {c.path} shows {o.name}'s cells" for o in others for c in org.calls
-            if c.answer not in (None, "hangs") and o.canary.encode() in c.answer.raw]
+    return [
+        f"{c.method} {c.path} shows {o.name}'s cells"
+        for o in others
+        for c in org.calls
+        if c.answer not in (None, "hangs") and o.canary.encode() in c.answer.raw
+    ]
 
 
 def I13(world, org):
     """Each acknowledged operation has its one audit entry. (What was not acknowledged may have one.)"""
-    have = collections.Counter((a, o) for a, o in world.sql("SELECT action, object FROM keys.audit WHERE org = %s", org.org))
+    have = collections.Counter(
+        (a, o) for a, o in world.sql("SELECT action, object FROM keys.audit WHERE org = %s", org.org)
+    )
     wrong = []
     for what, n in collections.Counter(org.audited).items():
-        if have[what] < n or (have[what] > n and what[0] != "key.rotate"):  # a rotation whose answer was cut counts too
+        if have[what] < n or (
+            have[what] > n and what[0] != "key.rotate"
+        ):  # a rotation whose answer was cut counts too
             wrong.append(f"{what} has {have[what]} entries, acknowledged {n} times")
     return wrong
 
 
 def hashes(world):
     """Content hashes of all reports and of the pieces of all snapshots."""
-    return ({tuple(r) for r in world.sql("SELECT report_id, encode(content_hash, 'hex') FROM reports.report")},
-            {tuple(r) for r in world.sql("SELECT snapshot, first_row, first_col, encode(hash, 'hex') FROM data_connector.piece p "
-                                         "JOIN data_connector.snapshot s ON s.org = p.org AND s.id = p.snapshot WHERE s.kept")})
+    return (
+        {tuple(r) for r in world.sql("SELECT report_id, encode(content_hash, 'hex') FROM reports.report")},
+        {
+            tuple(r)
+            for r in world.sql(
+                "SELECT snapshot, first_row, first_col, encode(hash, 'hex') FROM data_connector.piece p "
+                "JOIN data_connector.snapshot s ON s.org = p.org AND s.id = p.snapshot WHERE s.kept"
+            )
+        },
+    )
 
 
 def I12(world, before):
@@ -195,17 +282,26 @@ def I12(world, before):
     kept = {r[0] for r in world.sql("SELECT id FROM data_connector.snapshot WHERE kept")}
     wrong = [f"report {r[0]} has changed" for r in before[0] - reports]
     wrong += [f"snapshot {p[0]} has changed" for p in before[1] - pieces if p[0] in kept]
-    wrong += [f"report {r[0]} is not what its hash says" for r in
-              world.sql("SELECT report_id FROM reports.report WHERE content_hash <> sha256(content)")]
+    wrong += [
+        f"report {r[0]} is not what its hash says"
+        for r in world.sql("SELECT report_id FROM reports.report WHERE content_hash <> sha256(content)")
+    ]
     return wrong
 
 
 def I11(world, before):
     """Resources are back, within a tenth and a little: pools of connections and threads may grow to their caps,
-    the gateway keeps connections to the api for a minute, inference keeps what its largest passes took (glibc's arenas) and TAB_STATES_MIB of fitted states."""
+    the gateway keeps connections to the api for a minute, inference keeps what its largest passes took (glibc's arenas) and TAB_STATES_MIB of fitted states.
+    """
     now, wrong = world.resources(), []
     for k, was in before.items():
-        room = 80 if k in ("api descriptors", "api-2 descriptors") else 160 if k.startswith("inference") and k.endswith("MiB") else {"MiB": 48, "descriptors": 12, "threads": 12, "connections": 24}.get(k.split()[-1], 12)
+        room = (
+            80
+            if k in ("api descriptors", "api-2 descriptors")
+            else 160
+            if k.startswith("inference") and k.endswith("MiB")
+            else {"MiB": 48, "descriptors": 12, "threads": 12, "connections": 24}.get(k.split()[-1], 12)
+        )
         if now[k] > was * 1.1 + room:
             wrong.append(f"{k}: {was} before, {now[k]} now")
     return wrong

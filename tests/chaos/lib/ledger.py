@@ -4,9 +4,9 @@ cells, call every route of the life of an endpoint. A retrying client and one th
 Each call is a row: when, what, which Idempotency-Key, which answer. Nothing here judges: invariants.py does."""
 import hashlib, http.client, json, random, threading, time, uuid
 
-ROWS, COLS = 12, 4       # of a run
+ROWS, COLS = 12, 4  # of a run
 PINNED, REQUEST = 30, 2  # rows of an endpoint's table and of a serve call
-HANGS_S = 70             # nginx gives up an api after 60 s: what takes longer hangs
+HANGS_S = 70  # nginx gives up an api after 60 s: what takes longer hangs
 
 
 class Cut(Exception):
@@ -37,7 +37,14 @@ class Endpoint:
     """moves: what was asked of it, with the span in which its state may have changed. serves: what it answered."""
 
     def __init__(self, id, base):
-        self.id, self.base, self.moves, self.serves, self.deleted, self.lock = id, base, [], [], None, threading.Lock()
+        self.id, self.base, self.moves, self.serves, self.deleted, self.lock = (
+            id,
+            base,
+            [],
+            [],
+            None,
+            threading.Lock(),
+        )
 
 
 class Org:
@@ -46,13 +53,13 @@ class Org:
         self.canary = f"canary{random.getrandbits(60):019d}"
         self.lock = threading.Lock()
         self.calls, self.runs, self.batches, self.endpoints = [], [], [], []
-        self.keys = {}           # id -> secret, of those that live
-        self.dead = []           # secrets that ended, with acknowledgement
-        self.late = []           # secrets that worked after their end
-        self.audited = []        # (action, object) acknowledged
-        self.seen = {}           # job -> terminal status, once seen
-        self.undone = []         # terminal jobs that changed
-        self.finals = []         # what the retrying client had to give up
+        self.keys = {}  # id -> secret, of those that live
+        self.dead = []  # secrets that ended, with acknowledgement
+        self.late = []  # secrets that worked after their end
+        self.audited = []  # (action, object) acknowledged
+        self.seen = {}  # job -> terminal status, once seen
+        self.undone = []  # terminal jobs that changed
+        self.finals = []  # what the retrying client had to give up
 
     # ---- one call
 
@@ -104,11 +111,17 @@ class Org:
         out = []
         for _ in range(rows):
             n = rng.randrange(100)
-            out.append([f"{self.canary} {rng.randrange(10**6)}", n, "abc"[n // 34], round(n / 7 + rng.random(), 3)])
+            out.append(
+                [f"{self.canary} {rng.randrange(10**6)}", n, "abc"[n // 34], round(n / 7 + rng.random(), 3)]
+            )
         return {"id": id, "columns": ["who", "n", "kind", "x"], "rows": out}
 
     def run_body(self, rng, **options):
-        return {"tables": [self.table(rng, "t", ROWS)], "target": {"mode": "none"}, **({"options": options} if options else {})}
+        return {
+            "tables": [self.table(rng, "t", ROWS)],
+            "target": {"mode": "none"},
+            **({"options": options} if options else {}),
+        }
 
     # ---- what is done
 
@@ -147,7 +160,20 @@ class Org:
                 self.seen[job["job_id"]] = job["status"]
 
     def read(self, rng):
-        a = self.call("GET", rng.choice(["/v2/jobs", "/v2/usage", "/v2/keys", "/v2/models", "/v2/reports", "/v2/endpoints", "/v2/data"]))
+        a = self.call(
+            "GET",
+            rng.choice(
+                [
+                    "/v2/jobs",
+                    "/v2/usage",
+                    "/v2/keys",
+                    "/v2/models",
+                    "/v2/reports",
+                    "/v2/endpoints",
+                    "/v2/data",
+                ]
+            ),
+        )
         if a.status == 200 and "jobs" in (a.json or {}):
             for j in a.json["jobs"]:
                 self.saw(j)
@@ -184,7 +210,12 @@ class Org:
 
     def create(self, rng, base):
         name = f"e-{uuid.uuid4().hex[:12]}"
-        body = {"name": name, "tables": [self.table(rng, "items", PINNED)], "base": base, "target": {"column": "items.kind"}}
+        body = {
+            "name": name,
+            "tables": [self.table(rng, "items", PINNED)],
+            "base": base,
+            "target": {"column": "items.kind"},
+        }
         a = self.patient("POST", "/v2/endpoints", body, f"c-{name}")
         if a is None or a.status != 202:
             self.refused("create", a)
@@ -219,8 +250,16 @@ class Org:
         a = (self.patient if patient else self.call)("POST", f"/v2/serve/{e.id}", e.request)
         if a is not None:
             with e.lock:
-                e.serves.append((began, time.monotonic(), a.status, hashlib.sha256(a.raw).hexdigest()[:12],
-                                 (a.json or {}).get("base"), deleted))
+                e.serves.append(
+                    (
+                        began,
+                        time.monotonic(),
+                        a.status,
+                        hashlib.sha256(a.raw).hexdigest()[:12],
+                        (a.json or {}).get("base"),
+                        deleted,
+                    )
+                )
         return a
 
     def state(self, e):
@@ -228,7 +267,9 @@ class Org:
         a = self.patient("GET", f"/v2/endpoints/{e.id}")
         if a is None or a.status != 200:
             return None
-        return {k: v for k, v in a.json.items() if k not in ("calls", "job", "job_id", "updated_at", "request_id")}
+        return {
+            k: v for k, v in a.json.items() if k not in ("calls", "job", "job_id", "updated_at", "request_id")
+        }
 
     def move(self, e, kind, base=None, cancel_after=None):
         """A refresh or an upgrade, seen to its end; cancelled after so many seconds on purpose."""
@@ -260,8 +301,19 @@ class Org:
     def edit(self, e, rng):
         began = time.monotonic()
         threshold = round(0.3 + 0.4 * rng.random(), 3)
-        a = self.patient("PATCH", f"/platform/v1/endpoints/{e.id}", {"options": {"confidence_threshold": threshold}})
-        e.moves.append(("edit", began, time.monotonic(), "done" if a is not None and a.status == 200 else "?", e.base, ""))
+        a = self.patient(
+            "PATCH", f"/platform/v1/endpoints/{e.id}", {"options": {"confidence_threshold": threshold}}
+        )
+        e.moves.append(
+            (
+                "edit",
+                began,
+                time.monotonic(),
+                "done" if a is not None and a.status == 200 else "?",
+                e.base,
+                "",
+            )
+        )
 
     def endpoint_life(self, rng, stop, bases):
         while not stop.is_set():
@@ -298,10 +350,17 @@ class Load:
         for i, org in enumerate(self.orgs):
             org.create(random.Random(seed + i), bases[0])
             for k in range(threads):
-                self.threads.append(threading.Thread(target=self.work, args=(org, seed * 10 + i * 5 + k), daemon=True))
+                self.threads.append(
+                    threading.Thread(target=self.work, args=(org, seed * 10 + i * 5 + k), daemon=True)
+                )
             if endpoints:
-                self.threads.append(threading.Thread(target=org.endpoint_life, daemon=True,
-                                                     args=(random.Random(seed * 10 + 7 + i), self.stop, bases)))
+                self.threads.append(
+                    threading.Thread(
+                        target=org.endpoint_life,
+                        daemon=True,
+                        args=(random.Random(seed * 10 + 7 + i), self.stop, bases),
+                    )
+                )
         for t in self.threads:
             t.start()
 

@@ -36,9 +36,13 @@ class Link:
         self.open.add(both)
         seen = [0]  # how many texts of the trap this connection has carried
         try:
-            done, rest = await asyncio.wait([asyncio.ensure_future(self.pump(reader, up_writer, "up", seen)),
-                                             asyncio.ensure_future(self.pump(up_reader, writer, "down", seen))],
-                                            return_when=asyncio.FIRST_COMPLETED)
+            done, rest = await asyncio.wait(
+                [
+                    asyncio.ensure_future(self.pump(reader, up_writer, "up", seen)),
+                    asyncio.ensure_future(self.pump(up_reader, writer, "down", seen)),
+                ],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
             for t in rest:
                 t.cancel()
         finally:
@@ -80,7 +84,7 @@ class Link:
             if at < 0 or (last and side != self.trap["side"]):
                 return False
             seen[0] += 1
-            text = text[at + len(texts[seen[0] - 1]):]
+            text = text[at + len(texts[seen[0] - 1]) :]
         seen[0] = 0
         return True
 
@@ -104,8 +108,17 @@ class Link:
 
     def command(self, c):
         if "trap" in c:
-            self.trap = {"texts": [t.encode() for t in c["trap"]], "side": c.get("side", "up"), "pid": c["kill"],
-                         "deliver": c.get("deliver", False), "times": c.get("times", 1)} if c["trap"] else None
+            self.trap = (
+                {
+                    "texts": [t.encode() for t in c["trap"]],
+                    "side": c.get("side", "up"),
+                    "pid": c["kill"],
+                    "deliver": c.get("deliver", False),
+                    "times": c.get("times", 1),
+                }
+                if c["trap"]
+                else None
+            )
             self.fired = 0
         if "mode" in c:
             self.mode, self.ms = c["mode"], c.get("ms", 0)

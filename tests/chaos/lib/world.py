@@ -30,7 +30,9 @@ class World(Stack):
         self.daemons = [d for s in SERVICES for d in ([s, s + "-2"] if twins else [s])]
 
     def stack(self, *args):
-        if args[:1] == ("up",) and self.proxy is None:  # the servers' ports are known once the folder is there
+        if (
+            args[:1] == ("up",) and self.proxy is None
+        ):  # the servers' ports are known once the folder is there
             self.small_redis()
             self.start_links()
         return super().stack(*args)
@@ -38,16 +40,28 @@ class World(Stack):
     def start_links(self):
         servers = {s: free_port() for s in ("postgres", "nats", "redis")}
         (self.run / "ports.json").write_text(json.dumps(servers))
-        spec = {name: {"listen": port, "to": servers[name.split(".")[1]]} for name, port in self.links.items()}
-        self.proxy = subprocess.Popen([sys.executable, str(ROOT / "tests/chaos/lib/proxy.py"), json.dumps(spec)],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        spec = {
+            name: {"listen": port, "to": servers[name.split(".")[1]]} for name, port in self.links.items()
+        }
+        self.proxy = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests/chaos/lib/proxy.py"), json.dumps(spec)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert self.proxy.stdout.readline() == "ready\n"
 
     def small_redis(self):
         """A disk of 24 MiB for Redis, so that it can be full; only root can."""
         (self.run / "redis").mkdir()
-        self.mounted = os.geteuid() == 0 and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(self.run / "redis")], capture_output=True).returncode == 0
+        self.mounted = (
+            os.geteuid() == 0
+            and subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(self.run / "redis")],
+                capture_output=True,
+            ).returncode
+            == 0
+        )
 
     def link(self, name, **command):
         self.proxy.stdin.write(json.dumps({"link": name, **command}) + "\n")
@@ -111,7 +125,12 @@ class World(Stack):
 
     def ready(self, name):
         try:
-            return urllib.request.urlopen(f"http://127.0.0.1:{self.ports[name + '-health']}/readyz", timeout=1).status == 200
+            return (
+                urllib.request.urlopen(
+                    f"http://127.0.0.1:{self.ports[name + '-health']}/readyz", timeout=1
+                ).status
+                == 200
+            )
         except OSError:
             return False
 
@@ -142,7 +161,13 @@ class World(Stack):
                     rows.append(line.rstrip("\n"))
             except BrokenPipeError:
                 pass
-            wrong = [r for r in rows if r.startswith(("ERROR:", "FATAL:", "psql:", "server closed", "You are currently not connected"))]
+            wrong = [
+                r
+                for r in rows
+                if r.startswith(
+                    ("ERROR:", "FATAL:", "psql:", "server closed", "You are currently not connected")
+                )
+            ]
             if ended and not wrong:
                 return [r.split("\t") for r in rows]
             if last or (ended and wrong[0].startswith("ERROR:")):
@@ -151,7 +176,9 @@ class World(Stack):
             self.psql.wait()
 
     def redis(self, *words):
-        return subprocess.run(["redis-cli", "-p", str(self.ports["redis"]), *words], capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["redis-cli", "-p", str(self.ports["redis"]), *words], capture_output=True, text=True
+        ).stdout
 
     def resources(self):
         """Descriptors and memory of each daemon, subscriptions, connections, locks, Redis keys without an end."""
@@ -163,9 +190,15 @@ class World(Stack):
             found[f"{d} threads"] = int(re.search(r"Threads:\s+(\d+)", status).group(1))
             found[f"{d} MiB"] = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) // 1024
         monitor = f"http://127.0.0.1:{self.ports['nats-monitor']}/subsz"
-        found["NATS subscriptions"] = json.load(urllib.request.urlopen(monitor, timeout=5))["num_subscriptions"]
-        found["PostgreSQL connections"] = int(self.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'tabella'")[0][0])
-        found["advisory locks"] = int(self.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")[0][0])
+        found["NATS subscriptions"] = json.load(urllib.request.urlopen(monitor, timeout=5))[
+            "num_subscriptions"
+        ]
+        found["PostgreSQL connections"] = int(
+            self.sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'tabella'")[0][0]
+        )
+        found["advisory locks"] = int(
+            self.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")[0][0]
+        )
         endless = 'local n=0 for _,k in ipairs(redis.call("KEYS","*")) do if redis.call("TTL",k)==-1 then n=n+1 end end return n'
         found["Redis keys without an end"] = int(self.redis("EVAL", endless, "0"))
         return found

@@ -89,8 +89,8 @@ static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32
     return (double)(hit - best_col) / (double)(n - best_col);
 }
 
-/* A city, its region and its country follow from one another and are three attributes; a country's name, its code and its
- * people are one. 0: no such place. */
+/* A city, its region and its country follow from one another and are three attributes; a country's name,
+ * its code and its people are one. 0: no such place. */
 static int kind_of_place(const tab_view *w)
 {
     switch (w->profile->role) {
@@ -109,8 +109,8 @@ static int kind_of_place(const tab_view *w)
     }
 }
 
-/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. *weight, when not NULL: of the
- * common ones, the sum of idf. */
+/* Quick likeness of two values: 1 for equal, else the share of tokens they have in common. *weight, when
+ * not NULL: of the common ones, the sum of idf. */
 static double likeness(const tab_views *v, const tab_value *x, const tab_value *y, float *weight)
 {
     uint32_t shared = 0;
@@ -130,9 +130,8 @@ static double likeness(const tab_views *v, const tab_value *x, const tab_value *
     return all == 0 ? 0 : 0.9 * shared / all;
 }
 
-void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                       const tab_row_pairs *rows, const float *shared,
-                       tab_agreement_scratch *scratch, float *f)
+void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb, const tab_row_pairs *rows,
+                       const float *shared, tab_agreement_scratch *scratch, float *f)
 {
     tab_rank_point *pt = scratch->point;
     uint32_t *xs = scratch->x, *ys = scratch->y;

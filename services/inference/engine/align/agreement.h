@@ -1,4 +1,5 @@
-/* What rows that seem to match say of two columns: equal values, ranks that go along, one value following from another. */
+/* What rows that seem to match say of two columns: equal values, ranks that go along, one value following
+ * from another. */
 #ifndef TAB_ALIGN_AGREEMENT_H
 #define TAB_ALIGN_AGREEMENT_H
 
@@ -15,14 +16,13 @@ typedef struct {
     uint32_t *x, *y;
 } tab_agreement_scratch;
 
-/* shared: (rows->n) what the words that both rows hold weigh (idf). A pair of rows that shares little beside these two
- * columns' words was chosen for them, and says nothing of them.
- * f: (TAB_ALIGN_ROW_FEATURES), left as it is where fewer than five pairs have a value in both columns. In order: mean
- * likeness; the same above chance; share of equal values; Spearman's rank correlation of numbers; Goodman and Kruskal's
- * lambda, the smaller and the larger of both directions; share of pairs with one value missing; trust in all of these
- * by the number of pairs. */
-void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                       const tab_row_pairs *rows, const float *shared,
-                       tab_agreement_scratch *scratch, float *f);
+/* shared: (rows->n) what the words that both rows hold weigh (idf). A pair of rows that shares little
+ * beside these two columns' words was chosen for them, and says nothing of them. f:
+ * (TAB_ALIGN_ROW_FEATURES), left as it is where fewer than five pairs have a value in both columns. In
+ * order: mean likeness; the same above chance; share of equal values; Spearman's rank correlation of
+ * numbers; Goodman and Kruskal's lambda, the smaller and the larger of both directions; share of pairs
+ * with one value missing; trust in all of these by the number of pairs. */
+void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb, const tab_row_pairs *rows,
+                       const float *shared, tab_agreement_scratch *scratch, float *f);
 
 #endif

@@ -64,8 +64,8 @@ static uint32_t shape_of(tab_str s)
     return (uint32_t)(tab_hash_bytes(out, n, 3) % SHAPES);
 }
 
-static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w,
-                        tab_arena *a, column_signature *s)
+static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
+                        column_signature *s)
 {
     size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, sampled = 0;
     double length = 0, tokens = 0, digits = 0, letters = 0, weight = 0;
@@ -143,8 +143,7 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     float sum = 0;
     for (uint32_t i = 0; i < s->toks; i++) {
         uint32_t df = v->df[s->tok[i].id];
-        s->tok[i].w =
-            sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
+        s->tok[i].w = sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
         sum += s->tok[i].w * s->tok[i].w;
     }
     for (uint32_t i = 0; i < s->toks; i++)
@@ -210,8 +209,8 @@ static double quantile_distance(const double *a, const double *b)
     return worst;
 }
 
-/* Whether w lists what values there are: each once while x holds its values again and again, or hardly one twice and
- * from the top as far as there are any. */
+/* Whether w lists what values there are: each once while x holds its values again and again, or hardly one
+ * twice and from the top as far as there are any. */
 static bool lists(const tab_view *w, const column_signature *s, const tab_view *x)
 {
     if (w->values < 2 || 5 * (size_t)w->values < 4 * w->present)
@@ -219,20 +218,19 @@ static bool lists(const tab_view *w, const column_signature *s, const tab_view *
     return s->ragged || (w->values == w->present && x->present >= 2 * (size_t)x->values);
 }
 
-/* What two columns have in common: of distinct values and of rows, each value as far as it tells columns apart. */
+/* What two columns have in common: of distinct values and of rows, each value as far as it tells columns
+ * apart. */
 typedef struct {
     double values, rows, rows_a, rows_b;
 } common;
 
-static common values_in_common(const tab_views *v, const column_signature *a,
-                               const column_signature *b)
+static common values_in_common(const tab_views *v, const column_signature *a, const column_signature *b)
 {
     common c = { 0 };
     for (uint32_t i = 0, j = 0; i < a->keys && j < b->keys;) {
         uint32_t x = a->key[i].id, y = b->key[j].id;
         if (x == y) {
-            double tells = (double)v->telling[x], wa = (double)a->key[i].w,
-                   wb = (double)b->key[j].w;
+            double tells = (double)v->telling[x], wa = (double)a->key[i].w, wb = (double)b->key[j].w;
             c.values += tells;
             c.rows += tells * fmin(wa, wb);
             c.rows_a += tells * wa;
@@ -333,7 +331,8 @@ static void note(best_two *b, float x)
     }
 }
 
-/* How many rivals a pair of columns has: each counts by how near it comes, one that is as good or better in full. */
+/* How many rivals a pair of columns has: each counts by how near it comes, one that is as good or better
+ * in full. */
 static float rivals(const float *p, size_t n, size_t step, float z)
 {
     static const float STEEP = 3;
@@ -343,13 +342,13 @@ static float rivals(const float *p, size_t n, size_t step, float z)
     return sum;
 }
 
-/* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of either column. A
- * rival below WEAK says no more than one there; without a rival there is no lead. Lists of values rival one another in
- * crowds (sixty hold yes and no), so that their number counts too; the constants for them were fitted with the weights
- * (weights.h). Counts, ages and ratings of any two tables have numbers in common: whole numbers, and those of two roles, count ALONE less
- * where no other columns go together (decision 0220). */
-static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z,
-                    float *p)
+/* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of
+ * either column. A rival below WEAK says no more than one there; without a rival there is no lead. Lists
+ * of values rival one another in crowds (sixty hold yes and no), so that their number counts too; the
+ * constants for them were fitted with the weights (weights.h). Counts, ages and ratings of any two tables
+ * have numbers in common: whole numbers, and those of two roles, count ALONE less where no other columns
+ * go together (decision 0220). */
+static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z, float *p)
 {
     static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = 4;
     static const float ODDS = 0.37f, LEAD = 0.83f, LEAD_MOST = 3, CROWD = 0.57f, BASE = -0.11f;
@@ -382,8 +381,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
             if (listed[i * nb + j]) {
                 odds = BASE + ODDS * x + LEAD * fminf(fmaxf(ahead, -LEAD_MOST), LEAD_MOST);
                 if (odds > FAINT)
-                    odds -=
-                        CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
+                    odds -= CROWD * logf(fmaxf(rivals(z + i * nb, nb, 1, x), rivals(z + j, na, nb, x)));
             }
             if (usual[i * nb + j] && company == 0)
                 odds -= ALONE;
@@ -406,13 +404,11 @@ static void score_chunk(void *ctx, size_t chunk)
 {
     scoring *s = ctx;
     size_t n = s->rows == NULL ? 0 : s->rows->n;
-    tab_agreement_scratch own = { malloc((n + 1) * sizeof *own.point),
-                                  malloc((n + 1) * sizeof *own.x),
+    tab_agreement_scratch own = { malloc((n + 1) * sizeof *own.point), malloc((n + 1) * sizeof *own.x),
                                   malloc((n + 1) * sizeof *own.y) };
     if (own.point == NULL || own.x == NULL || own.y == NULL)
         s->failed = true;
-    for (size_t i = s->a->cols * chunk / CHUNKS;
-         !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
+    for (size_t i = s->a->cols * chunk / CHUNKS; !s->failed && i < s->a->cols * (chunk + 1) / CHUNKS; i++)
         for (size_t j = 0; j < s->b->cols; j++) {
             if (tab_engine_cancelled(s->e))
                 break;
@@ -425,15 +421,14 @@ static void score_chunk(void *ctx, size_t chunk)
             } else {
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
-                    tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own,
-                                      f + TAB_ALIGN_VALUE_FEATURES);
+                    tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
                 s->listed[at] = listed && !rowed;
-                s->usual[at] = s->sa->col[i].numeric && s->sb->col[j].numeric &&
-                               (pa->role != pb->role ||
-                                (pa->decimals == 0 && pb->decimals == 0 &&
-                                 (usual_range(&s->sa->col[i]) || usual_range(&s->sb->col[j]))));
+                s->usual[at] =
+                    s->sa->col[i].numeric && s->sb->col[j].numeric &&
+                    (pa->role != pb->role || (pa->decimals == 0 && pb->decimals == 0 &&
+                                              (usual_range(&s->sa->col[i]) || usual_range(&s->sb->col[j]))));
                 s->z[at] = (float)log_odds(rowed    ? tab_align_weights_rows
                                            : listed ? tab_align_weights_listed
                                                     : tab_align_weights_values,
@@ -478,8 +473,8 @@ static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const ta
 }
 
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
-                            const tab_signature *sa, const tab_signature *sb,
-                            const tab_row_pairs *rows, float *p, float *features, tab_error *err)
+                            const tab_signature *sa, const tab_signature *sb, const tab_row_pairs *rows,
+                            float *p, float *features, tab_error *err)
 {
     size_t n = v->table[ta].cols * v->table[tb].cols;
     scoring s = { e,

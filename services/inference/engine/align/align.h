@@ -29,12 +29,11 @@ enum {
  * other columns of both: p[i * cols_b + j]. rows may be NULL. features, when not NULL, receives
  * (cols_a * cols_b, TAB_ALIGN_FEATURES), which training reads. */
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
-                            const tab_signature *sa, const tab_signature *sb,
-                            const tab_row_pairs *rows, float *p, float *features,
-                            tab_error *err) TAB_CHECKED;
+                            const tab_signature *sa, const tab_signature *sb, const tab_row_pairs *rows,
+                            float *p, float *features, tab_error *err) TAB_CHECKED;
 
 /* The one-to-one assignment of greatest total log-odds among the pairs with p >= least: match[i] is the
  * column of b for column i of a, or TAB_NULL. */
-tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least,
-                            uint32_t *match, tab_error *err) TAB_CHECKED;
+tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least, uint32_t *match,
+                            tab_error *err) TAB_CHECKED;
 #endif

@@ -104,8 +104,8 @@ static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t 
     return ok;
 }
 
-static void assign_greedily(const uint32_t *a, size_t na, const uint32_t *b, size_t nb,
-                            size_t cols_b, const float *p, float least, uint32_t *match)
+static void assign_greedily(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, size_t cols_b,
+                            const float *p, float least, uint32_t *match)
 {
     for (;;) {
         float best = 0;
@@ -133,8 +133,8 @@ static void assign_greedily(const uint32_t *a, size_t na, const uint32_t *b, siz
     }
 }
 
-tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least,
-                            uint32_t *match, tab_error *err)
+tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least, uint32_t *match,
+                            tab_error *err)
 {
     size_t n = cols_a + cols_b;
     uint32_t *up = malloc((n + 1) * sizeof *up), *a = malloc((n + 1) * sizeof *a),

@@ -38,8 +38,7 @@ static size_t mark_of(const tab_views *v, const tab_view *w)
 }
 
 /* Values that the list holds without their first n bytes. */
-static tab_domain_match unmarked(const tab_views *v, const tab_view *w, const tab_view *list,
-                                 size_t n)
+static tab_domain_match unmarked(const tab_views *v, const tab_view *w, const tab_view *list, size_t n)
 {
     tab_domain_match hit = { 0 };
     for (uint32_t i = 0; i < w->values; i++) {
@@ -56,8 +55,7 @@ static tab_domain_match unmarked(const tab_views *v, const tab_view *w, const ta
     return hit;
 }
 
-tab_domain_match tab_domain_soft(const tab_views *v, const tab_view *w, const tab_view *list,
-                                 bool words)
+tab_domain_match tab_domain_soft(const tab_views *v, const tab_view *w, const tab_view *list, bool words)
 {
     tab_domain_match best = { 0 };
     if (w->values > LONG || list->values > LONG || w->values == 0)

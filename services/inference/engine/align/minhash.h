@@ -1,5 +1,5 @@
-/* MinHash with banding (Broder 1997; Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, 3.4): texts that share most of
- * their tokens share a band, whatever the tokens' frequency. Linear in the tokens. */
+/* MinHash with banding (Broder 1997; Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, 3.4): texts
+ * that share most of their tokens share a band, whatever the tokens' frequency. Linear in the tokens. */
 #ifndef TAB_MINHASH_H
 #define TAB_MINHASH_H
 

@@ -76,8 +76,7 @@ static void put_wide(writer *w, int32_t c)
     utf8proc_int32_t d[24];
     int boundary = 0;
     utf8proc_ssize_t n = utf8proc_decompose_char(
-        c, d, 24, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE,
-        &boundary);
+        c, d, 24, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, &boundary);
     for (utf8proc_ssize_t i = 0; i < n && n <= 24; i++) {
         if (d[i] < 0x80 && d[i] != '\'' && d[i] != '`') {
             char a = (char)d[i];
@@ -174,8 +173,8 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
                 w.gap = true;
             i++;
         } else {
-            utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s.p + i,
-                                                  (utf8proc_ssize_t)(s.n - i), &c);
+            utf8proc_ssize_t n =
+                utf8proc_iterate((const utf8proc_uint8_t *)s.p + i, (utf8proc_ssize_t)(s.n - i), &c);
             if (n <= 0) {
                 w.gap = true;
                 i++;
@@ -191,9 +190,8 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 /* Scripts written without spaces between words. */
 static bool unspaced(int32_t c)
 {
-    return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) ||
-           (c >= 0xe00 && c <= 0xeff) || (c >= 0x1000 && c <= 0x109f) ||
-           (c >= 0x1780 && c <= 0x17ff) || (c >= 0x20000 && c <= 0x3ffff);
+    return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xe00 && c <= 0xeff) ||
+           (c >= 0x1000 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) || (c >= 0x20000 && c <= 0x3ffff);
 }
 
 static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *ctx)
@@ -202,8 +200,8 @@ static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *
     bool first = true;
     while (at < word.n) {
         utf8proc_int32_t c;
-        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)word.p + at,
-                                              (utf8proc_ssize_t)(word.n - at), &c);
+        utf8proc_ssize_t n =
+            utf8proc_iterate((const utf8proc_uint8_t *)word.p + at, (utf8proc_ssize_t)(word.n - at), &c);
         size_t len = n <= 0 ? 1 : (size_t)n;
         if (!first)
             emit(ctx, (tab_str){ word.p + last, at + len - last });

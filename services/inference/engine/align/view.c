@@ -89,8 +89,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
         if (o->slot_hash[i] == h)
             return o->slot_id[i];
     size_t cap = o->term_cap, cap2 = o->term_cap;
-    if (!reserve(&v->term_at, &cap, v->terms + 1, 4) ||
-        !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
+    if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
         return 0;
     }
@@ -156,8 +155,7 @@ static size_t phone_digits(tab_str s, char out[24])
         bool d = c >= '0' && c <= '9';
         if (d && n < 20)
             out[n++] = c;
-        else if (!d && c != ' ' && c != '-' && c != '/' && c != '(' && c != ')' && c != '+' &&
-                 c != '.')
+        else if (!d && c != ' ' && c != '-' && c != '/' && c != '(' && c != ')' && c != '+' && c != '.')
             return 0;
         plus = plus || c == '+';
         groups += d && !in;
@@ -197,8 +195,8 @@ static size_t date_text(double seconds, char *out)
     int64_t rest = (int64_t)(seconds - days * 86400.0);
     int n = snprintf(out, 48, "%d %u %u", (int)y, m, d);
     if (rest != 0)
-        n += snprintf(out + n, 48 - (size_t)n, " %d %d %d", (int)(rest / 3600),
-                      (int)(rest / 60 % 60), (int)(rest % 60));
+        n += snprintf(out + n, 48 - (size_t)n, " %d %d %d", (int)(rest / 3600), (int)(rest / 60 % 60),
+                      (int)(rest % 60));
     return (size_t)n;
 }
 
@@ -261,8 +259,7 @@ static bool padded(const tab_column *c)
     for (size_t i = 0; i < c->levels && i < 2000; i++) {
         tab_str s = tab_level(c, i);
         seen++;
-        zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' &&
-                 memchr(s.p, ':', s.n) == NULL;
+        zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
     }
     return zeros * 20 > seen;
 }
@@ -273,11 +270,8 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     tab_arena *a = v->own->arena;
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     reading r = read_numbers(c);
-    w->kind = dated                          ? TAB_VIEW_DATE
-              : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER
-                                             : TAB_VIEW_TEXT;
-    bool measured =
-        !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
+    w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
 
@@ -381,8 +375,8 @@ static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
     return true;
 }
 
-/* A value says the less of a column the more columns hold it: log(columns / holders), as a share of what a value in two
- * columns has. */
+/* A value says the less of a column the more columns hold it: log(columns / holders), as a share of what a
+ * value in two columns has. */
 static bool count_columns(tab_views *v)
 {
     uint32_t columns = 0;
@@ -407,8 +401,8 @@ static bool count_columns(tab_views *v)
     return ok;
 }
 
-tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n,
-                         tab_views **ret, tab_error *err)
+tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
+                         tab_error *err)
 {
     TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
     struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
@@ -431,9 +425,8 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
             w->profile = &p->col[c];
             if (tab_engine_cancelled(e))
                 return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-            bool ok = p->col[c].column->layout == TAB_NUMBERS
-                          ? column_numbers(v, w->profile, tv->rows, w)
-                          : column_coded(v, w->profile, tv->rows, w);
+            bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
+                                                              : column_coded(v, w->profile, tv->rows, w);
             if (!ok || !sort_numbers(v, tv->rows, w))
                 return tab_fail(err, TAB_INTERNAL, "", "memory is out");
         }
@@ -465,8 +458,7 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     }
     for (size_t i = 0; i < v->terms; i++)
-        v->nickname[i] =
-            tab_nicknames_find(names, (tab_str){ v->text + v->term_at[i], v->term_n[i] });
+        v->nickname[i] = tab_nicknames_find(names, (tab_str){ v->text + v->term_at[i], v->term_n[i] });
     tab_nicknames_free(names);
     for (size_t i = 0; i < v->terms; i++) {
         float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);

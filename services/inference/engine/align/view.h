@@ -49,14 +49,13 @@ typedef struct {
     uint32_t *df;               /* (terms) rows that hold the token, all tables; 0 for mere keys */
     tab_nickname *nickname;     /* (terms) */
     float *idf, *rarity;        /* (terms) log(1 + rows / df), log(rows / df) */
-    float
-        *telling; /* (terms) of keys: 1 for a value that two columns hold, 0 for one that all do */
+    float *telling; /* (terms) of keys: 1 for a value that two columns hold, 0 for one that all do */
     size_t total_rows;
     struct tab_view_scratch *own;
 } tab_views;
 
-tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n,
-                         tab_views **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
+                         tab_error *err) TAB_CHECKED;
 void tab_views_free(tab_views *v);
 TAB_DEFINE_AUTO(tab_views)
 

@@ -30,8 +30,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* test[row] for every row with a target; class (rows): TAB_NULL where the target is missing. */
-static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed,
-                  bool *test)
+static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, uint64_t seed, bool *test)
 {
     keyed *k = malloc((rows + 1) * sizeof *k);
     size_t n = 0;
@@ -100,8 +99,8 @@ static int by_double(const void *a, const void *b)
 }
 
 /* The class of each test row by the fitted classes; cells unknown to them get `classes`. */
-static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows,
-                          const Tabella__Column *classes, size_t count)
+static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, const Tabella__Column *classes,
+                          size_t count)
 {
     uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
     for (size_t i = 0; truth != NULL && i < rows; i++) {
@@ -171,8 +170,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
     h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
     for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
-        Tabella__ClassMetrics *c =
-            tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
+        Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
         if (c == NULL)
             return false;
         double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
@@ -245,9 +243,9 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     add_metric(a, h, "baseline_mean", sqrt(base) * unit);
     add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(mse / base)) : 0);
     h->calibrated = fabs(covered - 0.8) < 0.02 + 2.58 * 0.4 / sqrt((double)n);
-    h->spread = tab_arena_printf(
-        a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
-        var > 0 ? width / sqrt(var) : 0);
+    h->spread =
+        tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
+                         var > 0 ? width / sqrt(var) : 0);
     return !tab_arena_full(a);
 }
 
@@ -270,15 +268,15 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     add_metric(a, h, "flagged_share", share);
     add_metric(a, h, "baseline_share", m->expected_share);
     h->calibrated = fabs(share - m->expected_share) < slack;
-    h->spread = tab_arena_printf(
-        a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
-        100 * share, 100 * m->expected_share);
+    h->spread =
+        tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",
+                         100 * share, 100 * m->expected_share);
     return !tab_arena_full(a);
 }
 
 /* Scores against labels. error (rows): rows on the wrong side of the threshold. */
-static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anomaly,
-                   Tabella__HeldOut *h, double *error)
+static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anomaly, Tabella__HeldOut *h,
+                   double *error)
 {
     const Tabella__Results *r = m->results;
     double both = 0, flagged = 0, there = 0, n = (double)r->n_row;
@@ -301,9 +299,9 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
     add_metric(a, h, "baseline_share", base);
     add_metric(a, h, "lift_pp", 100 * (h->score - base));
     h->calibrated = fabs(share - m->expected_share) < slack;
-    h->spread = tab_arena_printf(
-        a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% are labelled",
-        100 * share, 100 * base);
+    h->spread =
+        tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% are labelled",
+                         100 * share, 100 * base);
     return !tab_arena_full(a);
 }
 
@@ -313,9 +311,9 @@ static tab_status failed(const tab_engine *e, tab_error *err)
                                    : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-/* Strata of the split: a class's code, a label, one stratum for numbers; TAB_NULL where the target is missing. */
-static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task,
-                     uint32_t *class)
+/* Strata of the split: a class's code, a label, one stratum for numbers; TAB_NULL where the target is
+ * missing. */
+static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task, uint32_t *class)
 {
     size_t present = 0;
     if (o->labels && task == TAB_TASK_ANOMALY && tab_anomaly_labels(p, o->target, class)) {
@@ -356,8 +354,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
             return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
     }
     uint32_t *class = tab_arena_new_of(a, uint32_t, t->rows + 1);
-    bool *test = tab_arena_new_of(a, bool, t->rows + 1),
-         *use = tab_arena_new_of(a, bool, t->rows + 1);
+    bool *test = tab_arena_new_of(a, bool, t->rows + 1), *use = tab_arena_new_of(a, bool, t->rows + 1);
     Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
     if (class == NULL || test == NULL || use == NULL || h == NULL)
         return failed(e, err);
@@ -430,23 +427,21 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     if (task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, t, o->table, o->target);
     if (task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice =
-            tab_weakest_slice(a, p, test, o->target, error, task != TAB_TASK_REGRESSION);
+        h->weakest_slice = tab_weakest_slice(a, p, test, o->target, error, task != TAB_TASK_REGRESSION);
     double missing = 1 - (double)present / (double)t->rows;
     h->low_confidence_reason = tab_text("");
-    h->low_confidence = missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST ||
-                        (labels && anomalies < FEW_ANOMALIES);
+    h->low_confidence =
+        missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST || (labels && anomalies < FEW_ANOMALIES);
     if (missing > MOSTLY_MISSING)
-        h->low_confidence_reason = tab_arena_printf(
-            a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
+        h->low_confidence_reason =
+            tab_arena_printf(a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
     else if (h->test_rows < SMALL_TEST)
-        h->low_confidence_reason = tab_arena_printf(a, "a small test partition: %llu rows",
-                                                    (unsigned long long)h->test_rows);
+        h->low_confidence_reason =
+            tab_arena_printf(a, "a small test partition: %llu rows", (unsigned long long)h->test_rows);
     else if (h->low_confidence)
-        h->low_confidence_reason = tab_arena_printf(
-            a, "a small test partition: %zu of its rows are labelled anomalies", anomalies);
-    h->note =
-        tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
+        h->low_confidence_reason =
+            tab_arena_printf(a, "a small test partition: %zu of its rows are labelled anomalies", anomalies);
+    h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
     if (tab_arena_full(a) || h->weakest_slice == NULL)
         return failed(e, err);
     *ret = h;

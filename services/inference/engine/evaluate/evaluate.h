@@ -1,5 +1,6 @@
 /* What a prediction is worth on rows it never saw: a quarter of the rows is held out, everything (profile,
- * features, folds, calibration) is made from the rest, and the held-out rows are scored as a serve call would.
+ * features, folds, calibration) is made from the rest, and the held-out rows are scored as a serve call
+ * would.
  *
  *   task             metric (score)   metrics[]
  *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
@@ -7,12 +8,13 @@
  *   anomaly          score_separation score_separation flagged_share baseline_share (unsupervised)
  *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp
  *
- * precision and recall are those of the rows at or above the threshold, pr_auc is average precision; baseline_share is
- * the labelled share, which is the average precision of any order that knows nothing (without labels: the share that
- * was expected above the threshold). Labels that hold out no anomaly cannot grade: the metric is score_separation then.
- * baseline_majority is the accuracy of always answering the commonest class, baseline_mean the RMSE of always
- * answering the mean; lift_pp is the gain over it in percentage points (accuracy; share of the RMSE removed).
- * nrmse = rmse / the held-out target's standard deviation. */
+ * precision and recall are those of the rows at or above the threshold, pr_auc is average precision;
+ * baseline_share is the labelled share, which is the average precision of any order that knows nothing
+ * (without labels: the share that was expected above the threshold). Labels that hold out no anomaly
+ * cannot grade: the metric is score_separation then. baseline_majority is the accuracy of always answering
+ * the commonest class, baseline_mean the RMSE of always answering the mean; lift_pp is the gain over it in
+ * percentage points (accuracy; share of the RMSE removed). nrmse = rmse / the held-out target's standard
+ * deviation. */
 #ifndef TAB_EVALUATE_H
 #define TAB_EVALUATE_H
 
@@ -20,12 +22,11 @@
 
 typedef struct {
     const char *base;
-    tab_task task;  /* AUTO: by the target */
-    size_t target;  /* column */
-    bool labels;    /* ANOMALY: target holds labels (tab_anomaly_labels); else it is not read */
-    uint32_t table; /* which table of the run this is */
-    const uint32_t
-        *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
+    tab_task task;          /* AUTO: by the target */
+    size_t target;          /* column */
+    bool labels;            /* ANOMALY: target holds labels (tab_anomaly_labels); else it is not read */
+    uint32_t table;         /* which table of the run this is */
+    const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
 } tab_evaluate_options;
 
 /* Splits by e->seed, stratified by class for classification. ret lives in e->arena. Fewer than 8 rows with a

@@ -111,9 +111,8 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
     const char *chance = w.out ? "" : "; chance alone may explain it";
     if (misses)
         return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all%s",
-                                TAB_STR(p->table->id), TAB_STR(name), where, 1 - w.mean, w.n,
-                                1 - mean, chance);
+                                TAB_STR(p->table->id), TAB_STR(name), where, 1 - w.mean, w.n, 1 - mean,
+                                chance);
     return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows%s",
-                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n,
-                            chance);
+                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n, chance);
 }

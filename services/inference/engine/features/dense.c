@@ -36,8 +36,8 @@ static bool *unimportant(tab_arena *a, const tab_encoder *enc, const float *impo
     return skip;
 }
 
-tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind,
-                         size_t width_limit, const float *importance)
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit,
+                         const float *importance)
 {
     tab_dense *s = tab_arena_new_of(a, tab_dense, 1);
     if (s == NULL)
@@ -51,14 +51,10 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
         if (s->skip == NULL)
             return NULL;
     }
-    for (
-        ;
-        ;) { /* fewer hinges, then fewer levels, until the width fits or nothing is left to spare */
+    for (;;) { /* fewer hinges, then fewer levels, until the width fits or nothing is left to spare */
         s->width = 0;
         for (size_t i = 0; i < enc->n; i++)
-            s->width += s->skip != NULL && s->skip[i]
-                            ? 0
-                            : width_of(&enc->f[i], kind, s->hinges, s->onehot);
+            s->width += s->skip != NULL && s->skip[i] ? 0 : width_of(&enc->f[i], kind, s->hinges, s->onehot);
         if (s->width <= width_limit || (s->hinges == 0 && s->onehot <= 2))
             break;
         if (s->hinges > 0 && kind == TAB_DENSE_SPLINE)
@@ -78,8 +74,8 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     return s;
 }
 
-void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d,
-                    const uint32_t *row, size_t n, float *out)
+void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                    size_t n, float *out)
 {
     memset(out, 0, n * s->width * sizeof *out);
     size_t at = 0;
@@ -109,11 +105,9 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
         size_t hinges = w - 1 - f->has_missing;
         float q[MAX_HINGES];
         for (size_t h = 0; h < hinges; h++) {
-            float k =
-                f->bins - 2 <= hinges
-                    ? f->edge[h] /* few values: a hinge between each */
-                    : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) +
-                                       0.5)];
+            float k = f->bins - 2 <= hinges
+                          ? f->edge[h] /* few values: a hinge between each */
+                          : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
             q[h] = (k - f->mean) / f->sd;
         }
         for (size_t r = 0; r < n; r++) {

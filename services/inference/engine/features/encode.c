@@ -64,8 +64,7 @@ typedef struct {
     double *level;
 } reader;
 
-static bool reader_open(reader *r, const tab_feature *f, const tab_values *v,
-                        const tab_text_basis *text)
+static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, const tab_text_basis *text)
 {
     *r = (reader){ .v = v, .derive = f->derive };
     if (f->derive < TAB_DERIVE_LENGTH && f->derive != TAB_DERIVE_LEVEL)
@@ -207,10 +206,9 @@ static void fit_one(void *ctx, size_t i)
     job *j = ctx;
     tab_feature *f = &j->f[i];
     const tab_values *v = &j->values[f->source];
-    bool ok =
-        f->kind == TAB_FEATURE_CODE
-            ? fit_codes(f, v, j->rows)
-            : fit_number(f, v, j->enc->text == NULL ? NULL : j->enc->text[f->source], j->rows);
+    bool ok = f->kind == TAB_FEATURE_CODE
+                  ? fit_codes(f, v, j->rows)
+                  : fit_number(f, v, j->enc->text == NULL ? NULL : j->enc->text[f->source], j->rows);
     if (!ok)
         atomic_store(&j->failed, true);
     size_t seen = f->kind == TAB_FEATURE_CODE ? f->levels : f->bins;
@@ -294,8 +292,7 @@ static void encode_one(void *ctx, size_t i)
 }
 
 /* The features that a column may give; returns their number (at most 4 + topics). */
-static size_t list_features(const tab_column_profile *c, const tab_text_basis *text,
-                            tab_derive *out)
+static size_t list_features(const tab_column_profile *c, const tab_text_basis *text, tab_derive *out)
 {
     size_t n = 0;
     switch (c->type) {
@@ -385,8 +382,8 @@ static int by_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p,
-                            const bool *use, tab_data **ret)
+tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                            tab_data **ret)
 {
     size_t cols = p->table->cols, rows = p->table->rows, most = 0;
     tab_encoder *enc = tab_arena_new_of(a, tab_encoder, 1);
@@ -425,9 +422,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
         size_t k = list_features(&p->col[c], enc->text[c], list), part = 0;
         for (size_t i = 0; i < k; i++) {
             tab_feature *g = &f[n++];
-            *g = (tab_feature){
-                .derive = list[i], .source = c, .hash = column_hash[c], .scale = 1, .sd = 1
-            };
+            *g = (tab_feature){ .derive = list[i], .source = c, .hash = column_hash[c], .scale = 1, .sd = 1 };
             g->kind = list[i] == TAB_DERIVE_CODE ? TAB_FEATURE_CODE : TAB_FEATURE_NUMBER;
             g->part = list[i] == TAB_DERIVE_TOPIC ? (uint32_t)part++ : 0;
             if (g->kind == TAB_FEATURE_NUMBER) {
@@ -444,9 +439,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     }
     if (tab_arena_full(a))
         return NULL;
-    job j = {
-        .enc = enc, .f = f, .values = values, .rows = rows, .column_hash = column_hash, .keep = keep
-    };
+    job j = { .enc = enc, .f = f, .values = values, .rows = rows, .column_hash = column_hash, .keep = keep };
     atomic_init(&j.failed, false);
     tab_engine_for(e, n, fit_one, &j);
     if (atomic_load(&j.failed))
@@ -481,8 +474,8 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     return enc;
 }
 
-tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
-                          const tab_values *values, size_t rows)
+tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
+                          size_t rows)
 {
     tab_data *d = tab_data_new(a, enc, rows);
     if (d == NULL)
@@ -490,8 +483,7 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
     for (size_t i = 0; i < rows; i++)
         d->row[i] = (uint32_t)i;
     for (size_t c = 0; c < enc->cols; c++)
-        if (enc->column_hash[c] != 0 &&
-            !hash_column(&values[c], rows, &enc->column_hash[c], d->hash))
+        if (enc->column_hash[c] != 0 && !hash_column(&values[c], rows, &enc->column_hash[c], d->hash))
             return NULL;
     for (size_t i = 0; i < rows; i++)
         d->hash[i] = tab_mix(d->hash[i]);
@@ -501,8 +493,8 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
     return atomic_load(&j.failed) ? NULL : d;
 }
 
-bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source,
-                        size_t rows, tab_encoder *ret_enc, tab_data *ret_data)
+bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
+                        tab_encoder *ret_enc, tab_data *ret_data)
 {
     tab_feature *f = tab_arena_new_of(a, tab_feature, enc->n + 1);
     *ret_enc = *enc;

@@ -76,9 +76,8 @@ typedef struct {
     float **x;       /* (n)(rows) numbers; NULL for codes */
     uint32_t **code; /* (n)(rows) codes; NULL for numbers */
     uint8_t **bin;   /* (n)(rows) */
-    uint64_t
-        *hash; /* (rows) of the row's cells in used columns; equal cells, equal hash, in any data */
-    uint32_t *row; /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
+    uint64_t *hash;  /* (rows) of the row's cells in used columns; equal cells, equal hash, in any data */
+    uint32_t *row;   /* (rows) row of the table that stands here; tab_encode_fit sorts by hash */
 } tab_data;
 
 /* What a column's cells are once parsed: the profile's view without its statistics. */
@@ -103,20 +102,20 @@ static inline bool tab_explains(const tab_column_profile *c)
 
 /* Fits an encoder on all rows of p and encodes them. `use` (cols) says which columns are features; NULL:
  * all that tab_explains. NULL when the arena is full. */
-tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p,
-                            const bool *use, tab_data **ret);
+tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                            tab_data **ret);
 
 /* Room for rows in the encoder's features; NULL when the arena is full. */
 tab_data *tab_data_new(tab_arena *a, const tab_encoder *enc, size_t rows);
 
 /* Encodes other rows of the same columns, in their order. values (cols). */
-tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
-                          const tab_values *values, size_t rows);
+tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
+                          size_t rows);
 
 /* Views, shallow: an encoder and its data without the features of column `source`, and of the first `rows`
  * rows only (rows stand in hash order: a fair sample). False when the arena is full. */
-bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source,
-                        size_t rows, tab_encoder *ret_enc, tab_data *ret_data);
+bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
+                        tab_encoder *ret_enc, tab_data *ret_data);
 
 /* One number's form (features/number.c). fit: from its n present values, which it sorts; f->edge has room for
  * TAB_BINS. False: memory. */
@@ -131,7 +130,7 @@ float tab_number_of_score(const tab_feature *f, const float *score, float z);
 /* The dense form, row-major float, that linear algebra reads (features/dense.c). */
 typedef enum {
     TAB_DENSE_SPLINE, /* z, missing flag, hinges at inner quantiles; one-hot levels */
-    TAB_DENSE_METRIC /* one coordinate a number (rank-based where skewed), missing flag; one-hot / sqrt 2 */
+    TAB_DENSE_METRIC  /* one coordinate a number (rank-based where skewed), missing flag; one-hot / sqrt 2 */
 } tab_dense_kind;
 
 typedef struct {
@@ -144,10 +143,11 @@ typedef struct {
 } tab_dense;
 
 /* Where there are more features than width_limit, half as many are read: the most important ones
- * (importance: a share a feature, or NULL: all are read). Else a feature is read more coarsely until all fit. */
-tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind,
-                         size_t width_limit, const float *importance);
+ * (importance: a share a feature, or NULL: all are read). Else a feature is read more coarsely until all
+ * fit. */
+tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit,
+                         const float *importance);
 /* out (n, width): rows row[0..n) of d. */
-void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d,
-                    const uint32_t *row, size_t n, float *out);
+void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                    size_t n, float *out);
 #endif

@@ -126,15 +126,12 @@ bool tab_number_fit(tab_feature *f, double *value, size_t n)
 /* A standard normal quantile, by Acklam's rational form, error below 1e-9 of it. */
 static double normal_quantile(double p)
 {
-    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02,
-                                -2.759285104469687e+02, 1.383577518672690e+02,
-                                -3.066479806614716e+01, 2.506628277459239e+00 };
-    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02,
-                                -1.556989798598866e+02, 6.680131188771972e+01,
-                                -1.328068155288572e+01 };
-    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01,
-                                -2.400758277161838e+00, -2.549732539343734e+00,
-                                4.374664141464968e+00,  2.938163982698783e+00 };
+    static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                                1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00 };
+    static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                                6.680131188771972e+01, -1.328068155288572e+01 };
+    static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                                -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00 };
     static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
                                 3.754408661907416e+00 };
     if (p > 0.5)
@@ -166,8 +163,7 @@ float tab_number_score(const tab_feature *f, const float *score, float x)
         float s = score[TAB_KNOTS - 1] + logf(1 + over);
         return low ? -s : s;
     }
-    size_t lo = 0,
-           hi = TAB_KNOTS - 1; /* the run of knots equal to x takes the middle of its scores */
+    size_t lo = 0, hi = TAB_KNOTS - 1; /* the run of knots equal to x takes the middle of its scores */
     while (hi - lo > 1) {
         size_t mid = (lo + hi) / 2;
         if (k[mid] <= x)
@@ -191,8 +187,7 @@ float tab_number_of_score(const tab_feature *f, const float *score, float z)
     const float top = score[TAB_KNOTS - 1];
     if (!(fabsf(z) < top))
         return z < 0 ? k[0] - (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(-z, top + 1) - top) - 1)
-                     : k[TAB_KNOTS - 1] +
-                           (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(z, top + 1) - top) - 1);
+                     : k[TAB_KNOTS - 1] + (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(z, top + 1) - top) - 1);
     size_t lo = 0;
     while (lo + 2 < TAB_KNOTS && score[lo + 1] <= z)
         lo++;

@@ -133,8 +133,7 @@ size_t tab_text_width(const tab_text_basis *b)
     return b == NULL ? 0 : K;
 }
 
-void tab_text_project(const tab_text_basis *b, size_t part, const tab_str *text, size_t n,
-                      double *out)
+void tab_text_project(const tab_text_basis *b, size_t part, const tab_str *text, size_t n, double *out)
 {
     sparse s;
     for (size_t t = 0; t < n; t++) {

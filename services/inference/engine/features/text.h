@@ -13,6 +13,5 @@ enum { TAB_TEXT_DIRECTIONS = 8 };
 tab_text_basis *tab_text_fit(tab_arena *a, const tab_str *text, size_t n);
 size_t tab_text_width(const tab_text_basis *b); /* 0 for NULL */
 /* out (n): coordinate `part` of each text. */
-void tab_text_project(const tab_text_basis *b, size_t part, const tab_str *text, size_t n,
-                      double *out);
+void tab_text_project(const tab_text_basis *b, size_t part, const tab_str *text, size_t n, double *out);
 #endif

@@ -1,10 +1,9 @@
 /* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken
  * out of a shallow view before it is learned, and what a joint normal model (joint.h) expects of
  * the gaps is put in (docs/decisions/0095). So every column is learned from a completed table, and nothing is
- * filled twice. Columns are filled in order of missingness; a row that misses several has what was filled first
- * for what comes later (docs/decisions/0177). The model is a stack
- * (learn/stack.h) of fast learners, so that what it says of its own answers is calibrated on rows
- * it did not see:
+ * filled twice. Columns are filled in order of missingness; a row that misses several has what was filled
+ * first for what comes later (docs/decisions/0177). The model is a stack (learn/stack.h) of fast learners,
+ * so that what it says of its own answers is calibrated on rows it did not see:
  *
  *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the
  *            classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
@@ -25,26 +24,22 @@
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200, FIT_ROWS = 20000 };
 enum { LONG_SCALE = 12 };            /* a scale of more levels is a number in whole steps */
 static const double TOLERANCE = 0.5; /* of the column's standard deviation */
-static const double COARSE =
-    0.25; /* steps of more standard deviations are too coarse for an expectation */
+static const double COARSE = 0.25;   /* steps of more standard deviations are too coarse for an expectation */
 
-/* A number takes one tree a round, so that slower steps and more folds are affordable: docs/decisions/0177. */
+/* A number takes one tree a round, so that slower steps and more folds are affordable:
+ * docs/decisions/0177. */
 static const tab_recipe NUMBER = {
     .learner = { &tab_learn_boost_brisk, &tab_learn_kernel_small }, .n = 2, .folds = 5, .work = 2e11
 };
 static const tab_recipe CLASSES = {
     .learner = { &tab_learn_boost_fast, &tab_learn_kernel_small }, .n = 2, .folds = 3, .work = 2e11
 };
-static const tab_recipe LIGHT = {
-    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11
-};
-static const tab_recipe SURE = {
-    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11
-};
+static const tab_recipe LIGHT = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
+static const tab_recipe SURE = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
 
-/* How much a column may cost. A table's budget counts (rows + ROW_COST) x features a column, about 3 us each with
- * the whole recipe; where that is too much every column gets the light one, and where that is too much still, the
- * columns with most cells missing get their mean or commonest class. */
+/* How much a column may cost. A table's budget counts (rows + ROW_COST) x features a column, about 3 us
+ * each with the whole recipe; where that is too much every column gets the light one, and where that is
+ * too much still, the columns with most cells missing get their mean or commonest class. */
 typedef enum { PLAIN, LIGHTLY, WHOLLY } effort;
 enum { ROW_COST = 500, MOST_FEATURES = 300 };
 static const double BUDGET = 1e7, LIGHTER = 8;
@@ -138,8 +133,8 @@ static const double *numbers_of(const tab_column_profile *c, size_t rows)
 
 /* right (rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
  * where the cell is missing. ret (rows): how likely it is. */
-static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, bool by_cell,
-                     uint32_t *right, float *ret)
+static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, bool by_cell, uint32_t *right,
+                     float *ret)
 {
     tab_problem q = *of;
     q.classification = true;
@@ -160,8 +155,8 @@ static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, b
     return true;
 }
 
-/* How sure a class can be of a cell after n others: none of them may have shown the cell's own (Laplace's rule of
- * succession). */
+/* How sure a class can be of a cell after n others: none of them may have shown the cell's own (Laplace's
+ * rule of succession). */
 static float surest(size_t n)
 {
     return (float)((double)(n + 1) / (double)(n + 2));
@@ -267,13 +262,11 @@ static bool fill_column(const table_pass *t, column_fill *f)
     uint32_t *right = f->numeric ? tab_arena_new_of(a, uint32_t, rows + 1) : NULL;
     if (tab_arena_full(a))
         return false;
-    double spread =
-        c->type == TAB_NUMERIC ? sd * unit : (double)INFINITY; /* a scale keeps to its levels */
+    double spread = c->type == TAB_NUMERIC ? sd * unit : (double)INFINITY; /* a scale keeps to its levels */
     for (size_t i = 0; f->numeric && i < rows; i++) {
         double v = round_to(((double)s->oof[i] * sd + mean) * unit, c->decimals, spread);
         answer[i] = v < lo ? lo : v > hi ? hi : v;
-        right[i] = isnan(y[i]) ? TAB_NULL
-                               : fabs((answer[i] / unit - mean) / sd - (double)y[i]) <= TOLERANCE;
+        right[i] = isnan(y[i]) ? TAB_NULL : fabs((answer[i] / unit - mean) / sd - (double)y[i]) <= TOLERANCE;
     }
     q.enc = &bare_enc, q.data = &bare; /* gaps as they are: they say how sure an answer can be */
     if (f->numeric && !sureness(&e, a, &q, f->effort == WHOLLY, right, sure))
@@ -305,8 +298,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
                 best = j;
         }
         for (size_t j = 0; scale && j < outputs; j++)
-            if (fabs(c->column->num[first[j]] - expected) <
-                fabs(c->column->num[first[best]] - expected))
+            if (fabs(c->column->num[first[j]] - expected) < fabs(c->column->num[first[best]] - expected))
                 best = j;
         f->source[k] = first[best];
         f->confidence[k] = fminf(expf(o[best]), surest(present));
@@ -382,8 +374,8 @@ static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const
             continue;
         }
         f->source[k] = first[r->label[k]];
-        f->confidence[k] = fminf((float)r->probabilities[k * classes + r->label[k]],
-                                 surest(p->table->rows - f->n));
+        f->confidence[k] =
+            fminf((float)r->probabilities[k * classes + r->label[k]], surest(p->table->rows - f->n));
     }
     return true;
 }
@@ -396,8 +388,7 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 
 /* The fills of one table, columns rising; *count of them. */
 static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t table,
-                             const tab_impute_target *target, column_fill *f, size_t *count,
-                             tab_error *err)
+                             const tab_impute_target *target, column_fill *f, size_t *count, tab_error *err)
 {
     size_t n = 0, rows = p->table->rows;
     for (size_t c = 0; c < p->table->cols; c++) {
@@ -407,9 +398,7 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
         for (size_t r = 0; r < rows; r++)
             missing += is_missing(p->col[c].column, r);
         if (missing > 0 && missing < rows) {
-            f[n] = (column_fill){ .column = c,
-                                  .missing = (double)missing / (double)rows,
-                                  .n = missing };
+            f[n] = (column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
             n++;
         }
     }
@@ -435,8 +424,7 @@ static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t t
     for (size_t i = 0; i < n; i++)
         f[i].effort = whole ? WHOLLY : cost * (double)(i + 1) <= BUDGET * LIGHTER ? LIGHTLY : PLAIN;
     for (size_t i = 0; i < n; i++) {
-        bool own =
-            target->prediction != NULL && target->table == table && target->column == f[i].column;
+        bool own = target->prediction != NULL && target->table == table && target->column == f[i].column;
         if (!(own ? fill_target(e, target->prediction, p, &f[i]) : fill_column(&t, &f[i])))
             return failed(e, err);
         if (f[i].numeric)
@@ -475,8 +463,8 @@ static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
         tab_builder_cell(b, tab_cell_at(p->col[c->column].column, from));
 }
 
-tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n,
-                      const tab_impute_target *target, Tabella__Imputation **ret, tab_error *err)
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
+                      Tabella__Imputation **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     openblas_set_num_threads(1);
@@ -517,8 +505,8 @@ tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n,
     for (size_t t = 0; t < n; t++)
         for (size_t i = 0; i < count[t]; i++)
             for (size_t j = 0; j < fill[t][i].n; j++)
-                c[k++] = (cell){ (uint32_t)t, fill[t][i].row[j], (uint32_t)fill[t][i].column,
-                                 &fill[t][i], j };
+                c[k++] =
+                    (cell){ (uint32_t)t, fill[t][i].row[j], (uint32_t)fill[t][i].column, &fill[t][i], j };
     qsort(c, total, sizeof *c, by_cell);
     m->n_table = m->n_row = m->n_column = m->n_method_of = total;
     size_t rows = 0, cells = 0;

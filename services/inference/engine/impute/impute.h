@@ -14,7 +14,6 @@ typedef struct {
 
 /* ret lives in e->arena. A numeric cell counts as right within half of its column's standard deviation; a
  * row's confidence is the expected share of its filled cells that are right. */
-tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n,
-                      const tab_impute_target *target, Tabella__Imputation **ret,
-                      tab_error *err) TAB_CHECKED;
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
+                      Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 #endif

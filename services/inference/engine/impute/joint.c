@@ -220,8 +220,8 @@ static bool invert(double *cov, double *precision, size_t m)
 }
 
 /* Rounds of expectation-maximisation from f, on rows [0, n) that are not of fold `without`. */
-static bool maximise(const tab_engine *e, const tab_joint *j, size_t n, size_t without,
-                     const double *prior, size_t rounds, model *f)
+static bool maximise(const tab_engine *e, const tab_joint *j, size_t n, size_t without, const double *prior,
+                     size_t rounds, model *f)
 {
     size_t m = j->m;
     double *r = malloc(n * m * sizeof *r), *cov = malloc(m * m * sizeof *cov);
@@ -314,8 +314,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
     double *prior = tab_arena_new_of(a, double, j->m);
     model all = { tab_arena_new_of(a, double, j->m), tab_arena_new_of(a, double, j->m * j->m) };
     for (size_t f = 0; f < FOLDS; f++)
-        j->fold[f] =
-            (model){ tab_arena_new_of(a, double, j->m), tab_arena_new_of(a, double, j->m * j->m) };
+        j->fold[f] = (model){ tab_arena_new_of(a, double, j->m), tab_arena_new_of(a, double, j->m * j->m) };
     if (tab_arena_full(a))
         return false;
     for (size_t i = 0; i < d->rows; i++)
@@ -339,8 +338,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
         double sum = 0, square = 0, seen = 0;
         for (size_t i = 0; i < n; i++)
             if (!isnan(x[i * j->m + k]))
-                sum += (double)x[i * j->m + k],
-                    square += (double)(x[i * j->m + k] * x[i * j->m + k]), seen++;
+                sum += (double)x[i * j->m + k], square += (double)(x[i * j->m + k] * x[i * j->m + k]), seen++;
         double mean = seen > 0 ? sum / seen : 0, var = seen > 0 ? square / seen - mean * mean : 0;
         prior[k] = var > 1e-6 ? var : 1e-6;
         all.mean[k] = mean;
@@ -367,8 +365,7 @@ typedef struct {
     const tab_joint *j;
     size_t from, to; /* the target's coordinates */
     float *own;      /* (to - from, rows) their expectations */
-    float *
-        *fill; /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
+    float **fill;    /* (parts) (rows) numbers with their gaps filled, as coordinates; NULL: not wanted */
     atomic_bool failed;
 } view_job;
 
@@ -376,8 +373,7 @@ static void view_block(void *ctx, size_t b)
 {
     view_job *q = ctx;
     const tab_joint *j = q->j;
-    size_t m = j->m, end = (b + 1) * BLOCK < j->rows ? (b + 1) * BLOCK : j->rows,
-           width = q->to - q->from;
+    size_t m = j->m, end = (b + 1) * BLOCK < j->rows ? (b + 1) * BLOCK : j->rows, width = q->to - q->from;
     room s;
     bool ok = room_new(&s, m);
     double *d = malloc((width + 1) * sizeof *d);
@@ -389,8 +385,7 @@ static void view_block(void *ctx, size_t b)
         complete(f, x, m, &s);
         memset(d, 0, (width + 1) * sizeof *d);
         if (width > 0 && !isnan(x[q->from])) {
-            for (size_t k = 0; k < width;
-                 k++) { /* y (width, n) <- L_MM^-1 L_MB, and the precision left */
+            for (size_t k = 0; k < width; k++) { /* y (width, n) <- L_MM^-1 L_MB, and the precision left */
                 const double *row = f->precision + (q->from + k) * m;
                 double *y = s.y + k * s.n;
                 for (size_t c = 0; c < s.n; c++)
@@ -455,8 +450,8 @@ static bool append(tab_arena *a, tab_encoder *enc, tab_data *d, tab_feature *f, 
 }
 
 /* Where `source` is missing, what other columns' gaps were filled with comes before their expectations. */
-static void take_filled(const tab_joint *j, size_t source, const tab_joint_filled *k,
-                        const tab_feature *g, float *x)
+static void take_filled(const tab_joint *j, size_t source, const tab_joint_filled *k, const tab_feature *g,
+                        float *x)
 {
     for (size_t i = 0; i < k->n; i++) {
         size_t at = j->place[k->row[i]];
@@ -491,8 +486,8 @@ bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, s
             continue;
         view[k] = 0;
         for (size_t i = 0; i < j->parts; i++)
-            view[k] += j->part[i].feature < j->part[k].feature &&
-                       !(j->part[i].at >= q.from && j->part[i].at < q.to);
+            view[k] +=
+                j->part[i].feature < j->part[k].feature && !(j->part[i].at >= q.from && j->part[i].at < q.to);
         if (f[view[k]].kind == TAB_FEATURE_NUMBER && f[view[k]].has_missing) {
             q.fill[k] = tab_arena_new_of(a, float, rows + 1);
             if (q.fill[k] == NULL)
@@ -528,8 +523,7 @@ bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, s
         g->has_missing = false;
     }
     for (size_t k = 0; k < width; k++)
-        if (!append(a, enc, data, f, q.own + k * rows,
-                    tab_mix2(enc->column_hash[source], 0x30 + k)))
+        if (!append(a, enc, data, f, q.own + k * rows, tab_mix2(enc->column_hash[source], 0x30 + k)))
             return false;
     return true;
 }

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Work grows with the number of classes, and cells do not: what a body may ask for is bounded by its cells, too. A table of
- * a hundred classes is far within (2e5 to 1e6 a cell); docs/decisions/0192. */
+/* Work grows with the number of classes, and cells do not: what a body may ask for is bounded by its
+ * cells, too. A table of a hundred classes is far within (2e5 to 1e6 a cell); docs/decisions/0192. */
 static const double FLOOR = 1e10, A_CELL = 2e6;
 
 static double limit(const tab_problem *p, size_t n, const tab_recipe *r)

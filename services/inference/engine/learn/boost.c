@@ -10,8 +10,8 @@
  *   two classes  logistic            g = p - [y = 1]       h = p (1 - p)         one margin
  *   K classes    softmax             g = p_k - [y = k]     h = p_k (1 - p_k) K / (K - 1)    K margins
  *
- * boost_grow.c grows the trees, best leaf first, on fixed-point gradients. Here: which rows and columns a tree
- * sees (by a hash of their content), gradients, rounds and when to stop, prediction, and the recipes. */
+ * boost_grow.c grows the trees, best leaf first, on fixed-point gradients. Here: which rows and columns a
+ * tree sees (by a hash of their content), gradients, rounds and when to stop, prediction, and the recipes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -69,8 +69,7 @@ static void sample(work *w, size_t round)
     for (int widen = 0; g->columns == 0 && widen < 64; widen++)
         for (size_t f = 0; f < features; f++) {
             const tab_feature *q = &w->p->enc->f[f];
-            uint64_t h =
-                tab_mix2(q->hash + q->derive * 131 + q->part, seed + 7919 * (uint64_t)(widen + 1));
+            uint64_t h = tab_mix2(q->hash + q->derive * 131 + q->part, seed + 7919 * (uint64_t)(widen + 1));
             if (tab_unit(h) < share && used + tab_grow_width(g->bins[f]) <= g->pool_stride) {
                 g->column[g->columns++] = (uint32_t)f;
                 g->offset[f] = (uint32_t)used;
@@ -118,8 +117,7 @@ static void gradients(work *w, size_t k)
     for (size_t i = 0; i < n; i++) {
         double a = (double)g[i] * per_g, b = (double)h[i] * per_h + 0.5;
         int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
-        grow->gh[i] =
-            gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
+        grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
     }
     memcpy(grow->order, pick, n * sizeof *pick);
     memcpy(grow->other, w->rest, grow->others * sizeof *pick);
@@ -191,10 +189,10 @@ static bool prepare(work *w, float *base)
     w->slope = malloc((n + 1) * sizeof *w->slope);
     w->bend = malloc((n + 1) * sizeof *w->bend);
     if (g->bin == NULL || g->bins == NULL || g->offset == NULL || g->column == NULL ||
-        g->importance == NULL || g->order == NULL || g->other == NULL || g->spare == NULL ||
-        g->gh == NULL || g->gh_spare == NULL || g->leaf == NULL || w->margin == NULL ||
-        w->row == NULL || w->hash == NULL || w->label == NULL || w->y == NULL || w->pick == NULL ||
-        w->rest == NULL || w->slope == NULL || w->bend == NULL || (margins > 1 && w->prob == NULL))
+        g->importance == NULL || g->order == NULL || g->other == NULL || g->spare == NULL || g->gh == NULL ||
+        g->gh_spare == NULL || g->leaf == NULL || w->margin == NULL || w->row == NULL || w->hash == NULL ||
+        w->label == NULL || w->y == NULL || w->pick == NULL || w->rest == NULL || w->slope == NULL ||
+        w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
     memcpy(w->row, t->context, n * sizeof *w->row);
     if (t->held_n > 0)
@@ -221,8 +219,7 @@ static bool prepare(work *w, float *base)
     /* A histogram pool beyond 64 MB buys nothing: fewer columns a tree then. */
     size_t most = ((size_t)64 << 20) / sizeof *g->pool / (w->r->leaves + 1) / 4 * 4;
     g->pool_stride = total < most ? total : most < 512 ? 512 : most;
-    g->pool =
-        aligned_alloc(64, ((w->r->leaves + 1) * g->pool_stride * sizeof *g->pool + 63) / 64 * 64);
+    g->pool = aligned_alloc(64, ((w->r->leaves + 1) * g->pool_stride * sizeof *g->pool + 63) / 64 * 64);
     if (g->pool == NULL)
         return false;
 
@@ -256,12 +253,11 @@ static void release(work *w)
     tab_grower *g = &w->grow;
     if (g->bin != NULL)
         free(g->bin[0]);
-    free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance),
-        free(g->order);
+    free(g->bin), free(g->bins), free(g->offset), free(g->column), free(g->importance), free(g->order);
     free(g->other), free(g->spare), free(g->gh), free(g->gh_spare), free(g->leaf), free(g->pool);
     free(g->node), free(g->cover), free(g->set);
-    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y),
-        free(w->pick), free(w->rest), free(w->slope), free(w->bend);
+    free(w->margin), free(w->prob), free(w->row), free(w->hash), free(w->label), free(w->y), free(w->pick),
+        free(w->rest), free(w->slope), free(w->bend);
     free(w->root), free(w->depth);
 }
 
@@ -278,8 +274,8 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     float *base = tab_arena_new_of(t->arena, float, margins);
     w.root = malloc((most * margins + 1) * sizeof *w.root);
     w.depth = malloc(most * margins + 1);
-    bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 &&
-              prepare(&w, base);
+    bool ok =
+        model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 && prepare(&w, base);
     size_t round = 0, best_round = 0;
     double best = INFINITY;
     if (ok) {
@@ -313,8 +309,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
             float *margin = w.margin + k * w.rows;
             for (size_t l = 0; l < leaves; l++) {
                 float value = g->node[g->leaf[l].node].value;
-                const uint32_t *order = g->order + g->leaf[l].at,
-                               *other = g->other + g->leaf[l].other_at;
+                const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
                 for (uint32_t i = 0; i < g->leaf[l].count; i++)
                     margin[order[i]] += value;
                 for (uint32_t i = 0; i < g->leaf[l].others; i++)
@@ -370,8 +365,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     return ok ? model : NULL;
 }
 
-void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n,
-                       float *out)
+void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
 {
     enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
     uint8_t bin[ROOM];         /* rows side by side: thousands of walks read them */
@@ -384,13 +378,13 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
             for (size_t i = 0; i < own; i++)
                 bin[i * features + f] = q->bin[f][row[at + i]];
         for (size_t t = 0; t < m->rounds * m->margins; t++)
-            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin,
-                         features, own, out + at * m->margins + t % m->margins, m->margins);
+            tab_tree_add(m->node, (const uint64_t(*)[4])m->set, m->root[t], m->depth[t], bin, features, own,
+                         out + at * m->margins + t % m->margins, m->margins);
     }
 }
 
-static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                          const uint32_t *row, size_t n, float *out)
+static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                          size_t n, float *out)
 {
     const tab_boost *m = model;
     enum { BLOCK = 256 };
@@ -421,8 +415,8 @@ static const float *boost_importance(const void *model)
     return ((const tab_boost *)model)->importance;
 }
 
-/* Rounds are limited by work, rows x features x margins a round: never by the clock. Twenty are made at least, but not of
- * a tree for each of thousands of classes (docs/decisions/0192). */
+/* Rounds are limited by work, rows x features x margins a round: never by the clock. Twenty are made at
+ * least, but not of a tree for each of thousands of classes (docs/decisions/0192). */
 static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double budget)
 {
     size_t least = p->classification && p->outputs > TAB_MANY_CLASSES ? 2 : 20;

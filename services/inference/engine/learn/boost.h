@@ -7,7 +7,7 @@
 
 #define TAB_SPLIT_SET 0x80000000u /* the rest of `split` is a set: a bin in it goes left */
 #define TAB_SPLIT_MISSING_LEFT \
-    0x100u /* else a bin goes left, plus one with this flag, up to split & 255: the missing \
+    0x100u                 /* else a bin goes left, plus one with this flag, up to split & 255: the missing \
                                        * one, the last of a byte, then comes first */
 #define TAB_LEAF INT32_MIN /* its low bits name a feature that every row has */
 
@@ -40,6 +40,5 @@ static inline bool tab_goes_left(const tab_tree_node *n, const uint64_t (*set)[4
 }
 
 /* out (n, margins) */
-void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n,
-                       float *out);
+void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out);
 #endif

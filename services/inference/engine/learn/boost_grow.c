@@ -1,6 +1,7 @@
 /* See boost_grow.h. Sums over bins are one histogram a leaf and feature, the larger child's by subtraction.
  * A missing number goes to the side that gains more. The levels of a category are ordered by G / (H + s), in
- * which order one cut is optimal (Fisher, JASA 1958), shrunk more strongly since the order is itself fitted. */
+ * which order one cut is optimal (Fisher, JASA 1958), shrunk more strongly since the order is itself
+ * fitted. */
 #include "services/inference/engine/learn/boost_grow.h"
 
 #include <math.h>
@@ -26,8 +27,8 @@ static inline double h_of(int64_t packed)
 
 /* ---- histograms ------------------------------------------------------------------------------ */
 
-/* *to += v with the address in a register of its own: an x86 store to base + 8 x index takes a port that loads
- * need, one to a plain address does not. The empty statement keeps the compiler from folding the two
+/* *to += v with the address in a register of its own: an x86 store to base + 8 x index takes a port that
+ * loads need, one to a plain address does not. The empty statement keeps the compiler from folding the two
  * (docs/decisions/0148). */
 static inline void add_at(int64_t *to, int64_t v)
 {
@@ -68,8 +69,7 @@ static void fill_two(const uint8_t *const *bin, int64_t *const *hist, const uint
     }
 }
 
-static void fill_one(const uint8_t *bin, int64_t *hist, const uint32_t *order, const int64_t *gh,
-                     size_t n)
+static void fill_one(const uint8_t *bin, int64_t *hist, const uint32_t *order, const int64_t *gh, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         hist[bin[order[i]]] += gh[i];
@@ -130,9 +130,9 @@ typedef struct {
     uint32_t cut; /* bins left of the cut, less one */
 } cut;
 
-/* The best cut of a run of n (a multiple of four) prefix sums, each with `more` added; ties take the first. */
-TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s,
-                               double score)
+/* The best cut of a run of n (a multiple of four) prefix sums, each with `more` added; ties take the
+ * first. */
+TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s, double score)
 {
     four best = { score, score, score, score }, at = { 0, 0, 0, 0 }, index = { 0, 1, 2, 3 };
     four g = { s->g, s->g, s->g, s->g }, h = { s->h, s->h, s->h, s->h };
@@ -145,10 +145,8 @@ TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, co
         sum += add;
         four_int half[2];
         memcpy(half, &sum, sizeof half);
-        four gl =
-            __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 1, 3, 5, 7), four);
-        four hl =
-            __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 0, 2, 4, 6), four);
+        four gl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 1, 3, 5, 7), four);
+        four hl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 0, 2, 4, 6), four);
         four gr = g - gl, hr = h - hl, a = hl + lambda, b = hr + lambda;
         four own = (gl * gl * b + gr * gr * a) / (a * b);
         four_long take = (hl >= least) & (hr >= least) & (own > best);
@@ -163,8 +161,8 @@ TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, co
     return r;
 }
 
-static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h,
-                         const scene *s, double *best)
+static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s,
+                         double *best)
 {
     uint32_t last = w->bins[f] - 1, n = 0; /* last: the missing bin */
     int64_t prefix[260], sum = 0, missing = h[last];
@@ -176,9 +174,8 @@ static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, cons
     }
     uint32_t width = n;
     for (; width % 4 != 0; width++)
-        prefix[width] = l->sum; /* all on the left: refused */
-    cut c = best_cut(prefix, width, 0, s,
-                     *best); /* a cut at the last full bin: present against missing */
+        prefix[width] = l->sum;                   /* all on the left: refused */
+    cut c = best_cut(prefix, width, 0, s, *best); /* a cut at the last full bin: present against missing */
     if (c.score > *best) {
         *best = c.score;
         l->feature = (int32_t)f, l->cut = c.cut + 1 == n ? last - 1 : bin[c.cut], l->by_set = false;
@@ -222,15 +219,14 @@ static void sort(ordered *o, uint32_t n)
     }
 }
 
-static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h,
-                      const scene *s, double *best)
+static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s,
+                      double *best)
 {
     ordered o[256];
     uint32_t n = 0, bins = w->bins[f];
     double mean_h = s->h / l->count, smooth = 10 * mean_h, least = 2 * mean_h;
     scene strict = { s->g, s->h, s->lambda + smooth, s->least };
-    double parent =
-        s->g * s->g / (s->h + strict.lambda); /* stricter shrinkage also weighs the parent */
+    double parent = s->g * s->g / (s->h + strict.lambda); /* stricter shrinkage also weighs the parent */
     double plain = s->g * s->g / (s->h + s->lambda);
     for (uint32_t b = 0; b < bins; b++)
         if (h_of(h[b]) > least)
@@ -327,8 +323,7 @@ static uint32_t new_set(tab_grower *w, const uint64_t *set)
 /* Moves a leaf's rows so that those going left come first, both sides in their old order, and sums them.
  * Which way a row goes is a coin's throw: both sides are written and one of the ends moves on, since a branch
  * would be guessed wrong every other time. */
-static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum,
-                          uint32_t *ret_others)
+static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_sum, uint32_t *ret_others)
 {
     uint32_t *order = w->order + l->at, *spare = w->spare, left = 0, right = 0;
     int64_t *gh = w->gh + l->at, *gh_spare = w->gh_spare, sum = 0;
@@ -337,9 +332,7 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
     uint8_t to[256]; /* 1: left */
     for (uint32_t b = 0; b <= missing; b++) {
         uint32_t own = b == missing ? TAB_BIN_MISSING : b;
-        to[b] = l->by_set      ? l->set[own / 64] >> (own % 64) & 1
-                : b == missing ? l->missing_left
-                               : b <= l->cut;
+        to[b] = l->by_set ? l->set[own / 64] >> (own % 64) & 1 : b == missing ? l->missing_left : b <= l->cut;
     }
     for (uint32_t i = 0; i < l->count; i++) {
         uint32_t row = order[i], is = to[bin[row]];
@@ -391,9 +384,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     uint32_t root = new_nodes(w, 1);
     for (uint32_t c = 0; c < w->columns; c++)
         used += tab_grow_width(w->bins[w->column[c]]);
-    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled,
-                                 .others = (uint32_t)w->others,
-                                 .node = root };
+    leaves[0] = (tab_grow_leaf){ .count = (uint32_t)w->sampled, .others = (uint32_t)w->others, .node = root };
     for (size_t i = 0; i < w->sampled; i++)
         leaves[0].sum += w->gh[i];
     tab_grow_fill(w, &leaves[0], w->pool);

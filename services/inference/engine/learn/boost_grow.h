@@ -1,10 +1,10 @@
 /* Growing one tree of gradient boosting over the binned rows of a context (boost.c says what for).
  *
  * Gradients are fixed-point. With S = sum |g| over the tree's rows, a row carries the integers g 2^30 / S and
- * h 2^30 / sum h, packed as (g << 32) + h: one addition of 64 bits adds both, no sum of any rows overflows, and
- * sums are exact, so that neither the order of rows nor a subtraction of histograms rounds. What is lost is less
- * than a thousandth of the mean gradient a row at a million rows (coarser ones serve too: Shi et al., NeurIPS
- * 2022), and a histogram is half as wide as one of doubles. docs/decisions/0090. */
+ * h 2^30 / sum h, packed as (g << 32) + h: one addition of 64 bits adds both, no sum of any rows
+ * overflows, and sums are exact, so that neither the order of rows nor a subtraction of histograms rounds.
+ * What is lost is less than a thousandth of the mean gradient a row at a million rows (coarser ones serve
+ * too: Shi et al., NeurIPS 2022), and a histogram is half as wide as one of doubles. docs/decisions/0090. */
 #ifndef TAB_BOOST_GROW_H
 #define TAB_BOOST_GROW_H
 
@@ -74,8 +74,8 @@ uint32_t tab_grow(tab_grower *w, size_t *leaves);
 /* hist (pool_stride): the sums of a leaf's rows by bin of the tree's columns. */
 void tab_grow_fill(const tab_grower *w, const tab_grow_leaf *l, int64_t *hist);
 
-/* out[i * stride] += the leaf's value of row i; bin (n, features), row-major, TAB_BIN_MISSING as it is. depth: steps
- * to the tree's farthest leaf. */
+/* out[i * stride] += the leaf's value of row i; bin (n, features), row-major, TAB_BIN_MISSING as it is.
+ * depth: steps to the tree's farthest leaf. */
 void tab_tree_add(const tab_tree_node *node, const uint64_t (*set)[4], uint32_t root, size_t depth,
                   const uint8_t *bin, size_t features, size_t n, float *out, size_t stride);
 #endif

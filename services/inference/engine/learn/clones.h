@@ -1,5 +1,5 @@
-/* Code that says what runs at once (vectors of 32 bytes), made for the processor that the program meets. Every version
- * adds in the same order and contracts nothing, so that the numbers are the same. */
+/* Code that says what runs at once (vectors of 32 bytes), made for the processor that the program meets.
+ * Every version adds in the same order and contracts nothing, so that the numbers are the same. */
 #ifndef TAB_CLONES_H
 #define TAB_CLONES_H
 

@@ -1,10 +1,10 @@
 /* Extremely randomized trees (Geurts, Ernst & Wehenkel, Machine Learning 2006) on binned features.
  *
  * At each node a few features are drawn, each with one cut drawn uniformly between the least and the greatest
- * bin that its rows hold (a category: a random half of its levels; missing cells: a random side), and the best
- * of these splits is kept: by the decrease of the sum of squares, which for classes, coded one-hot, is Gini's.
- * Trees are grown almost to single rows and averaged: low bias by depth, low variance by randomness, and errors
- * unlike the boosted trees', which is what a stack needs. */
+ * bin that its rows hold (a category: a random half of its levels; missing cells: a random side), and the
+ * best of these splits is kept: by the decrease of the sum of squares, which for classes, coded one-hot,
+ * is Gini's. Trees are grown almost to single rows and averaged: low bias by depth, low variance by
+ * randomness, and errors unlike the boosted trees', which is what a stack needs. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ typedef struct {
     uint8_t *const *bin;
     const uint32_t *label;
     const float *y;
-    float *value; /* (rows) of the node at hand, in its rows' order: the target, or 1 for label 1 */
+    float *value;     /* (rows) of the node at hand, in its rows' order: the target, or 1 for label 1 */
     uint32_t *class;  /* (rows) likewise, beyond two classes */
     uint8_t *own_bin; /* (rows) likewise, of the feature that is tried */
     forest *m;
@@ -106,7 +106,8 @@ typedef struct {
 } whole;
 
 /* How far the split of the node's n rows by `t` brings down the sum of squares, up to a constant of the node.
- * Which way a row goes is a coin's throw: sums are masked, a branch would be guessed wrong every other time. */
+ * Which way a row goes is a coin's throw: sums are masked, a branch would be guessed wrong every other
+ * time. */
 static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const whole *w)
 {
     enum { WORTH_A_TABLE = 64 };
@@ -131,8 +132,7 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
         for (size_t i = 0; i < n; i++)
             left += (double)(g->value[i] * (float)left_side[i]);
         double right = w->sum - left;
-        return left * left / (double)nl + right * right / (double)(n - nl) -
-               w->sum * w->sum / (double)n;
+        return left * left / (double)nl + right * right / (double)(n - nl) - w->sum * w->sum / (double)n;
     }
     uint32_t left[MOST_OUTPUTS];
     memset(left, 0, g->k * sizeof *left);
@@ -243,14 +243,12 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     uint32_t *class = malloc(n * sizeof *class);
     uint8_t *own_bin = malloc(n);
     uint8_t **bin = malloc(features * sizeof *bin), *bins = malloc(features * n);
-    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL &&
-              bin != NULL && bins != NULL && value != NULL && class != NULL && own_bin != NULL;
+    bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL &&
+              bins != NULL && value != NULL && class != NULL && own_bin != NULL;
     if (ok) {
-        *m = (forest){ .outputs = p->outputs,
-                       .k = k,
-                       .classification = p->classification,
-                       .prior = prior,
-                       .trees = trees };
+        *m = (forest){
+            .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior, .trees = trees
+        };
         for (size_t f = 0; f < features; f++) {
             bin[f] = bins + f * n;
             for (size_t i = 0; i < n; i++)
@@ -305,8 +303,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     return ok ? m : NULL;
 }
 
-static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                           const uint32_t *row, size_t n, float *out)
+static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
 {
     const forest *m = model;
     float trees = (float)m->trees;

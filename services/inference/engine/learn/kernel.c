@@ -5,14 +5,15 @@
  * With m landmark rows c and K_mm + eps I = L L', the features z(x) = L^-1 k(x, c) have inner products that
  * reproduce the kernel on the landmarks (Nystroem: Williams & Seeger, NeurIPS 2000), so the ridge and the
  * logistic of learn/solve.h on z are the kernel methods' own; with every context row a landmark nothing is
- * approximated. There are as many landmarks as there is to learn (landmarks_for). The fitted form is one matrix
- * alpha = L^-T w a landmark and margin:
+ * approximated. There are as many landmarks as there is to learn (landmarks_for). The fitted form is one
+ * matrix alpha = L^-T w a landmark and margin:
  *
  *   f(x) = b + sum_i k(x, c_i) alpha_i
  *
  * s_j weighs the columns of the dense metric form: by equal shares, or by how much the boosted trees of the
  * same context gained from the feature (then the kernel forgets noise columns, which is its weakness).
- * gamma is in units of the median squared distance between landmarks. Penalties are a path, as in linear.c. */
+ * gamma is in units of the median squared distance between landmarks. Penalties are a path, as in
+ * linear.c. */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,8 +54,8 @@ typedef struct {
 typedef float eight __attribute__((vector_size(32)));
 typedef int32_t eight_int __attribute__((vector_size(32)));
 
-/* o <- e^-(gamma max(0, own + norm - 2 o)), relative error below 3e-7: 2^n times a polynomial on [-ln2/2, ln2/2].
- * Eight at once; n is a multiple of eight. The same bits on every processor. */
+/* o <- e^-(gamma max(0, own + norm - 2 o)), relative error below 3e-7: 2^n times a polynomial on [-ln2/2,
+ * ln2/2]. Eight at once; n is a multiple of eight. The same bits on every processor. */
 TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma, float own)
 {
     for (size_t k = 0; k < n; k += 8) {
@@ -69,16 +70,16 @@ TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma,
         eight t = x * -1.44269504f;
         eight_int e = __builtin_convertvector(t - 0.5f, eight_int);
         eight r = (t - __builtin_convertvector(e, eight)) * 0.693147181f;
-        eight p = 1 + r * (1 + r * (0.5f + r * (0.166666667f +
-                                                r * (0.0416666667f +
-                                                     r * (0.00833333333f + r * 0.00138888889f)))));
+        eight p =
+            1 + r * (1 + r * (0.5f + r * (0.166666667f +
+                                          r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
         p *= (eight)((e + 127) << 23);
         memcpy(o + k, &p, sizeof p);
     }
 }
 
-static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d,
-                      const uint32_t *row, size_t n, float *x)
+static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                      size_t n, float *x)
 {
     tab_dense_read(m->dense, enc, d, row, n, x);
     for (size_t i = 0; i < n; i++)
@@ -172,14 +173,12 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     uint32_t *label = malloc(n * sizeof *label), *pick = malloc(c * sizeof *pick);
     double *kmm = malloc(c * c * sizeof *kmm);
     float *low = malloc(c * c * sizeof *low), *out = malloc((t->held_n + 1) * k * sizeof *out);
-    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL &&
-              sol != NULL && label != NULL && pick != NULL && kmm != NULL && low != NULL &&
-              out != NULL;
+    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL && sol != NULL &&
+              label != NULL && pick != NULL && kmm != NULL && low != NULL && out != NULL;
     if (ok) {
         double weigh = CONFIG[t->config].weigh, features = (double)p->enc->n;
         for (size_t j = 0; j < w; j++) {
-            double share =
-                t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
+            double share = t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
             m->scale[j] = (float)sqrt(pow(0.02 + share, weigh));
         }
         for (size_t i = 0; i < c; i++) /* context rows stand by hash: any run of them is a sample */
@@ -202,8 +201,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
             low[i] = i % c <= i / c ? (float)kmm[i] : 0;
         read_rows(m, p->enc, p->data, t->context, n, x);
         kernel_rows(m, x, n, kn);
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c,
-                    1, low, (int)c, kn, (int)c);
+        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, low,
+                    (int)c, kn, (int)c);
         double sum = 0;
         for (size_t i = 0; i < n; i++) {
             z[i * cols] = 1;
@@ -240,8 +239,8 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
         float *a = m->alpha + step * c * k;
         memcpy(a, sol + step * cols * k + k, c * k * sizeof *a);
         memcpy(m->bias + (step + 1) * k, sol + step * cols * k, k * sizeof *a);
-        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k,
-                    1, low, (int)c, a, (int)k);
+        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k, 1, low,
+                    (int)c, a, (int)k);
     }
     if (ok && curve != NULL) {
         read_rows(m, p->enc, p->data, t->held, t->held_n, x);
@@ -251,8 +250,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
             curve[step] = tab_margin_loss(p, t->held, t->held_n, k, out);
         }
     }
-    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low),
-        free(out);
+    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low), free(out);
     return ok ? m : NULL;
 }
 
@@ -261,12 +259,11 @@ static void kernel_stop(void *model, size_t step)
     ((kernel *)model)->step = step;
 }
 
-static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                           const uint32_t *row, size_t n, float *out)
+static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
 {
     const kernel *m = model;
-    float *x = malloc(TAB_TILE * m->width * sizeof *x),
-          *k = malloc(TAB_TILE * m->landmarks * sizeof *k);
+    float *x = malloc(TAB_TILE * m->width * sizeof *x), *k = malloc(TAB_TILE * m->landmarks * sizeof *k);
     float one[TAB_TILE];
     bool two = m->classification && m->outputs == 2;
     for (size_t at = 0; at < n; at += TAB_TILE) {
@@ -287,8 +284,8 @@ static void kernel_predict(const void *model, const tab_encoder *enc, const tab_
     free(k);
 }
 
-/* A target that the trees have learned in 40 steps is mostly noise, and half of the landmarks say as much; one
- * that they still learn after hundreds is a function of many turns, and more landmarks follow it. See
+/* A target that the trees have learned in 40 steps is mostly noise, and half of the landmarks say as much;
+ * one that they still learn after hundreds is a function of many turns, and more landmarks follow it. See
  * docs/decisions/0146. */
 static double landmarks_for(size_t n, double lead_steps)
 {

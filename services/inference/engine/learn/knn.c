@@ -1,8 +1,8 @@
 /* k nearest neighbours in the dense metric form, columns weighed as the kernel learner weighs them.
  *
- * The neighbours of a row vote with weight exp(-(d / d_k)^2 / 2): near ones more, the k-th little. Class votes
- * are smoothed towards the context's shares by pseudo-counts, so that no class gets probability zero.
- * Distances are one matrix product a tile (anomaly.c does the same). */
+ * The neighbours of a row vote with weight exp(-(d / d_k)^2 / 2): near ones more, the k-th little. Class
+ * votes are smoothed towards the context's shares by pseudo-counts, so that no class gets probability
+ * zero. Distances are one matrix product a tile (anomaly.c does the same). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,8 +29,8 @@ typedef struct {
     float *prior; /* (k) */
 } knn;
 
-static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
-                      size_t n, float *x)
+static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
+                      float *x)
 {
     tab_dense_read(m->dense, enc, d, row, n, x);
     for (size_t i = 0; i < n; i++)
@@ -68,9 +68,8 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         return NULL;
     }
     for (size_t j = 0; j < w; j++) {
-        double share = t->importance != NULL
-                           ? (double)t->importance[dense->feature[j]] * (double)p->enc->n
-                           : 1;
+        double share =
+            t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
         m->scale[j] = (float)sqrt(pow(0.02 + share, CONFIG[t->config].weigh));
     }
     for (size_t at = 0; at < n; at += TAB_TILE) {
@@ -122,8 +121,8 @@ static void answer(const knn *m, const float *distance, float own, float *out)
         out[k] = m->classification ? logf(out[k] / sum + 1e-6f) : out[k] / sum;
 }
 
-static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out)
+static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
 {
     const knn *m = model;
     float *x = malloc(TAB_TILE * m->width * sizeof *x), *d = malloc(TAB_TILE * m->n * sizeof *d);

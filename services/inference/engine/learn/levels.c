@@ -20,8 +20,8 @@ static double blend(double sum, double count, double overall)
 }
 
 /* Statistic i for all rows of the problem: context rows in order, others by all of the context. */
-static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *context, size_t n,
-                     size_t i, size_t k, double overall, double *value)
+static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *context, size_t n, size_t i,
+                     size_t k, double overall, double *value)
 {
     const uint32_t *code = p->data->code[v->code[i]];
     size_t levels = p->enc->f[v->code[i]].levels, rows = p->data->rows;
@@ -67,12 +67,10 @@ static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, ta
     return true;
 }
 
-bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n,
-                    tab_levels **ret)
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
 {
     *ret = NULL;
-    size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0,
-           rows = p->data->rows;
+    size_t stats = !p->classification || p->outputs <= 2 ? 1 : p->outputs, many = 0, rows = p->data->rows;
     for (size_t f = 0; f < p->enc->n; f++)
         many += p->enc->f[f].kind == TAB_FEATURE_CODE && p->enc->f[f].levels > NAMED;
     if (many == 0 || stats > MOST_CLASSES || n == 0)
@@ -91,8 +89,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     v->enc = *p->enc;
     v->enc.f = g;
     v->enc.n = v->plain + v->n;
-    double *value = malloc((rows + 1) * sizeof *value),
-           *sorted = malloc((rows + 1) * sizeof *sorted);
+    double *value = malloc((rows + 1) * sizeof *value), *sorted = malloc((rows + 1) * sizeof *sorted);
     bool ok = value != NULL && sorted != NULL;
     size_t i = 0;
     for (size_t f = 0; ok && f < v->plain; f++) {
@@ -133,8 +130,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     return ok;
 }
 
-bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n,
-                     tab_data *ret)
+bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret)
 {
     size_t all = v->plain + v->n + 1;
     *ret = *q;

@@ -23,12 +23,10 @@ typedef struct {
 
 /* Of the context rows of one fold, ascending. *ret is NULL where no category has many levels, or too
  * many classes want a number each. False: the arena is full. */
-bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n,
-                    tab_levels **ret);
+bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret);
 
 /* Other rows with the added features: *ret borrows q, and holds only rows row[0..n) of what is added.
  * False: memory; else tab_levels_free. */
-bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n,
-                     tab_data *ret);
+bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret);
 void tab_levels_free(const tab_levels *v, tab_data *d);
 #endif

@@ -20,8 +20,8 @@ typedef struct {
 } linear;
 
 /* z (n, width + 1): a constant, then the dense form. */
-static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d,
-                      const uint32_t *row, size_t n, float *z, float *tile)
+static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                      size_t n, float *z, float *tile)
 {
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
@@ -33,8 +33,8 @@ static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d
     }
 }
 
-static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
-                    size_t n, size_t step, float *z, float *tile, float *out)
+static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n,
+                    size_t step, float *z, float *tile, float *out)
 {
     if (step == 0) {
         for (size_t i = 0; i < n; i++)
@@ -65,10 +65,9 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     float *tile = malloc(TAB_TILE * width * sizeof *tile);
     uint32_t *label = malloc(t->n * sizeof *label);
     size_t held_room = t->held_n + 1;
-    float *zh = malloc(held_room * width * sizeof *zh),
-          *out = malloc(held_room * m->k * sizeof *out);
-    bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL &&
-              label != NULL && zh != NULL && out != NULL;
+    float *zh = malloc(held_room * width * sizeof *zh), *out = malloc(held_room * m->k * sizeof *out);
+    bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL && label != NULL &&
+              zh != NULL && out != NULL;
     if (ok) {
         double sum = 0;
         for (size_t i = 0; i < t->n; i++) {
@@ -114,13 +113,12 @@ static void linear_stop(void *model, size_t step)
     ((linear *)model)->step = step;
 }
 
-static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                           const uint32_t *row, size_t n, float *out)
+static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                           size_t n, float *out)
 {
     const linear *m = model;
     size_t width = m->width + 1;
-    float *z = malloc(TAB_TILE * width * sizeof *z),
-          *tile = malloc(TAB_TILE * width * sizeof *tile);
+    float *z = malloc(TAB_TILE * width * sizeof *z), *tile = malloc(TAB_TILE * width * sizeof *tile);
     float one[TAB_TILE];
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;

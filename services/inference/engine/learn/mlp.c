@@ -1,18 +1,20 @@
-/* A small multilayer perceptron on the dense metric form (features/dense.c: normal scores, missing flags, one-hot).
+/* A small multilayer perceptron on the dense metric form (features/dense.c: normal scores, missing flags,
+ * one-hot).
  *
  *   h_1 = relu(W_1' x + b_1),  h_2 = relu(W_2' h_1 + b_2),  f = W_3' h_2 + b_3
  *
- * with the softmax's log-loss for classes and the squared error for numbers. With d_3 the derivative of the loss by f
- * (probabilities less labels; f - y), back-propagation (Rumelhart, Hinton & Williams, Nature 1986) gives
- * dW_l = h_{l-1}' d_l and d_{l-1} = (d_l W_l') where h_{l-1} > 0. Weights start at a normal's values of variance 2 / inputs
- * (He et al., ICCV 2015), the last layer's at zero and its intercept at the base rate, so that step 0 is the prior. AdamW
- * (Loshchilov & Hutter, ICLR 2019) on mini-batches, each pass in its own order, the rate warmed up over a tenth of the
- * steps and then falling as a cosine to zero.
+ * with the softmax's log-loss for classes and the squared error for numbers. With d_3 the derivative of
+ * the loss by f (probabilities less labels; f - y), back-propagation (Rumelhart, Hinton & Williams, Nature
+ * 1986) gives dW_l = h_{l-1}' d_l and d_{l-1} = (d_l W_l') where h_{l-1} > 0. Weights start at a normal's
+ * values of variance 2 / inputs (He et al., ICCV 2015), the last layer's at zero and its intercept at the
+ * base rate, so that step 0 is the prior. AdamW (Loshchilov & Hutter, ICLR 2019) on mini-batches, each
+ * pass in its own order, the rate warmed up over a tenth of the steps and then falling as a cosine to
+ * zero.
  *
- * MEMBERS networks of different starts are trained side by side, from stop to stop, until the held rows are answered
- * worse again; their outputs are averaged: what one start decides by chance
- * is mostly noise. All that is random is a hash of what it is for. Matrix products run in this thread alone, in one
- * order; answers are made in tiles of one shape (solve.h), so that a row's do not depend on the rows beside it. */
+ * MEMBERS networks of different starts are trained side by side, from stop to stop, until the held rows
+ * are answered worse again; their outputs are averaged: what one start decides by chance is mostly noise.
+ * All that is random is a hash of what it is for. Matrix products run in this thread alone, in one order;
+ * answers are made in tiles of one shape (solve.h), so that a row's do not depend on the rows beside it. */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,8 +63,8 @@ typedef struct {
     float *block;
 } room;
 
-static void read_rows(const mlp *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
-                      size_t n, float *x)
+static void read_rows(const mlp *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
+                      float *x)
 {
     tab_dense_read(m->dense, enc, d, row, n, x);
     for (size_t i = 0; i < n; i++)
@@ -73,14 +75,13 @@ static void read_rows(const mlp *m, const tab_encoder *enc, const tab_data *d, c
 #ifdef __clang__
 #define LOOPS
 #else
-#define LOOPS       \
-    __attribute__(( \
-        optimize("O3", "no-math-errno"))) /* square roots eight at once; each is rounded alike */
+#define LOOPS \
+    __attribute__((optimize("O3", "no-math-errno"))) /* square roots eight at once; each is rounded alike */
 #endif
 
 /* h (n, out) <- h + intercepts, cut at zero inside the network. */
-LOOPS TAB_CLONES static void activate(float *restrict h, const float *restrict b, size_t n,
-                                      size_t out, bool last)
+LOOPS TAB_CLONES static void activate(float *restrict h, const float *restrict b, size_t n, size_t out,
+                                      bool last)
 {
     float least = last ? -INFINITY : 0;
     for (size_t i = 0; i < n; i++)
@@ -97,8 +98,7 @@ LOOPS TAB_CLONES static void silence(float *restrict d, const float *restrict h,
         d[i] = h[i] > 0 ? d[i] : 0;
 }
 
-LOOPS TAB_CLONES static void column_sums(float *restrict sum, const float *restrict d, size_t n,
-                                         size_t width)
+LOOPS TAB_CLONES static void column_sums(float *restrict sum, const float *restrict d, size_t n, size_t width)
 {
     memset(sum, 0, width * sizeof *sum);
     for (size_t i = 0; i < n; i++)
@@ -107,8 +107,8 @@ LOOPS TAB_CLONES static void column_sums(float *restrict sum, const float *restr
 }
 
 /* f (n, k) to the derivative of the mean loss by it. */
-static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, size_t n,
-                      const float *f, float *d)
+static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, size_t n, const float *f,
+                      float *d)
 {
     size_t k = m->outputs;
     float share = 1 / (float)n;
@@ -116,10 +116,9 @@ static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, s
         const float *o = f + i * k;
         if (!m->classification) {
             float e = o[0] - p->y[row[i]];
-            d[i] =
-                share * (e > 3    ? 3
-                         : e < -3 ? -3
-                                  : e); /* a wild value moves the network no further than 3 sd do */
+            d[i] = share * (e > 3    ? 3
+                            : e < -3 ? -3
+                                     : e); /* a wild value moves the network no further than 3 sd do */
             continue;
         }
         float top = o[0], sum = 0;
@@ -132,21 +131,21 @@ static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, s
     }
 }
 
-static void gradient(const mlp *m, const float *w, const tab_problem *p, const uint32_t *row,
-                     size_t n, room *r)
+static void gradient(const mlp *m, const float *w, const tab_problem *p, const uint32_t *row, size_t n,
+                     room *r)
 {
     for (size_t l = 0; l < LAYERS; l++) {
         int in = (int)m->in[l], out = (int)m->out[l];
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, out, in, 1, r->h[l], in,
-                    w + m->at[l], out, 0, r->h[l + 1], out);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, out, in, 1, r->h[l], in, w + m->at[l],
+                    out, 0, r->h[l + 1], out);
         activate(r->h[l + 1], w + m->at[l] + m->in[l] * m->out[l], n, m->out[l], l + 1 == LAYERS);
     }
     residuals(m, p, row, n, r->h[LAYERS], r->d[LAYERS]);
     for (size_t l = LAYERS; l-- > 0;) {
         int in = (int)m->in[l], out = (int)m->out[l];
         float *g = r->g + m->at[l], *gb = g + m->in[l] * m->out[l];
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, in, out, (int)n, 1, r->h[l], in,
-                    r->d[l + 1], out, 0, g, out);
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, in, out, (int)n, 1, r->h[l], in, r->d[l + 1],
+                    out, 0, g, out);
         column_sums(gb, r->d[l + 1], n, m->out[l]);
         if (l == 0)
             break;
@@ -156,9 +155,8 @@ static void gradient(const mlp *m, const float *w, const tab_problem *p, const u
     }
 }
 
-LOOPS TAB_CLONES static void moved(float *restrict w, const float *restrict gradient,
-                                   float *restrict first, float *restrict second, size_t n,
-                                   float c1, float c2, float lr, float keep)
+LOOPS TAB_CLONES static void moved(float *restrict w, const float *restrict gradient, float *restrict first,
+                                   float *restrict second, size_t n, float c1, float c2, float lr, float keep)
 {
     const float b1 = 0.9f, b2 = 0.99f;
     for (size_t i = 0; i < n; i++) {
@@ -171,8 +169,7 @@ LOOPS TAB_CLONES static void moved(float *restrict w, const float *restrict grad
 
 static void adam(const mlp *m, float *w, room *r, size_t member, size_t step, double rate)
 {
-    float c1 = (float)(1 / (1 - pow(0.9, (double)step))),
-          c2 = (float)(1 / (1 - pow(0.99, (double)step)));
+    float c1 = (float)(1 / (1 - pow(0.9, (double)step))), c2 = (float)(1 / (1 - pow(0.99, (double)step)));
     moved(w, r->g, r->first[member], r->second[member], m->size, c1, c2, (float)rate,
           (float)(1 - rate * DECAY));
 }
@@ -182,8 +179,7 @@ static double normal(uint64_t h)
     return sqrt(-2 * log(1 - tab_unit(h))) * cos(2 * M_PI * tab_unit(tab_mix(h)));
 }
 
-static void start(const mlp *m, const tab_problem *p, const tab_fit_task *t, size_t member,
-                  float *w)
+static void start(const mlp *m, const tab_problem *p, const tab_fit_task *t, size_t member, float *w)
 {
     memset(w, 0, m->size * sizeof *w);
     for (size_t l = 0; l + 1 < LAYERS; l++)
@@ -207,8 +203,9 @@ static int by_hash(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* In proportion to the steps that the trees took before they learned no more: noise is learned in a few, a smooth
- * function of many columns wants them all, and only there are they worth their time. See docs/decisions/0145. */
+/* In proportion to the steps that the trees took before they learned no more: noise is learned in a few, a
+ * smooth function of many columns wants them all, and only there are they worth their time. See
+ * docs/decisions/0145. */
 static size_t steps_of(const mlp *m, const tab_fit_task *t)
 {
     if (t->lead_steps < 0)
@@ -218,8 +215,8 @@ static size_t steps_of(const mlp *m, const tab_fit_task *t)
 }
 
 /* The steps from..to of one network. False: cancelled. */
-static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p,
-                    const tab_fit_task *t, size_t from, size_t to, size_t all, room *r)
+static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p, const tab_fit_task *t,
+                    size_t from, size_t to, size_t all, room *r)
 {
     size_t n = t->n, width = m->dense->width, batches = (n + BATCH - 1) / BATCH;
     uint64_t *order = r->order[member];
@@ -230,9 +227,8 @@ static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p,
             return false;
         if (at == 0) { /* a pass begins; the place breaks ties and is read back from the low bits */
             for (size_t i = 0; i < n; i++)
-                order[i] = (tab_mix2(tab_mix2(i, step / batches), p->seed + member) &
-                            ~(uint64_t)0xffffff) |
-                           i;
+                order[i] =
+                    (tab_mix2(tab_mix2(i, step / batches), p->seed + member) & ~(uint64_t)0xffffff) | i;
             qsort(order, n, sizeof *order, by_hash);
         }
         for (size_t i = 0; i < b; i++) {
@@ -242,14 +238,13 @@ static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p,
         }
         gradient(m, w, p, row, b, r);
         double done = (double)step / (double)all;
-        adam(m, w, r, member, step + 1,
-             RATE * fmin(1, (done + 1e-3) * 10) * 0.5 * (1 + cos(M_PI * done)));
+        adam(m, w, r, member, step + 1, RATE * fmin(1, (done + 1e-3) * 10) * 0.5 * (1 + cos(M_PI * done)));
     }
     return true;
 }
 
-static void mlp_predict(const void *model, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out)
+static void mlp_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
 {
     const mlp *m = model;
     size_t width = m->dense->width, k = m->outputs;
@@ -297,8 +292,8 @@ static double held_loss(const mlp *m, const tab_problem *p, const tab_fit_task *
     return loss;
 }
 
-/* From stop to stop, the networks side by side, until the held rows are answered worse again. False: cancelled, or
- * no memory, or numbers beyond a float. */
+/* From stop to stop, the networks side by side, until the held rows are answered worse again. False:
+ * cancelled, or no memory, or numbers beyond a float. */
 static bool train(mlp *m, const tab_problem *p, const tab_fit_task *t, room *r, double *curve)
 {
     size_t all = steps_of(m, t), from = 0, row = MEMBERS * m->size;
@@ -379,9 +374,8 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
             r.d[l + 1] = at, at += BATCH * m->out[l];
         }
         for (size_t j = 0; j < dense->width; j++) {
-            double share = t->importance != NULL
-                               ? (double)t->importance[dense->feature[j]] * (double)p->enc->n
-                               : 1;
+            double share =
+                t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
             m->scale[j] = (float)sqrt(pow(0.02 + share, WEIGH));
         }
         read_rows(m, p->enc, p->data, t->context, t->n, r.x);

@@ -9,8 +9,8 @@
  *                          apart in at least two members; a class scores the sum of log p(its symbol)
  *   more than 100 columns  each member reads the 50 with most gain in the boosted trees and 50 at random
  *   more than 64 levels    the 63 most frequent and "other"
- *   more than 512 rows     each member reads a sample of its own, rare classes kept (pfn/sample.h); what that does to
- *                          the classes' shares is taken back from its log-probabilities
+ *   more than 512 rows     each member reads a sample of its own, rare classes kept (pfn/sample.h); what
+ *                          that does to the classes' shares is taken back from its log-probabilities
  *
  * Its own answers about context rows would be answers it has read: the stack asks about held rows only. */
 #include <math.h>
@@ -33,7 +33,8 @@ enum {
 };
 static const double FLOOR = 1e-5; /* of a class that the context does not hold */
 
-/* What it is cut down to where the budget is short: fewer members first, then smaller contexts; docs/decisions/0200. */
+/* What it is cut down to where the budget is short: fewer members first, then smaller contexts;
+ * docs/decisions/0200. */
 static const struct {
     size_t members, context;
 } forms[] = { { MEMBERS, CONTEXT }, { 4, CONTEXT },     { 2, CONTEXT },
@@ -72,8 +73,7 @@ static double work_as(const tab_problem *p, size_t n, size_t form)
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
     n = n < forms[form].context ? n : forms[form].context;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
-    return (double)members_of(form, p) *
-           (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
+    return (double)members_of(form, p) * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
 }
 
 static double work(const tab_problem *p, size_t n)
@@ -118,8 +118,7 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
     uint8_t trial[MEMBERS * MOST_CLASSES];
     for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
         for (size_t r = 0; r < members; r++) {
-            permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS,
-                    tab_mix2(seed + round, r));
+            permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS, tab_mix2(seed + round, r));
             for (size_t c = 0; c < classes; c++)
                 if (classes > TAB_PFN_SLOTS)
                     trial[r * classes + order[c].i] = (uint8_t)(c % TAB_PFN_SLOTS);
@@ -205,8 +204,8 @@ static void read_rows(const member *m, const tab_data *d, const uint32_t *row, s
     }
 }
 
-/* The slots' shares of all rows against those of the sample: a mixture of classes drawn otherwise than it is moves the
- * log-odds by just that (Saerens, Latinne & Decaestecker, Neural Computation 2002). */
+/* The slots' shares of all rows against those of the sample: a mixture of classes drawn otherwise than it
+ * is moves the log-odds by just that (Saerens, Latinne & Decaestecker, Neural Computation 2002). */
 static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fit_task *own,
                        const uint8_t *slot, float *shift)
 {
@@ -220,8 +219,8 @@ static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fi
 }
 
 /* t->context is the member's own. */
-static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
-                         uint64_t seed, member *m)
+static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
+                         member *m)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
     size_t n = t->n, classes = p->outputs;
@@ -236,8 +235,7 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
     m->cat = tab_arena_new_of(t->arena, uint8_t, m->columns + 1);
     if (m->columns == 0 || tab_arena_full(t->arena))
         return false;
-    float *x = malloc(m->columns * n * sizeof *x),
-          *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
+    float *x = malloc(m->columns * n * sizeof *x), *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
     uint8_t *y = malloc(n);
     float *target = malloc(n * sizeof *target);
     bool ok = x != NULL && code != NULL && y != NULL && target != NULL;
@@ -272,9 +270,8 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
             m->holds[y[i]] = true;
         }
         tab_pfn_table known = { n, m->columns, x, m->cat };
-        m->context = slot != NULL
-                         ? tab_pfn_encode(w, t->arena, &known, y, code, t->cancel)
-                         : tab_pfn_encode_numeric(w, t->arena, &known, target, code, t->cancel);
+        m->context = slot != NULL ? tab_pfn_encode(w, t->arena, &known, y, code, t->cancel)
+                                  : tab_pfn_encode_numeric(w, t->arena, &known, target, code, t->cancel);
     }
     free(target);
     free(x);
@@ -283,8 +280,8 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
     return ok && m->context != NULL;
 }
 
-static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot,
-                       uint64_t seed, member *m)
+static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
+                       member *m)
 {
     tab_fit_task own = *t;
     size_t most = forms[t->config].context;
@@ -295,8 +292,8 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
         return false;
     memcpy(row, t->context, t->n * sizeof *row);
     own.context = row;
-    own.n = tab_pfn_sample(p->data, slot != NULL ? p->label : NULL, slot != NULL ? p->outputs : 1,
-                           most, tab_mix2(seed, 33), row, t->n);
+    own.n = tab_pfn_sample(p->data, slot != NULL ? p->label : NULL, slot != NULL ? p->outputs : 1, most,
+                           tab_mix2(seed, 33), row, t->n);
     bool ok = own.n > 0 && read_context(p, &own, slot, seed, m);
     if (ok && slot != NULL)
         find_shift(p, t, &own, slot, m->shift);
@@ -319,16 +316,15 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (p->classification)
         draw_slots(slot, m->members, m->classes, p->seed + 80);
     for (size_t r = 0; r < m->members; r++)
-        if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL,
-                        tab_mix2(p->seed + 81, r), &m->member[r]))
+        if (!fit_member(p, t, p->classification ? slot + r * m->classes : NULL, tab_mix2(p->seed + 81, r),
+                        &m->member[r]))
             return NULL;
     return m;
 }
 
-/* Adds a member's answers logp (n, slots) to o (n, classes): its part of `members` of the probabilities, or for more
- * classes than slots log p. logp is scratch afterwards. */
-static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp,
-                        float *o)
+/* Adds a member's answers logp (n, slots) to o (n, classes): its part of `members` of the probabilities,
+ * or for more classes than slots log p. logp is scratch afterwards. */
+static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp, float *o)
 {
     bool shifted = false;
     for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
@@ -345,15 +341,15 @@ static void add_classes(const member *b, size_t members, size_t classes, size_t 
     }
 }
 
-/* Of a normal target, sqrt of half the distance between the quartiles is what sqrt |residual| is in the mean: .82 sqrt
- * sigma both. */
+/* Of a normal target, sqrt of half the distance between the quartiles is what sqrt |residual| is in the
+ * mean: .82 sqrt sigma both. */
 static float root_of_scale(const float *quantile)
 {
     return sqrtf(fmaxf(0, quantile[14] - quantile[4]) / 2); /* of .05, .1 ... */
 }
 
-static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q,
-                    const uint32_t *row, size_t n, float *out)
+static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                    size_t n, float *out)
 {
     enum { BLOCK = 1024 };
     (void)enc;
@@ -365,8 +361,7 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
     float *x = malloc(most * BLOCK * sizeof *x), *own = malloc(BLOCK * TAB_PFN_SLOTS * sizeof *own),
           *quantile = m->scale ? malloc(BLOCK * TAB_PFN_LEVELS * sizeof *quantile) : NULL;
     memset(out, 0, n * k * sizeof *out); /* without memory: every class alike, or the mean */
-    for (size_t at = 0; x != NULL && own != NULL && (quantile != NULL || !m->scale) && at < n;
-         at += BLOCK) {
+    for (size_t at = 0; x != NULL && own != NULL && (quantile != NULL || !m->scale) && at < n; at += BLOCK) {
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
         for (size_t r = 0; r < m->members; r++) {
@@ -377,9 +372,8 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
                 add_classes(b, m->members, k, use, own, o);
             else if (!classes && tab_pfn_query_numeric(b->context, &asked, own, quantile))
                 for (size_t i = 0; i < use; i++)
-                    o[i] +=
-                        (quantile != NULL ? root_of_scale(quantile + i * TAB_PFN_LEVELS) : own[i]) /
-                        (float)m->members;
+                    o[i] += (quantile != NULL ? root_of_scale(quantile + i * TAB_PFN_LEVELS) : own[i]) /
+                            (float)m->members;
         }
         for (size_t i = 0; i < use * k && classes && k <= TAB_PFN_SLOTS; i++)
             o[i] = o[i] > 0 ? logf(o[i]) : 0;

@@ -2,12 +2,12 @@
  *
  *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
  *   weights       w >= 0 minimise the log-loss of softmax(sum over l of w_l z_l) plus a small ridge towards
- *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The sum
- *                 of w is free, so that the pool is sharpened or softened in the same step
+ *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The
+ *                 sum of w is free, so that the pool is sharpened or softened in the same step
  *
- * The class shares stand among the z_l, so that a target which nothing explains is answered by its shares. For
- * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by exact
- * moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
+ * The class shares stand among the z_l, so that a target which nothing explains is answered by its shares.
+ * For regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by
+ * exact moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
 #include "services/inference/engine/learn/pool.h"
 
 #include <math.h>
@@ -27,8 +27,7 @@ void tab_log_softmax(float *z, size_t k, double t)
         z[j] = (float)((double)z[j] * t - norm);
 }
 
-static double tempered_loss(const tab_problem *p, const uint32_t *row, size_t n, const float *z,
-                            double t)
+static double tempered_loss(const tab_problem *p, const uint32_t *row, size_t n, const float *z, double t)
 {
     size_t k = p->outputs;
     double loss = 0;
@@ -50,8 +49,7 @@ double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n,
 {
     const double golden = 0.6180339887498949;
     double lo = log(0.2), hi = log(4), a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    double fa = tempered_loss(p, row, n, z, exp(a)) + a * a,
-           fb = tempered_loss(p, row, n, z, exp(b)) + b * b;
+    double fa = tempered_loss(p, row, n, z, exp(a)) + a * a, fb = tempered_loss(p, row, n, z, exp(b)) + b * b;
     for (int i = 0; i < 18; i++) {
         if (fa <= fb) {
             hi = b, b = a, fb = fa, a = hi - golden * (hi - lo);
@@ -136,8 +134,7 @@ static double pull(const tab_stack *s, double strength, const double *w, double 
 
 /* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
  * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. */
-static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
-                         float *const *z)
+static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
 {
     size_t parts = s->members + 1;
     double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2, loss;
@@ -155,8 +152,7 @@ again:
                 open[m++] = l;
         for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
             for (size_t j = 0; j < m; j++) {
-                size_t u = open[i] > open[j] ? open[i] : open[j],
-                       v = open[i] > open[j] ? open[j] : open[i];
+                size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
                 a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
             }
             x[i] = g[open[i]];
@@ -181,8 +177,7 @@ again:
                 if (!(next[open[i]] > 0))
                     next[open[i]] = 0;
             }
-            got =
-                pool_loss(p, s, row, n, z, next, NULL, NULL) + pull(s, strength, next, NULL, NULL);
+            got = pool_loss(p, s, row, n, z, next, NULL, NULL) + pull(s, strength, next, NULL, NULL);
             if (got <= loss)
                 break;
         }
@@ -267,8 +262,7 @@ again:
     s->prior_weight = w[s->members];
 }
 
-void tab_pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
-                      float *const *z)
+void tab_pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
 {
     if (s->classification)
         pool_weights(p, s, row, n, z);

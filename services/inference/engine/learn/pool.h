@@ -12,6 +12,5 @@ void tab_log_softmax(float *z, size_t k, double t);
 double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n, const float *z);
 /* Sets s->member[].weight and s->prior_weight. z (members)(rows, outputs): calibrated out-of-fold
  * outputs. */
-void tab_pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
-                      float *const *z);
+void tab_pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z);
 #endif

@@ -22,8 +22,8 @@ void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
 {
     for (size_t at = 0; at < n; at += GRAM_ROWS) {
         int rows = (int)(n - at < GRAM_ROWS ? n - at : GRAM_ROWS);
-        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, (int)m, rows, 1, z + at * m, (int)m, 0,
-                    scratch, (int)m);
+        cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, (int)m, rows, 1, z + at * m, (int)m, 0, scratch,
+                    (int)m);
         for (size_t i = 0; i < m; i++)
             for (size_t j = 0; j <= i; j++)
                 a[i * m + j] += (double)scratch[i * m + j];
@@ -47,17 +47,17 @@ static void precondition(const double *l, size_t m, size_t k, double *x)
 {
     if (k <= FEW) {
         for (size_t j = 0; j < k; j++) {
-            cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)m,
-                        x + j, (int)k);
-            cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, l, (int)m,
-                        x + j, (int)k);
+            cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, l, (int)m, x + j,
+                        (int)k);
+            cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, l, (int)m, x + j,
+                        (int)k);
         }
         return;
     }
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)k, 1,
-                l, (int)m, x, (int)k);
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)k, 1,
-                l, (int)m, x, (int)k);
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)k, 1, l,
+                (int)m, x, (int)k);
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)k, 1, l, (int)m,
+                x, (int)k);
 }
 
 /* Factors c * gram + lambda I (less at the intercept) into l. */
@@ -133,19 +133,19 @@ static double evaluate(evaluator *e, const double *w, double lambda, double *g)
         const float *z = s->z + at * m;
         if (k <= FEW)
             for (size_t j = 0; j < k; j++)
-                cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)m, 1, z, (int)m,
-                            e->wf + j * m, 1, 0, e->score + j * ROWS, 1);
+                cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)m, 1, z, (int)m, e->wf + j * m, 1, 0,
+                            e->score + j * ROWS, 1);
         else
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)k, (int)rows, (int)m, 1,
-                        e->wf, (int)m, z, (int)m, 0, e->score, ROWS);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)k, (int)rows, (int)m, 1, e->wf, (int)m,
+                        z, (int)m, 0, e->score, ROWS);
         loss += residuals(s, s->label + at, rows, e->score);
         if (k <= FEW)
             for (size_t j = 0; j < k; j++)
-                cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)m, 1, z, (int)m,
-                            e->score + j * ROWS, 1, 0, e->gf + j * m, 1);
+                cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)m, 1, z, (int)m, e->score + j * ROWS,
+                            1, 0, e->gf + j * m, 1);
         else
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)k, (int)m, (int)rows, 1,
-                        e->score, ROWS, z, (int)m, 0, e->gf, (int)m);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)k, (int)m, (int)rows, 1, e->score,
+                        ROWS, z, (int)m, 0, e->gf, (int)m);
         for (size_t j = 0; j < k; j++)
             for (size_t i = 0; i < m; i++)
                 g[i * k + j] += (double)e->gf[j * m + i];
@@ -265,8 +265,7 @@ bool tab_solve(const tab_system *s, float *w)
     return ok;
 }
 
-double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k,
-                       const float *f)
+double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
 {
     double loss = 0;
     for (size_t i = 0; i < n; i++) {

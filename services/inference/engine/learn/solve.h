@@ -30,8 +30,7 @@ enum { TAB_TILE = 48 }; /* rows that learners read and answer at a time */
 void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out);
 
 /* The summed loss of margins f (n, k) for the n rows: log-loss, or squared error of a numeric target. */
-double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k,
-                       const float *f);
+double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f);
 
 /* a (m, m) += z'z, the lower triangle in double. scratch (m, m) floats. */
 void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch);

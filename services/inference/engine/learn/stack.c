@@ -1,5 +1,5 @@
-/* See stack.h: folds, fits and out-of-fold outputs. How outputs are calibrated and weighed: pool.c; what a fitted stack
- * answers: stack_answer.c. */
+/* See stack.h: folds, fits and out-of-fold outputs. How outputs are calibrated and weighed: pool.c; what a
+ * fitted stack answers: stack_answer.c. */
 #include "services/inference/engine/learn/stack.h"
 
 #include <math.h>
@@ -105,8 +105,7 @@ static void run_fit(void *ctx, size_t i)
     if (tab_engine_cancelled(c->e))
         return;
     t->arena = tab_arena_new(MODEL_LIMIT);
-    uint32_t *context = malloc((c->n + 1) * sizeof *context),
-             *held = malloc((c->n + 1) * sizeof *held);
+    uint32_t *context = malloc((c->n + 1) * sizeof *context), *held = malloc((c->n + 1) * sizeof *held);
     if (t->arena == NULL || context == NULL || held == NULL) {
         t->failed = true;
         free(context), free(held);
@@ -172,8 +171,7 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
         }
         if (t[i].arena != NULL)
             c->s->bytes += tab_arena_used(t[i].arena);
-        if (t[i].arena != NULL &&
-            !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
+        if (t[i].arena != NULL && !tab_arena_defer(a, (void (*)(void *))tab_arena_free, t[i].arena)) {
             tab_arena_free(t[i].arena);
             ok = false;
         }
@@ -228,8 +226,7 @@ static void probe_block(void *ctx, size_t i)
     probe *q = ctx;
     const tab_stack *s = q->c->s;
     const tab_problem *p = q->c->p;
-    size_t blocks = (q->n + PROBE_BLOCK - 1) / PROBE_BLOCK, l = i / blocks,
-           from = i % blocks * PROBE_BLOCK;
+    size_t blocks = (q->n + PROBE_BLOCK - 1) / PROBE_BLOCK, l = i / blocks, from = i % blocks * PROBE_BLOCK;
     size_t n = q->n - from < PROBE_BLOCK ? q->n - from : PROBE_BLOCK, k = s->outputs;
     float *out = malloc(n * k * sizeof *out);
     if (out == NULL) {
@@ -247,11 +244,11 @@ static void probe_block(void *ctx, size_t i)
     free(out);
 }
 
-/* Larger tables: weighs the first fold's models together; a learner with no say there is not fitted on the other
- * folds. A thousand held rows tell that well enough: on the four largest tables at hand, learners so left out
- * had no weight in the whole stack either. docs/decisions/0091. */
-static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count,
-                      const bool *behind, bool *idle)
+/* Larger tables: weighs the first fold's models together; a learner with no say there is not fitted on the
+ * other folds. A thousand held rows tell that well enough: on the four largest tables at hand, learners so
+ * left out had no weight in the whole stack either. docs/decisions/0091. */
+static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count, const bool *behind,
+                      bool *idle)
 {
     tab_stack *s = c->s;
     size_t folds = s->folds, k = s->outputs, of[TAB_LEARNERS], n = 0, some = 0;
@@ -276,8 +273,7 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
         of[s->members++] = l;
     }
     if (ok && s->members > 1) {
-        tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block,
-                       &q);
+        tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block, &q);
         ok = !atomic_load(&q.failed) && !tab_engine_cancelled(c->e);
         for (size_t m = 0; ok && s->classification && m < s->members; m++) {
             double temperature = tab_best_temperature(c->p, row, some, q.z[m]);
@@ -323,9 +319,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
         return false;
     for (size_t l = 0; l < count; l++)
         for (size_t f = 0; f < folds; f++) {
-            t[l * folds + f] = (fit_task){
-                .pass = c, .learner = use[l], .fold = f, .config = form[l], .lead_steps = -1
-            };
+            t[l * folds + f] =
+                (fit_task){ .pass = c, .learner = use[l], .fold = f, .config = form[l], .lead_steps = -1 };
             if (use[l]->steps > 0)
                 t[l * folds + f].curve = tab_arena_new_of(a, double, use[l]->steps + 1);
         }
@@ -333,8 +328,8 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     if (tab_arena_full(a))
         return false;
 
-    /* First the learner whose column weights others take, and beside it trials of configurations, on fold 0, of
-     * those that take none; then the others' trials; then what is left. */
+    /* First the learner whose column weights others take, and beside it trials of configurations, on fold
+     * 0, of those that take none; then the others' trials; then what is left. */
     size_t lead = count > 0 && use[0]->importance != NULL ? folds : 0, trial = tasks;
     fit_task *first = tab_arena_new_of(a, fit_task, lead + trials + 1);
     size_t *place = tab_arena_new_of(a, size_t, lead + trials + 1);
@@ -392,8 +387,7 @@ static bool fit_members(pass *c, tab_arena *a, const tab_recipe *r)
     for (size_t l = lead > 0; prune && l < count; l++)
         behind[l] = t[l * folds].model != NULL && t[l * folds].loss > FAR_BEHIND * best;
     bool idle[TAB_LEARNERS] = { false };
-    if (prune && folds > 0 && c->n / folds >= PROBE_LEAST &&
-        !find_idle(c, t, use, count, behind, idle))
+    if (prune && folds > 0 && c->n / folds >= PROBE_LEAST && !find_idle(c, t, use, count, behind, idle))
         return false;
     fit_task *todo = tab_arena_new_of(a, fit_task, tasks + 1);
     size_t *where = tab_arena_new_of(a, size_t, tasks + 1), left = 0;
@@ -459,8 +453,7 @@ static void output_block(void *ctx, size_t b)
     output_job *j = ctx;
     const tab_stack *s = j->c->s;
     const tab_problem *p = j->c->p;
-    size_t k = s->outputs, from = b * BLOCK,
-           to = from + BLOCK < p->data->rows ? from + BLOCK : p->data->rows;
+    size_t k = s->outputs, from = b * BLOCK, to = from + BLOCK < p->data->rows ? from + BLOCK : p->data->rows;
     uint32_t row[BLOCK];
     float *out = malloc(BLOCK * k * sizeof *out);
     if (out == NULL) {
@@ -580,8 +573,7 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
         return NULL;
     /* One class, or hardly two rows a class: nothing to learn, and a margin a class to pay for. */
     bool alone = p->classification && (k < 2 || c->n < 2 * k);
-    if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 &&
-        (!fit_levels(c, a) || !fit_members(c, a, r)))
+    if (!alone && s->folds > 1 && p->enc->n > 0 && r->n > 0 && (!fit_levels(c, a) || !fit_members(c, a, r)))
         return NULL;
 
     float **z = tab_arena_new_of(a, float *, s->members + 1);
@@ -591,8 +583,7 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
     uint32_t *some = tab_arena_new_of(a, uint32_t, c->n / step + 2);
     if (some == NULL)
         return NULL;
-    for (size_t i = 0; i < c->n;
-         i += step) /* rows are in hash order: every step-th is a fair sample */
+    for (size_t i = 0; i < c->n; i += step) /* rows are in hash order: every step-th is a fair sample */
         some[sampled++] = all[i];
     bool ok = true;
     for (size_t l = 0; ok && l < s->members; l++) {
@@ -636,14 +627,12 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
     return ok && !tab_arena_full(a) ? s : NULL;
 }
 
-tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
-                         const tab_recipe *r)
+tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_recipe *r)
 {
     size_t rows = p->data->rows;
-    pass c = { .e = e,
-               .p = p,
-               .s = tab_arena_new_of(a, tab_stack, 1),
-               .all = tab_arena_new_of(a, uint32_t, rows + 1) };
+    pass c = {
+        .e = e, .p = p, .s = tab_arena_new_of(a, tab_stack, 1), .all = tab_arena_new_of(a, uint32_t, rows + 1)
+    };
     if (c.s == NULL || c.all == NULL)
         return NULL;
     for (size_t i = 0; i < rows; i++)

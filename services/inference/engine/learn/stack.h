@@ -19,8 +19,7 @@ typedef struct {
     const tab_learner *learner[TAB_LEARNERS];
     size_t n;
     size_t folds; /* 0: by the number of rows */
-    double
-        work; /* most work of all fits together; learners that do not fit are cut down or skipped */
+    double work;  /* most work of all fits together; learners that do not fit are cut down or skipped */
 } tab_recipe;
 
 typedef struct {
@@ -43,27 +42,26 @@ typedef struct {
     float *prior;        /* (outputs) log shares of the classes, or the mean */
     double prior_weight; /* what the prior keeps in the convex combination */
     uint8_t *fold;       /* (rows) of the problem's data; 255: no target, in no fold */
-    float
-        *oof; /* (rows, outputs) out of fold: log-probabilities, or location; averaged models where
+    float *oof;          /* (rows, outputs) out of fold: log-probabilities, or location; averaged models where
                           * fold is 255 */
     double loss, prior_loss;
-    const char *skipped
-        [2 *
-         TAB_LEARNERS]; /* learner names left out or cut down, each with its reason after a colon */
+    const char
+        *skipped[2 *
+                 TAB_LEARNERS]; /* learner names left out or cut down, each with its reason after a colon */
     size_t skips;
     size_t bytes; /* of the models' own arenas */
 } tab_stack;
 
 /* Fits on every row of the problem with a target. Models and results live in `a`, and in arenas it frees.
  * NULL: the arena is full or the pass was cancelled. */
-tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
-                         const tab_recipe *r);
+tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_recipe *r);
 
 /* out (n, outputs): log-probabilities (they sum to one) or locations of rows row[0..n) of q. Thread-safe. */
-bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q,
-                       const uint32_t *row, size_t n, float *out);
+bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                       size_t n, float *out);
 
-/* Rows as the models of a fold (or, at `folds`, of all rows) read them: q itself, or with the fold's statistics of levels. */
+/* Rows as the models of a fold (or, at `folds`, of all rows) read them: q itself, or with the fold's
+ * statistics of levels. */
 typedef struct {
     const tab_encoder *enc;
     const tab_data *data;

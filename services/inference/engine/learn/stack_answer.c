@@ -77,8 +77,8 @@ void tab_stack_combine(const tab_stack *s, const float *const *z, float *out)
     }
 }
 
-bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q,
-                       const uint32_t *row, size_t n, float *out)
+bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                       size_t n, float *out)
 {
     size_t k = s->outputs;
     float *z = malloc((s->members * n * k + 1) * sizeof *z);

@@ -12,8 +12,8 @@ static const float *gain_of(const tab_stack *s, const tab_encoder *enc, const ta
     return NULL;
 }
 
-bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s,
-                   const uint32_t *row, size_t n)
+bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s, const uint32_t *row,
+                   size_t n)
 {
     size_t at = s->folds;
     for (size_t l = 0; l < s->members; l++) {

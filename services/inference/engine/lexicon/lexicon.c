@@ -19,8 +19,7 @@ const tab_lexeme *tab_lexicon_find(tab_str term)
     const tab_lexeme *set = (const tab_lexeme *)(slot + h->slots);
     uint64_t hash = tab_hash_bytes(term.p, term.n, 7);
     uint32_t f = tab_lexicon_fingerprint(hash);
-    for (uint32_t i = (uint32_t)hash & (h->slots - 1); slot[i].fingerprint != 0;
-         i = (i + 1) & (h->slots - 1))
+    for (uint32_t i = (uint32_t)hash & (h->slots - 1); slot[i].fingerprint != 0; i = (i + 1) & (h->slots - 1))
         if (slot[i].fingerprint == f)
             return &set[slot[i].set];
     return NULL;

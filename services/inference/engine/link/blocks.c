@@ -1,5 +1,6 @@
-/* Candidates from the aligned attributes: words, letters, whole values, MinHash bands of texts, neighbouring numbers and
- * pairs of values of each row become features, qualified by their attribute, and rows that share rare ones meet. */
+/* Candidates from the aligned attributes: words, letters, whole values, MinHash bands of texts,
+ * neighbouring numbers and pairs of values of each row become features, qualified by their attribute, and
+ * rows that share rare ones meet. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,8 +124,8 @@ static size_t sort_unique(uint32_t *x, size_t n)
 }
 
 /* The searches' pairs by a, then b, each once. ab and ba hold each side's two searches. */
-static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *const ba[2],
-                        size_t nb, tab_arena *a, tab_candidates *ret, tab_error *err)
+static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *const ba[2], size_t nb,
+                        tab_arena *a, tab_candidates *ret, tab_error *err)
 {
     uint32_t *at = calloc(na + 2, sizeof *at);
     size_t n = 0;
@@ -173,8 +174,8 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
     return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
-static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target,
-                         tab_near *near, tab_error *err)
+static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target, tab_near *near,
+                         tab_error *err)
 {
     tab_index x;
     tab_status st = tab_index_build(e, target, &x, err);
@@ -187,8 +188,7 @@ static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_spa
 
 tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                            const tab_attribute *attr, size_t attrs, const tab_near *extra_ab,
-                           const tab_near *extra_ba, tab_arena *a, tab_candidates *ret,
-                           tab_error *err)
+                           const tab_near *extra_ba, tab_arena *a, tab_candidates *ret, tab_error *err)
 {
     size_t na = v->table[ta].rows, nb = v->table[tb].rows;
     bool large = extra_ab == NULL,

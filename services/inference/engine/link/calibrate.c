@@ -1,6 +1,7 @@
 /* From evidence to probability, by what the data set itself shows: targets and decoys.
  *
- *   candidates ─> best assignment (one to one, or each row of the many to one): targets, of which an unknown share is true
+ *   candidates ─> best assignment (one to one, or each row of the many to one): targets, of which
+ *                 an unknown share is true
  *              ─> the targets struck out, the best assignment of what is left: decoys. Where a row's
  *                 target is true, its decoy is the best of its pairs that are not.
  *
@@ -87,9 +88,10 @@ static void rank(const tab_candidates *c, const float *self, size_t na, ranked *
     qsort(r, c->n, sizeof *r, highest_first);
 }
 
-/* The likeliest of the open candidates whose rows are both free; a row that may have several partners always is. */
-static size_t assign(const tab_linkage *l, const ranked *r, size_t na, size_t rows,
-                     const bool *open, bool *used, chosen *out)
+/* The likeliest of the open candidates whose rows are both free; a row that may have several partners
+ * always is. */
+static size_t assign(const tab_linkage *l, const ranked *r, size_t na, size_t rows, const bool *open,
+                     bool *used, chosen *out)
 {
     const tab_candidates *c = &l->c;
     size_t n = 0;
@@ -128,8 +130,8 @@ static float rival(const best_two *b, uint32_t i)
 }
 
 /* Evidence, its share of what the rows could give, cosine, the cosine's lead over the rivals', and the
- * evidence's lead over rivals and chance together; open: the candidates that are rivals. A row that may have several
- * partners knows no rivals. */
+ * evidence's lead over rivals and chance together; open: the candidates that are rivals. A row that may
+ * have several partners knows no rivals. */
 static void features(const tab_linkage *l, const float *self, size_t na, size_t rows, float floor,
                      const bool *open, best_two *s, best_two *q, chosen *x, size_t n)
 {
@@ -153,8 +155,7 @@ static void features(const tab_linkage *l, const float *self, size_t na, size_t 
     for (size_t k = 0; k < n; k++) {
         uint32_t i = x[k].i;
         size_t a = c->a[i], b = na + c->b[i];
-        double other = (double)fmaxf(rival(&s[a], i), rival(&s[b], i)),
-               high = fmax(other, log_none);
+        double other = (double)fmaxf(rival(&s[a], i), rival(&s[b], i)), high = fmax(other, log_none);
         double lead = (double)c->evidence[i] - high - log1p(exp(fmin(other, log_none) - high));
         float *f = x[k].x;
         f[0] = c->evidence[i];
@@ -199,8 +200,8 @@ static double margin(const double *w, const float *x)
 }
 
 /* Adds one weighed example to loss, gradient and Hessian. */
-static void example(const double *w, const float *x, double y, double weight, double *loss,
-                    double *g, double *h)
+static void example(const double *w, const float *x, double y, double weight, double *loss, double *g,
+                    double *h)
 {
     if (weight <= 0)
         return;
@@ -308,8 +309,7 @@ static int lowest_first(const void *a, const void *b)
     const pooled *x = a, *y = b;
     if (x->score != y->score)
         return x->score < y->score ? -1 : 1;
-    return (x->target > y->target) -
-           (x->target < y->target); /* targets first: ties count as decoys do */
+    return (x->target > y->target) - (x->target < y->target); /* targets first: ties count as decoys do */
 }
 
 typedef struct {
@@ -317,9 +317,9 @@ typedef struct {
     size_t n;
 } block;
 
-/* p of the targets. unseen: decoys to be reckoned with above all that were seen; with one, what stands above every decoy
- * is as sure as its number allows (the + 1 of target-decoy competition, Levitsky et al., J. Proteome Res. 2017).
- * pool and stack hold n + m. */
+/* p of the targets. unseen: decoys to be reckoned with above all that were seen; with one, what stands
+ * above every decoy is as sure as its number allows (the + 1 of target-decoy competition, Levitsky et al.,
+ * J. Proteome Res. 2017). pool and stack hold n + m. */
 static void discover(chosen *t, size_t n, const chosen *d, size_t m, double unseen, pooled *pool,
                      block *stack)
 {
@@ -331,8 +331,8 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, double unse
         decoys += (double)d[k].w;
     }
     qsort(pool, n + m, sizeof *pool, lowest_first);
-    /* the share of false targets, where decoys lie: among low scores most targets are false (Storey 2002); where nearly
-     * every row has a partner, among the lowest alone */
+    /* the share of false targets, where decoys lie: among low scores most targets are false (Storey 2002);
+     * where nearly every row has a partner, among the lowest alone */
     static const double quantile[] = { 0.1, 0.3, 0.5, 0.7 };
     enum { QUANTILES = sizeof quantile / sizeof *quantile };
     for (size_t k = 0, q = 0; k < n + m && q < QUANTILES; k++) {
@@ -348,8 +348,8 @@ static void discover(chosen *t, size_t n, const chosen *d, size_t m, double unse
     size_t top = 0;
     for (size_t k = 0; k < n + m; k++) {
         stack[top++] = (block){ pool[k].target != TAB_NULL ? 1 : 0, (double)pool[k].w, 1 };
-        while (top > 1 && stack[top - 2].hit * stack[top - 1].weight >=
-                              stack[top - 1].hit * stack[top - 2].weight) {
+        while (top > 1 &&
+               stack[top - 2].hit * stack[top - 1].weight >= stack[top - 1].hit * stack[top - 2].weight) {
             top--;
             stack[top - 1].hit += stack[top].hit;
             stack[top - 1].weight += stack[top].weight;
@@ -385,9 +385,10 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Decoys that were moved are careful, and right where few rows match; decoys weighed by how true their rows' targets are (w
- * holds what they say) know the null from rows that match, and are right where many do. The more match, surely and beyond
- * what chance adds to so few, the more these are heard, in full where a quarter do; they only raise. */
+/* Decoys that were moved are careful, and right where few rows match; decoys weighed by how true their
+ * rows' targets are (w holds what they say) know the null from rows that match, and are right where many
+ * do. The more match, surely and beyond what chance adds to so few, the more these are heard, in full
+ * where a quarter do; they only raise. */
 static void second_opinion(chosen *t, size_t n)
 {
     static const double IN_FULL = 0.25;
@@ -443,8 +444,8 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
     pooled *pool = malloc(2 * least * sizeof *pool);
     block *stack = malloc(2 * least * sizeof *stack);
     tab_status st = TAB_OK;
-    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low ||
-        !pool || !stack || !real || !tab_link_real(&v->table[l->ta], real) ||
+    if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low || !pool ||
+        !stack || !real || !tab_link_real(&v->table[l->ta], real) ||
         !tab_link_real(&v->table[l->tb], real + na)) {
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
         goto done;
@@ -513,7 +514,8 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
         learn(&pick, w);
     }
     second_opinion(t, n);
-    /* where rows are too few for densities, the model of score.c says more, within what such a model can know */
+    /* where rows are too few for densities, the model of score.c says more, within what such a model can
+     * know */
     static const double MODEL = 3;
     double trust = (double)n / (double)(n + FEW);
     /* a row meets `rows - least` others: evidence under the log of that comes by chance, where values are

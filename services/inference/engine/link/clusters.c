@@ -75,8 +75,7 @@ static bool forest_new(forest *f, const tab_views *v, const tab_linkage *links, 
                    .repeats = calloc(v->n + 1, 1),
                    .from = calloc(n_links + 1, sizeof *f->from),
                    .match = malloc((n + 1) * sizeof *f->match) };
-    if (!f->up || !f->next || !f->table || !f->first || !f->link_of || !f->repeats || !f->from ||
-        !f->match)
+    if (!f->up || !f->next || !f->table || !f->first || !f->link_of || !f->repeats || !f->from || !f->match)
         return false;
     f->least = log_odds(fmin(threshold, 0.5));
     uint32_t node = 0;
@@ -103,8 +102,8 @@ static bool forest_new(forest *f, const tab_views *v, const tab_linkage *links, 
             f->from[l][r + 1] += f->from[l][r];
         for (size_t i = 0; i < c->n; i++)
             if (c->kept[i] && (double)c->p[i] >= threshold)
-                f->match[f->matches++] = (tab_match){ (uint32_t)ta, (uint32_t)tb, c->a[i],
-                                                      c->b[i],      (uint32_t)l,  c->p[i] };
+                f->match[f->matches++] =
+                    (tab_match){ (uint32_t)ta, (uint32_t)tb, c->a[i], c->b[i], (uint32_t)l, c->p[i] };
     }
     qsort(f->match, f->matches, sizeof *f->match, likeliest_first);
     return true;
@@ -119,8 +118,9 @@ static void join(forest *f, uint32_t x, uint32_t y)
 
 /* ---- what speaks for two groups being one ---------------------------------------------------- */
 
-/* Log-odds of two rows of different tables: of a kept pair by its probability; of another by its evidence, which speaks
- * against at most as far as a sure match speaks for, and hardly for: the assignment passed it over. */
+/* Log-odds of two rows of different tables: of a kept pair by its probability; of another by its evidence,
+ * which speaks against at most as far as a sure match speaks for, and hardly for: the assignment passed it
+ * over. */
 static double pair_weight(const forest *f, uint32_t x, uint32_t y)
 {
     static const double MOST = 4, HARDLY = 0.5;
@@ -137,15 +137,14 @@ static double pair_weight(const forest *f, uint32_t x, uint32_t y)
             return fmin(fmax(log_odds((double)l->c.p[i]) - f->least, -MOST), MOST);
     double sum = -l->log_none;
     for (size_t k = 0; k < l->attrs; k++) {
-        tab_agreement g =
-            tab_agree(f->v, &f->v->table[l->ta], &f->v->table[l->tb], &l->attr[k], a, b, NULL);
+        tab_agreement g = tab_agree(f->v, &f->v->table[l->ta], &f->v->table[l->tb], &l->attr[k], a, b, NULL);
         sum += tab_evidence(l, k, &g);
     }
     return fmin(fmax(sum, -MOST), HARDLY);
 }
 
-/* Whether the groups of x and y may be one entity: no table has rows in both, but one whose rows repeat, and the sum of
- * the weights of their pairs of different tables is not negative. */
+/* Whether the groups of x and y may be one entity: no table has rows in both, but one whose rows repeat,
+ * and the sum of the weights of their pairs of different tables is not negative. */
 static bool may_join(const forest *f, uint32_t x, uint32_t y)
 {
     enum { PAIRS = 64 };
@@ -205,7 +204,8 @@ static int by_entity(const void *a, const void *b)
     return (x->y > y->y) - (x->y < y->y);
 }
 
-/* Pairs of an entity's rows that no link reported, as likely as the likeliest chain of pairs that leads there. */
+/* Pairs of an entity's rows that no link reported, as likely as the likeliest chain of pairs that leads
+ * there. */
 static size_t follow(const forest *f, const uint32_t *node, size_t n, const edge *e, size_t edges,
                      double threshold, tab_match *out)
 {
@@ -229,19 +229,17 @@ static size_t follow(const forest *f, const uint32_t *node, size_t n, const edge
         for (size_t j = i + 1; j < n; j++) {
             uint32_t ta = f->table[node[i]], tb = f->table[node[j]];
             if (ta != tb && !said[i][j] && (double)p[i][j] >= threshold)
-                out[count++] = (tab_match){ ta,
-                                            tb,
-                                            node[i] - f->first[ta],
-                                            node[j] - f->first[tb],
-                                            f->link_of[ta * f->v->n + tb],
-                                            p[i][j] };
+                out[count++] = (tab_match){
+                    ta,     tb, node[i] - f->first[ta], node[j] - f->first[tb], f->link_of[ta * f->v->n + tb],
+                    p[i][j]
+                };
         }
     return count;
 }
 
 /* Pairs that follow from others, of all entities; NULL: memory is out. */
-static tab_match *follow_all(const forest *f, const tab_entities *n, edge *e, size_t edges,
-                             double threshold, size_t *ret_n)
+static tab_match *follow_all(const forest *f, const tab_entities *n, edge *e, size_t edges, double threshold,
+                             size_t *ret_n)
 {
     size_t most = 0;
     for (size_t i = 0; i < n->n; i++) {
@@ -303,8 +301,8 @@ static bool number_entities(const forest *f, tab_arena *out, tab_entities *n, ui
 }
 
 tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size_t n_links,
-                              const tab_twins *twins, double threshold, tab_arena *out,
-                              tab_clusters *ret, tab_error *err)
+                              const tab_twins *twins, double threshold, tab_arena *out, tab_clusters *ret,
+                              tab_error *err)
 {
     forest f;
     size_t nodes = v->total_rows, edges = 0, twin = 0, more = 0;

@@ -1,5 +1,5 @@
-/* Entities from pairwise links of all tables and from twins within them, consistent: what is joined is joined by the
- * weight of all its pairs, and what follows from others is said (decision 0137). */
+/* Entities from pairwise links of all tables and from twins within them, consistent: what is joined is
+ * joined by the weight of all its pairs, and what follows from others is said (decision 0137). */
 #ifndef TAB_CLUSTERS_H
 #define TAB_CLUSTERS_H
 
@@ -29,6 +29,6 @@ typedef struct {
 
 /* twins: (v->n), or NULL: none. The links are of every pair of tables. */
 tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size_t n_links,
-                              const tab_twins *twins, double threshold, tab_arena *out,
-                              tab_clusters *ret, tab_error *err) TAB_CHECKED;
+                              const tab_twins *twins, double threshold, tab_arena *out, tab_clusters *ret,
+                              tab_error *err) TAB_CHECKED;
 #endif

@@ -80,8 +80,7 @@ static uint8_t byte(size_t n)
     return n > 255 ? 255 : (uint8_t)n;
 }
 
-double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y,
-                           tab_token_match *ret)
+double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_value *y, tab_token_match *ret)
 {
     enum { SOFT = 24 };
     tab_str s = tab_value_text(v, x), t = tab_value_text(v, y);
@@ -122,8 +121,7 @@ double tab_text_similarity(const tab_views *v, const tab_value *x, const tab_val
             size_t with = 0;
             for (size_t l = 0; l < nb; l++) {
                 double like = taken[l] ? 0 : token_likeness(term(v, rest_a[k]), term(v, rest_b[l]));
-                if (!taken[l] &&
-                    tab_nicknames_alike(v->nickname[rest_a[k]], v->nickname[rest_b[l]]))
+                if (!taken[l] && tab_nicknames_alike(v->nickname[rest_a[k]], v->nickname[rest_b[l]]))
                     like = fmax(like, 0.85);
                 if (like > best) {
                     best = like;
@@ -192,8 +190,8 @@ static uint8_t compare_numbers(const tab_views *v, const tab_attribute *t, const
     return q <= 0.1 ? 6 : q <= 0.3 ? 7 : q <= 0.6 ? 8 : 9;
 }
 
-uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x,
-                    const tab_value *y, tab_token_match *tokens)
+uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y,
+                    tab_token_match *tokens)
 {
     if (tokens != NULL)
         *tokens = (tab_token_match){ 0 };
@@ -217,8 +215,7 @@ uint8_t tab_compare(const tab_views *v, const tab_attribute *t, const tab_value 
     return level;
 }
 
-double tab_similarity(const tab_views *v, const tab_attribute *t, const tab_value *x,
-                      const tab_value *y)
+double tab_similarity(const tab_views *v, const tab_attribute *t, const tab_value *x, const tab_value *y)
 {
     static const double ALMOST = 0.999; /* 1 is for what is equal */
     if (x->key == y->key)
@@ -228,7 +225,6 @@ double tab_similarity(const tab_views *v, const tab_attribute *t, const tab_valu
     double d = fabs(x->number - y->number / t->scale), q = near_share(t, x->number, d);
     if (d == 0)
         return 1;
-    double edit =
-        t->scale == 1 ? tab_edit_similarity(tab_value_text(v, x), tab_value_text(v, y)) : 0;
+    double edit = t->scale == 1 ? tab_edit_similarity(tab_value_text(v, x), tab_value_text(v, y)) : 0;
     return fmin(fmax(1 - q, edit), ALMOST);
 }

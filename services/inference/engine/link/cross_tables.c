@@ -35,8 +35,7 @@ static const tab_table *table_of(const crossing *x, size_t t)
 static tab_str full_address(const crossing *x, size_t t, size_t col)
 {
     tab_str c = tab_column_address(x->e->arena, table_of(x, t), col);
-    return tab_str_of(
-        tab_arena_printf(x->e->arena, "%.*s.%.*s", TAB_STR(table_of(x, t)->id), TAB_STR(c)));
+    return tab_str_of(tab_arena_printf(x->e->arena, "%.*s.%.*s", TAB_STR(table_of(x, t)->id), TAB_STR(c)));
 }
 
 static Tabella__ColumnRef *column_ref(const crossing *x, size_t t, size_t col)
@@ -250,8 +249,7 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
             uint32_t j = l->match[i];
             if (j == TAB_NULL || (double)l->column_p[i * l->cols_b + j] < x->threshold)
                 continue;
-            Tabella__ColumnAlignment *c =
-                tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment, 1);
+            Tabella__ColumnAlignment *c = tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment, 1);
             if (c == NULL)
                 return tab_fail(err, TAB_INTERNAL, "", "memory is out");
             tabella__column_alignment__init(c);
@@ -260,8 +258,7 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
             c->attribute = bytes_of(x->attr[x->attr_of[l->ta][i]].name);
             c->confidence = (double)l->column_p[i * l->cols_b + j];
             uint32_t ra = TAB_NULL, rb = TAB_NULL;
-            if (!secret(x, l->ta, i) && !secret(x, l->tb, j) &&
-                find_example(x, l, i, j, &ra, &rb)) {
+            if (!secret(x, l->ta, i) && !secret(x, l->tb, j) && find_example(x, l, i, j, &ra, &rb)) {
                 c->has_example = 1;
                 c->example_a = bytes_of(cell_text(x, l->ta, i, ra));
                 c->example_b = bytes_of(cell_text(x, l->tb, j, rb));
@@ -301,8 +298,7 @@ static void evidence_chunk(void *ctx, size_t chunk)
             if (g.level == TAB_MISSING)
                 continue;
             const tab_view *wa = &A->col[t->a], *wb = &B->col[t->b];
-            double like =
-                tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
+            double like = tab_similarity(x->v, t, &wa->value[wa->code[q->a]], &wb->value[wb->code[q->b]]);
             if (t->other != NULL)
                 tab_geo_compare(A, B, t, q->a, q->b, &like);
             w->em->similarity[to] = like;
@@ -328,8 +324,8 @@ static void close_ranks(const evidence *w, Tabella__EntityMatches *em)
     em->n_similarity = em->n_weight = em->n_matched_on = n;
 }
 
-static tab_status write_matches(const crossing *x, const tab_clusters *cl,
-                                Tabella__CrossTableMap *m, tab_error *err)
+static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabella__CrossTableMap *m,
+                                tab_error *err)
 {
     tab_arena *a = x->e->arena;
     Tabella__EntityMatches *em = tab_arena_new_of(a, Tabella__EntityMatches, 1);
@@ -374,8 +370,8 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl,
     return TAB_OK;
 }
 
-static tab_status write_relations(const crossing *x, const tab_clusters *cl,
-                                  Tabella__CrossTableMap *m, tab_error *err)
+static tab_status write_relations(const crossing *x, const tab_clusters *cl, Tabella__CrossTableMap *m,
+                                  tab_error *err)
 {
     static const char *const name[2][2] = { { "one_to_one", "one_to_many" },
                                             { "many_to_one", "many_to_many" } };
@@ -396,8 +392,8 @@ static tab_status write_relations(const crossing *x, const tab_clusters *cl,
     return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
 }
 
-/* keys_used: the shared attributes that are keys of one table in another. Tables whose rows are no entities of each other
- * are related as the key says. */
+/* keys_used: the shared attributes that are keys of one table in another. Tables whose rows are no
+ * entities of each other are related as the key says. */
 static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
 {
     static const char *const name[] = { [TAB_KEY_ONE_TO_ONE] = "one_to_one",
@@ -412,8 +408,8 @@ static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_e
             tab_key_relation key = TAB_KEY_NONE;
             if (a == TAB_NULL || b == TAB_NULL)
                 continue;
-            tab_status st = tab_key_of(x->v, &x->v->table[r->a_table].col[a],
-                                       &x->v->table[r->b_table].col[b], &key, err);
+            tab_status st =
+                tab_key_of(x->v, &x->v->table[r->a_table].col[a], &x->v->table[r->b_table].col[b], &key, err);
             if (st != TAB_OK)
                 return st;
             if (key == TAB_KEY_NONE)
@@ -504,14 +500,13 @@ static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
-static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
-                        Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked, tab_error *err)
+static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
+                        uint64_t *ret_linked, tab_error *err)
 {
     tab_clusters cl;
     tab_status st = join_attributes(x, err);
     if (st == TAB_OK)
-        st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl,
-                                err);
+        st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl, err);
     Tabella__CrossTableMap *m = tab_arena_new_of(x->e->arena, Tabella__CrossTableMap, 1);
     if (st == TAB_OK && m == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
@@ -539,10 +534,9 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map,
     return TAB_OK;
 }
 
-tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n,
-                            double threshold, Tabella__CrossTableMap **ret_map,
-                            Tabella__UnifiedRows **ret_unified, uint64_t *ret_linked,
-                            tab_error *err)
+tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
+                            Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
+                            uint64_t *ret_linked, tab_error *err)
 {
     TAB_AUTO(tab_views) *v = NULL;
     TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
@@ -565,8 +559,7 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st == TAB_OK && x.twins == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
     for (size_t i = 0; st == TAB_OK && i < n; i++)
-        st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin,
-                            &x.twins[i].n, err);
+        st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin, &x.twins[i].n, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
     tab_link_tables_free(tables, n);

@@ -23,8 +23,8 @@ static double number(const tab_table_view *t, size_t col, uint32_t row)
 }
 
 /* km, or NaN. The first attribute of a pair is the latitude. */
-static double distance(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t,
-                       uint32_t ra, uint32_t rb)
+static double distance(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t, uint32_t ra,
+                       uint32_t rb)
 {
     const tab_attribute *lat = t->longitude ? t->other : t, *lon = t->longitude ? t : t->other;
     return tab_haversine(number(a, lat->a, ra), number(a, lon->a, ra), number(b, lat->b, rb),
@@ -36,8 +36,8 @@ static bool within(const tab_view *w, double most)
     return w->sorted_n > 0 && w->sorted[0] >= -most && w->sorted[w->sorted_n - 1] <= most;
 }
 
-static bool is_role(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t,
-                    int role, double most)
+static bool is_role(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t, int role,
+                    double most)
 {
     const tab_view *x = &a->col[t->a], *y = &b->col[t->b];
     return t->numeric && t->scale == 1 && (x->profile->role == role || y->profile->role == role) &&
@@ -58,10 +58,9 @@ bool tab_geo_find(const tab_table_view *a, const tab_table_view *b, tab_attribut
         if (attr[i].other != NULL || !is_role(a, b, &attr[i], TAB_ROLE_LATITUDE, 90))
             continue;
         for (size_t j = 0; j < n; j++) /* the nearest column: a table may hold two places */
-            if (j != i && attr[j].other == NULL &&
-                is_role(a, b, &attr[j], TAB_ROLE_LONGITUDE, 180) &&
-                (lon == NULL || fabs((double)attr[j].a - (double)attr[i].a) <
-                                    fabs((double)lon->a - (double)attr[i].a)))
+            if (j != i && attr[j].other == NULL && is_role(a, b, &attr[j], TAB_ROLE_LONGITUDE, 180) &&
+                (lon == NULL ||
+                 fabs((double)attr[j].a - (double)attr[i].a) < fabs((double)lon->a - (double)attr[i].a)))
                 lon = &attr[j];
         double *far = lon == NULL ? NULL : tab_arena_new_of(arena, double, PAIRS);
         if (lon == NULL)
@@ -84,7 +83,8 @@ bool tab_geo_find(const tab_table_view *a, const tab_table_view *b, tab_attribut
     return true;
 }
 
-/* Share of random pairs within d km. Below their hundredth part, where few are seen, it falls with the area. */
+/* Share of random pairs within d km. Below their hundredth part, where few are seen, it falls with the
+ * area. */
 static double near_share(const tab_attribute *t, double d)
 {
     size_t lo = 0, hi = t->far_n, edge = t->far_n / 100;
@@ -105,17 +105,15 @@ static double near_share(const tab_attribute *t, double d)
 static const struct {
     double share;
     uint8_t level;
-} cut[] = {
-    { 1e-6, 2 }, { 1e-4, 3 }, { 3e-3, 4 }, { 0.03, 5 }, { 0.1, 6 }, { 0.3, 7 }, { 0.6, 8 }
-};
+} cut[] = { { 1e-6, 2 }, { 1e-4, 3 }, { 3e-3, 4 }, { 0.03, 5 }, { 0.1, 6 }, { 0.3, 7 }, { 0.6, 8 } };
 
 double tab_geo_chance(uint8_t level)
 {
     return level == 2 || level == 3 ? cut[level - 2].share : 0;
 }
 
-uint8_t tab_geo_compare(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t,
-                        uint32_t ra, uint32_t rb, double *similarity)
+uint8_t tab_geo_compare(const tab_table_view *a, const tab_table_view *b, const tab_attribute *t, uint32_t ra,
+                        uint32_t rb, double *similarity)
 {
     static const double METRE = 1e-3;
     double d = distance(a, b, t, ra, rb);

@@ -19,7 +19,8 @@ static bool unique(const tab_view *w)
     return w->values == w->present;
 }
 
-/* Whole numbers counted up from where people begin (0, 1, 1000, 10001): others of their range are among them by chance. */
+/* Whole numbers counted up from where people begin (0, 1, 1000, 10001): others of their range are among
+ * them by chance. */
 static bool counted(const tab_view *w)
 {
     double low = INFINITY, high = -INFINITY, tens = 1;
@@ -47,8 +48,8 @@ static size_t held_by(const tab_view *a, const tab_view *b, bool *scratch)
     return n;
 }
 
-tab_status tab_key_of(const tab_views *v, const tab_view *a, const tab_view *b,
-                      tab_key_relation *ret, tab_error *err)
+tab_status tab_key_of(const tab_views *v, const tab_view *a, const tab_view *b, tab_key_relation *ret,
+                      tab_error *err)
 {
     *ret = TAB_KEY_NONE;
     bool ua = unique(a), ub = unique(b);

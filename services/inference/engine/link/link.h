@@ -27,10 +27,9 @@ typedef struct {
     tab_agreement *agree; /* (n, attrs) */
     float *elsewhere;     /* evidence of words shared outside the aligned columns */
     float *cosine;        /* whole rows */
-    float *
-        evidence; /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
-    float *p;     /* probability of one entity; 0 for what was not kept */
-    bool *kept;   /* chosen by the assignment */
+    float *evidence;      /* log-likelihood ratio of the attributes (Fellegi-Sunter with term frequencies) */
+    float *p;             /* probability of one entity; 0 for what was not kept */
+    bool *kept;           /* chosen by the assignment */
 } tab_candidates;
 
 typedef struct {
@@ -45,11 +44,12 @@ typedef struct {
     double *weight; /* (attrs, TAB_LEVELS) log(m / u) */
     double *log_m;  /* (attrs, TAB_LEVELS) */
     double *
-        log_kept; /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
+        /* (attrs, 3) log of the chances that a token is in the partner's value, a's is not, b's is not */
+        log_kept;
     double share;    /* of the smaller table's rows that have a partner, estimated */
     double log_none; /* log-odds against a random pair that evidence has to beat */
-    /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both false, one to
-     * one; many_b alone, one to many; both, many to many (repeats.c). */
+    /* Whether a row of b may be one entity with several of a's, and a row of a with several of b's: both
+     * false, one to one; many_b alone, one to many; both, many to many (repeats.c). */
     bool many_a, many_b;
 } tab_linkage;
 
@@ -57,8 +57,8 @@ typedef struct {
 tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables, size_t ta,
                          size_t tb, tab_arena *a, tab_linkage *ret, tab_error *err) TAB_CHECKED;
 
-tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
-                               tab_link_table **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
+                               tab_error *err) TAB_CHECKED;
 void tab_link_tables_free(tab_link_table *t, size_t n);
 
 /* blocks.c: candidates of the attributes; lists are malloc'd by the arena. */
@@ -68,12 +68,11 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
                            tab_error *err) TAB_CHECKED;
 
 /* score.c: levels, weights and probabilities of the candidates. */
-tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a,
-                           tab_error *err) TAB_CHECKED;
+tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                           const tab_row_pairs *seeds, tab_arena *a, tab_error *err) TAB_CHECKED;
 
-/* How row ra of a's table and row rb of b's agree on one attribute. exact, when not NULL, receives the evidence of
- * equal tokens above what common ones have (tab_elsewhere). */
+/* How row ra of a's table and row rb of b's agree on one attribute. exact, when not NULL, receives the
+ * evidence of equal tokens above what common ones have (tab_elsewhere). */
 tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                         const tab_attribute *t, uint32_t ra, uint32_t rb, double *exact);
 
@@ -84,14 +83,14 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 
 /* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
  * have several rows in a table (many_a, many_b). */
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
-                            float **ret_self, tab_error *err) TAB_CHECKED;
+tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
+                            tab_error *err) TAB_CHECKED;
 
 /* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
 bool tab_link_real(const tab_table_view *t, float *real);
 
-/* How candidates are ranked before anything is learned: the sum of evidence, cosine and share of the possible evidence
- * (tab_pair_ratio), each by its spread over the candidates. calibrate.c. */
+/* How candidates are ranked before anything is learned: the sum of evidence, cosine and share of the
+ * possible evidence (tab_pair_ratio), each by its spread over the candidates. calibrate.c. */
 typedef struct {
     double evidence, cosine, ratio; /* spreads */
 } tab_pair_scale;
@@ -99,21 +98,22 @@ tab_pair_scale tab_pair_scale_of(const tab_candidates *c, const float *self, siz
 double tab_pair_ratio(const tab_candidates *c, const float *self, size_t rows_a, size_t i);
 float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, double ratio);
 
-/* Evidence of words that two rows share in any columns, above what the aligned ones explain (tab_agree's exact), and the
- * rows' cosine. score.c. */
-double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra,
-                     uint32_t rb, double explained, float *ret_cosine);
+/* Evidence of words that two rows share in any columns, above what the aligned ones explain (tab_agree's
+ * exact), and the rows' cosine. score.c. */
+double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
+                     double explained, float *ret_cosine);
 
 /* ties.c: shares the p of matches among rows that cannot be told apart. False: memory is out. */
 bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self);
 
-/* own.c: lowers the p of matches that are not more than what chance makes alike within each table (decision 0210). */
+/* own.c: lowers the p of matches that are not more than what chance makes alike within each table
+ * (decision 0210). */
 tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                          tab_linkage *l, const float *self, double text,
-                          tab_error *err) TAB_CHECKED;
+                          tab_linkage *l, const float *self, double text, tab_error *err) TAB_CHECKED;
 
-/* calibrate.c: the assignment of candidates (kept), one partner for each row that may have but one, and its p, from the
- * model's, which is in p before. text: 0 for tables of short fields, 1 for tables of texts. */
+/* calibrate.c: the assignment of candidates (kept), one partner for each row that may have but one, and
+ * its p, from the model's, which is in p before. text: 0 for tables of short fields, 1 for tables of
+ * texts. */
 tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l, const float *self,
                          double text, tab_error *err) TAB_CHECKED;
 #endif

@@ -1,12 +1,16 @@
-/* Do two tables share rows at all? What chance makes alike across two tables it makes alike within each of them.
+/* Do two tables share rows at all? What chance makes alike across two tables it makes alike within each of
+ * them.
  *
- *   rows of a table ─> the nearest other row of the same table, by the score that ranks candidates: a null that knows how the
- *                      columns depend on one another (an e-mail on a name), which evidence summed over columns does not
- *   pairs of both   ─> of na * nb pairs, chance makes no more alike than the geometric mean of what it makes of na^2 / 2 and of
- *                      nb^2 / 2, twice (Cauchy and Schwarz, for agreement that is a kernel): decoys for each score
+ *   rows of a table ─> the nearest other row of the same table, by the score that ranks candidates: a null
+ *                      that knows how the columns depend on one another (an e-mail on a name), which
+ *                      evidence summed over columns does not
+ *   pairs of both   ─> of na * nb pairs, chance makes no more alike than the geometric mean of what it
+ *                      makes of na^2 / 2 and of nb^2 / 2, twice (Cauchy and Schwarz, for agreement that
+ *                      is a kernel): decoys for each score
  *
- * Where far fewer matches stand above these decoys than are said, each is as likely as they allow (target-decoy competition,
- * Elias and Gygi 2007). Near rows that agree in nearly all that they say are one entity written twice, and no decoys. */
+ * Where far fewer matches stand above these decoys than are said, each is as likely as they allow
+ * (target-decoy competition, Elias and Gygi 2007). Near rows that agree in nearly all that they say are
+ * one entity written twice, and no decoys. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,8 +66,7 @@ static void ask_chunk(void *ctx, size_t chunk)
                 contradict += g.level >= CONTRADICT;
             }
             float cosine;
-            evidence +=
-                tab_elsewhere(q->v, &q->table->whole, &q->table->whole, x, y, explained, &cosine);
+            evidence += tab_elsewhere(q->v, &q->table->whole, &q->table->whole, x, y, explained, &cosine);
             double ratio = evidence / fmax((double)fminf(q->self[x], q->self[y]), 1);
             float key = tab_pair_key(&q->scale, evidence, (double)cosine, ratio);
             if (key <= q->best[i].key)
@@ -84,8 +87,8 @@ static int highest_first(const void *a, const void *b)
 
 /* The nearest rows of a sample of a table's, nearest first. */
 static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                      const tab_linkage *l, bool second, const float *self, tab_pair_scale scale,
-                      double text, tab_arena *a, nearest **ret, size_t *ret_n, tab_error *err)
+                      const tab_linkage *l, bool second, const float *self, tab_pair_scale scale, double text,
+                      tab_arena *a, nearest **ret, size_t *ret_n, tab_error *err)
 {
     size_t t = second ? l->tb : l->ta, rows = v->table[t].rows, n = rows < ASKED ? rows : ASKED;
     tab_attribute *attr = tab_arena_new_of(a, tab_attribute, l->attrs);
@@ -108,8 +111,8 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
     }
     for (size_t i = 0; i < n; i++)
         row[i] = (uint32_t)(rows * i / n);
-    tab_status st = tab_rows_near(e, &tables[t].whole, row, n, &tables[t].whole, &tables[t].index,
-                                  true, false, near, err);
+    tab_status st = tab_rows_near(e, &tables[t].whole, row, n, &tables[t].whole, &tables[t].index, true,
+                                  false, near, err);
     if (st != TAB_OK)
         return st;
     asking q = { e, v, l, &tables[t], &v->table[t], attr, self, near, row, n, scale, text, *ret };
@@ -138,15 +141,14 @@ typedef struct {
     double fall, n;
 } block;
 
-/* p of the targets, best first, by the decoys that each score adds: they grow as scores fall (pool adjacent violators). One
- * decoy more than is expected is reckoned with above all. */
+/* p of the targets, best first, by the decoys that each score adds: they grow as scores fall (pool
+ * adjacent violators). One decoy more than is expected is reckoned with above all. */
 static void likelihood(const target *t, size_t n, float *p, block *stack)
 {
     size_t top = 0;
     for (size_t k = 0; k < n; k++) {
         stack[top++] = (block){ k == 0 ? t[0].decoys + 1 : t[k].decoys - t[k - 1].decoys, 1 };
-        while (top > 1 &&
-               stack[top - 2].fall * stack[top - 1].n >= stack[top - 1].fall * stack[top - 2].n) {
+        while (top > 1 && stack[top - 2].fall * stack[top - 1].n >= stack[top - 1].fall * stack[top - 2].n) {
             top--;
             stack[top - 1].fall += stack[top].fall;
             stack[top - 1].n += stack[top].n;
@@ -154,11 +156,11 @@ static void likelihood(const target *t, size_t n, float *p, block *stack)
     }
     for (size_t b = 0, k = 0; b < top; b++)
         for (double i = 0; i < stack[b].n; i++)
-            p[k++] =
-                (float)fmin(fmax(1 - stack[b].fall / stack[b].n, 0), 1 - 0.5 / (double)(n + 1));
+            p[k++] = (float)fmin(fmax(1 - stack[b].fall / stack[b].n, 0), 1 - 0.5 / (double)(n + 1));
 }
 
-/* Fills t[].decoys; returns how many targets stand above what decoys explain, less two and a half standard deviations. */
+/* Fills t[].decoys; returns how many targets stand above what decoys explain, less two and a half standard
+ * deviations. */
 static double count_decoys(target *t, size_t n, const nearest *const own[2], const size_t asked[2],
                            const double rows[2])
 {
@@ -175,8 +177,7 @@ static double count_decoys(target *t, size_t n, const nearest *const own[2], con
             w[s] = seen[s] * rows[s] / (double)asked[s];
         }
         double pool = (w[0] + w[1]) / (pairs[0] + pairs[1]);
-        for (int s = 0; s < 2 && pool > 0;
-             s++) /* a small table has few pairs: drawn to what both say */
+        for (int s = 0; s < 2 && pool > 0; s++) /* a small table has few pairs: drawn to what both say */
             rate[s] = (w[s] + PRIOR) / (pairs[s] + PRIOR / pool);
         if (pool > 0)
             decoys = all * sqrt(rate[0] * rate[1]);
@@ -196,7 +197,8 @@ static double log_odds(double p)
 tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
                           tab_linkage *l, const float *self, double text, tab_error *err)
 {
-    /* of the smaller table's rows: so many are not chance where the model of score.c sees shared rows at all */
+    /* of the smaller table's rows: so many are not chance where the model of score.c sees shared rows at
+     * all */
     static const double MOST = 0.5, SHARED = 0.25;
     tab_candidates *c = &l->c;
     size_t n = 0, said = 0, na = v->table[l->ta].rows, nb = v->table[l->tb].rows;
@@ -220,8 +222,7 @@ tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_lin
     nearest *own[2] = { NULL, NULL };
     size_t asked[2] = { 0, 0 };
     for (int s = 0; s < 2; s++) {
-        tab_status st =
-            ask(e, v, tables, l, s, self + (s ? na : 0), scale, text, a, &own[s], &asked[s], err);
+        tab_status st = ask(e, v, tables, l, s, self + (s ? na : 0), scale, text, a, &own[s], &asked[s], err);
         if (st != TAB_OK)
             return st;
     }

@@ -9,13 +9,12 @@
 
 enum { LARGE = 20000, SAMPLE = 4000, SEEDS_MAX = 400, SURE_MAX = 1000, FEW = 20 };
 
-tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a,
-                               tab_link_table **ret, tab_error *err)
+tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
+                               tab_error *err)
 {
     tab_link_table *t = calloc(v->n, sizeof *t);
     tab_sparse *s = calloc(v->n, sizeof *s);
-    tab_status st =
-        t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    tab_status st = t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
     uint32_t grams = 0; /* hashed 3-grams: where their index stays small beside the rows */
     if (v->total_rows <= 2 * LARGE * (v->n > 2 ? 2 : 1))
         for (grams = 1 << 15; grams < (1 << 18) && grams < 32 * v->total_rows; grams *= 2)
@@ -68,14 +67,13 @@ static size_t place(const queried *q, uint32_t row)
     return lo < q->n && q->row[lo] == row ? lo : SIZE_MAX;
 }
 
-static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_table *to,
-                            tab_arena *a, queried *q, tab_error *err)
+static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_table *to, tab_arena *a,
+                            queried *q, tab_error *err)
 {
     q->cross = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    return tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, false, false,
-                         q->cross, err);
+    return tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, false, false, q->cross, err);
 }
 
 static int ascending(const void *a, const void *b)
@@ -106,9 +104,8 @@ static int surest_first(const void *a, const void *b)
 
 /* Mutually best rows with a clear margin, the surest first: those that are nearer to one another than to
  * any row of their own tables; where tables hold duplicates and few such exist, all of them. */
-static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B,
-                               const queried *qa, const queried *qb, tab_arena *a,
-                               tab_row_pairs *ret, tab_error *err)
+static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_table *B, const queried *qa,
+                               const queried *qb, tab_arena *a, tab_row_pairs *ret, tab_error *err)
 {
     enum { TRIED = SEEDS_MAX * 5 / 4 };
     seed *s = tab_arena_new_of(a, seed, qa->n);
@@ -133,8 +130,7 @@ static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_
         ra[i] = s[i].a;
         rb[i] = s[i].b;
     }
-    tab_status st =
-        tab_rows_near(e, &A->whole, ra, n, &A->whole, &A->index, true, false, own_a, err);
+    tab_status st = tab_rows_near(e, &A->whole, ra, n, &A->whole, &A->index, true, false, own_a, err);
     if (st == TAB_OK)
         st = tab_rows_near(e, &B->whole, rb, n, &B->whole, &B->index, true, false, own_b, err);
     size_t m = 0;
@@ -161,8 +157,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* b = scale * a on nearly all matched rows, when the units differ; else 1. */
-static double unit_scale(const tab_view *x, const tab_view *y, const tab_row_pairs *rows,
-                         double *ratio)
+static double unit_scale(const tab_view *x, const tab_view *y, const tab_row_pairs *rows, double *ratio)
 {
     size_t n = 0, near = 0;
     for (size_t i = 0; i < rows->n; i++) {
@@ -182,8 +177,8 @@ static double unit_scale(const tab_view *x, const tab_view *y, const tab_row_pai
     return fabs(m - 1) > 0.02 && near * 10 >= n * 6 ? m : 1;
 }
 
-static tab_status take_attributes(const tab_views *v, tab_linkage *l, float least,
-                                  const tab_row_pairs *rows, tab_arena *a, tab_error *err)
+static tab_status take_attributes(const tab_views *v, tab_linkage *l, float least, const tab_row_pairs *rows,
+                                  tab_arena *a, tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
     l->attr = tab_arena_new_of(a, tab_attribute, l->cols_a);
@@ -215,19 +210,19 @@ static tab_status take_attributes(const tab_views *v, tab_linkage *l, float leas
                : TAB_OK;
 }
 
-static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                        tab_linkage *l, const tab_row_pairs *rows, float *features, tab_error *err)
+static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                        const tab_row_pairs *rows, float *features, tab_error *err)
 {
-    tab_status st = tab_align_scores(e, v, l->ta, l->tb, tables[l->ta].signature,
-                                     tables[l->tb].signature, rows, l->column_p, features, err);
+    tab_status st = tab_align_scores(e, v, l->ta, l->tb, tables[l->ta].signature, tables[l->tb].signature,
+                                     rows, l->column_p, features, err);
     if (st == TAB_OK)
         st = tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
     return st;
 }
 
-static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                             tab_linkage *l, const tab_row_pairs *known, const queried *qa,
-                             const queried *qb, tab_arena *a, tab_error *err)
+static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                             const tab_row_pairs *known, const queried *qa, const queried *qb, tab_arena *a,
+                             tab_error *err)
 {
     tab_status st = take_attributes(v, l, 0.5f, known, a, err);
     if (st == TAB_OK)
@@ -242,8 +237,7 @@ static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_t
 static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *ret, tab_error *err)
 {
     size_t n = 0, m = 0;
-    uint32_t *ra = tab_arena_new_of(a, uint32_t, SURE_MAX),
-             *rb = tab_arena_new_of(a, uint32_t, SURE_MAX);
+    uint32_t *ra = tab_arena_new_of(a, uint32_t, SURE_MAX), *rb = tab_arena_new_of(a, uint32_t, SURE_MAX);
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "memory is out");
     for (size_t i = 0; i < l->c.n; i++)

@@ -1,5 +1,6 @@
-/* Has an entity one row a table, or several? Decided by the data: where many rows of a table have several partners, each as
- * good as partners are, with a cliff behind the last, the other table has several rows an entity (decision 0136). */
+/* Has an entity one row a table, or several? Decided by the data: where many rows of a table have several
+ * partners, each as good as partners are, with a cliff behind the last, the other table has several rows
+ * an entity (decision 0136). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,8 +29,7 @@ static void self_chunk(void *ctx, size_t chunk)
             if (w->code[r] == TAB_NULL)
                 continue;
             const tab_value *x = &w->value[w->code[r]];
-            tab_agreement g = { .level = TAB_EQUAL,
-                                .rare = logf((float)x->rows / (float)w->present) };
+            tab_agreement g = { .level = TAB_EQUAL, .rare = logf((float)x->rows / (float)w->present) };
             g.shared = x->tok_n > 255 ? 255 : (uint8_t)x->tok_n;
             for (uint32_t i = 0; i < x->tok_n; i++)
                 g.gain += m->v->rarity[m->v->tok[x->tok + i]];
@@ -112,13 +112,12 @@ bool tab_link_real(const tab_table_view *t, float *real)
 typedef struct {
     float none;    /* evidence that a pair of strangers has to beat */
     float certain; /* a match for sure */
-    float
-        typical; /* share of the evidence with itself that three quarters of the sure partners reach */
+    float typical; /* share of the evidence with itself that three quarters of the sure partners reach */
 } usual;
 
-/* Partners of a row that stand together: as many as lie before the widest gap, where each is a partner for sure, hardly
- * less than the first, and the gap is more than twice what lies between first and last. Variants of one thing (sizes,
- * seasons) fall off evenly. */
+/* Partners of a row that stand together: as many as lie before the widest gap, where each is a partner for
+ * sure, hardly less than the first, and the gap is more than twice what lies between first and last.
+ * Variants of one thing (sizes, seasons) fall off evenly. */
 static int partners(const best_few *b, const usual *u)
 {
     static const float HARDLY = 0.7f;
@@ -138,9 +137,8 @@ static int partners(const best_few *b, const usual *u)
 /* Shares of one side's surely matched rows. shares: x holds n. */
 typedef struct {
     size_t sure;
-    double second,
-        several;  /* whose second candidate is like a partner; who have several partners */
-    double noise; /* standard deviation of several */
+    double second, several; /* whose second candidate is like a partner; who have several partners */
+    double noise;           /* standard deviation of several */
 } side_share;
 
 static side_share shares(const best_few *b, const float *self, size_t n, usual *u, float *x)
@@ -163,8 +161,7 @@ static side_share shares(const best_few *b, const float *self, size_t n, usual *
     return s;
 }
 
-static void relate(tab_linkage *l, const best_few *best, const float *self, size_t na, size_t nb,
-                   float *x)
+static void relate(tab_linkage *l, const best_few *best, const float *self, size_t na, size_t nb, float *x)
 {
     enum { FEW = 20 };
     static const double MANY = 0.35, MOST = 0.5, NONE = 0.1, SECOND = 0.25;
@@ -186,8 +183,8 @@ static void relate(tab_linkage *l, const best_few *best, const float *self, size
     l->many_a = both || (sure && b.several - b.noise >= MANY && a.several <= NONE);
 }
 
-tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l,
-                            float **ret_self, tab_error *err)
+tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
+                            tab_error *err)
 {
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];
     const tab_candidates *c = &l->c;

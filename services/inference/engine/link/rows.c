@@ -25,8 +25,8 @@ void tab_row_add(tab_row_sink *s, uint32_t id)
         s->id[s->n++] = id;
 }
 
-/* Into buckets by the leading bits: hashed features fall evenly, so that what is left to a sort by insertion are a few
- * neighbours. False, and nothing done, where they do not. */
+/* Into buckets by the leading bits: hashed features fall evenly, so that what is left to a sort by
+ * insertion are a few neighbours. False, and nothing done, where they do not. */
 static bool into_buckets(uint32_t *id, uint32_t *spare, size_t n, int shift)
 {
     enum { CROWD = 24 };
@@ -131,12 +131,10 @@ static int shift_to(size_t n, size_t parts)
     return shift;
 }
 
-tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab_row_fill *fill,
-                          void *ctx, tab_sparse *ret, tab_error *err)
+tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab_row_fill *fill, void *ctx,
+                          tab_sparse *ret, tab_error *err)
 {
-    building b = {
-        .e = e, .rows = rows, .shift = shift_to(features, BUCKETS), .fill = fill, .ctx = ctx
-    };
+    building b = { .e = e, .rows = rows, .shift = shift_to(features, BUCKETS), .fill = fill, .ctx = ctx };
     *ret = (tab_sparse){ .rows = rows, .features = features };
     b.at = calloc(rows + 1, sizeof *b.at);
     bool failed = b.at == NULL;
@@ -243,8 +241,7 @@ static void weigh_chunk(void *ctx, size_t chunk)
     }
 }
 
-tab_status tab_rows_weigh(const tab_engine *e, tab_sparse *s, size_t n, size_t words,
-                          tab_error *err)
+tab_status tab_rows_weigh(const tab_engine *e, tab_sparse *s, size_t n, size_t words, tab_error *err)
 {
     size_t features = s[0].features, rows = 0;
     float *idf = calloc(features + 1, sizeof *idf);
@@ -275,8 +272,9 @@ typedef struct {
     tab_posting t;
 } travelling;
 
-/* Postings written where they belong would each miss the caches: first parted by their feature's leading bits, rows in
- * order, then each part on its own (decision 0215; Manegold, Boncz, Kersten, "Optimizing main-memory join", 2002). */
+/* Postings written where they belong would each miss the caches: first parted by their feature's leading
+ * bits, rows in order, then each part on its own (decision 0215; Manegold, Boncz, Kersten, "Optimizing
+ * main-memory join", 2002). */
 typedef struct {
     const tab_engine *e;
     const tab_sparse *s;
@@ -315,8 +313,7 @@ static void part_chunk(void *ctx, size_t chunk)
         while (i < end && s->id[i] < lo)
             i++;
         for (; i < end && s->id[i] < hi; i++)
-            g->way[to[s->id[i] >> g->shift]++] =
-                (travelling){ s->id[i], { (uint32_t)row, s->w[i] } };
+            g->way[to[s->id[i] >> g->shift]++] = (travelling){ s->id[i], { (uint32_t)row, s->w[i] } };
     }
 }
 
@@ -414,7 +411,8 @@ typedef struct {
     uint32_t order[ROW_MAX];
 } ordered;
 
-/* Places in memory asked for before they are needed: of a query's features, and of postings so many features ahead. */
+/* Places in memory asked for before they are needed: of a query's features, and of postings so many
+ * features ahead. */
 enum { SIZES = 40, FETCHED = 64, AHEAD = 6 };
 
 static void rarest_first(const tab_index *x, const tab_sparse *q, size_t row, ordered *ret)
@@ -476,8 +474,8 @@ static void keep(tab_near *best, tab_near x)
 
 /* Of a feature that alone exceeds the budget, as many rows are read as the budget allows, from a place that
  * depends on the query, so that common features cost no more than rare ones. */
-/* tab_sparse_dot of a row laid out over the features with rows of the target: what they do not share adds nothing, so that
- * the sums are the same to the bit. */
+/* tab_sparse_dot of a row laid out over the features with rows of the target: what they do not share adds
+ * nothing, so that the sums are the same to the bit. */
 static float laid_out_dot(const float *laid, const tab_sparse *b, size_t row)
 {
     float sum = 0;
@@ -504,8 +502,8 @@ static void whole_products(const search *s, size_t row, float *laid, tab_near *b
         laid[s->q->id[i]] = 0;
 }
 
-static void search_one(const search *s, const ordered *o, tab_near *best, float *score,
-                       uint32_t *touched, float *laid)
+static void search_one(const search *s, const ordered *o, tab_near *best, float *score, uint32_t *touched,
+                       float *laid)
 {
     size_t row = o->row, n = 0, k = 0;
     uint64_t from = o->from, spent = 0;
@@ -546,8 +544,8 @@ static void search_chunk(void *ctx, size_t c)
     search *s = ctx;
     float *score = calloc(s->target->rows + 1, sizeof *score);
     uint32_t *touched = malloc((s->target->rows + 1) * sizeof *touched);
-    ordered *o = malloc(
-        2 * sizeof *o); /* of this query, and of the next, whose places are fetched meanwhile */
+    ordered *o =
+        malloc(2 * sizeof *o); /* of this query, and of the next, whose places are fetched meanwhile */
     float *laid = s->wide ? calloc(s->target->features + 1, sizeof *laid) : NULL;
     size_t i = s->queries * c / s->chunks, end = s->queries * (c + 1) / s->chunks;
     if (score == NULL || touched == NULL || o == NULL || (s->wide && laid == NULL))
@@ -567,9 +565,9 @@ static void search_chunk(void *ctx, size_t c)
     free(o);
 }
 
-tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query,
-                         size_t queries, const tab_sparse *target, const tab_index *x, bool same,
-                         bool rough, tab_near *near, tab_error *err)
+tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
+                         const tab_sparse *target, const tab_index *x, bool same, bool rough, tab_near *near,
+                         tab_error *err)
 {
     enum { WIDE = 40, A_CHUNK = 100 };
     search s = { .e = e,

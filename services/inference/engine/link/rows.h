@@ -47,8 +47,8 @@ tab_status tab_rows_whole(const tab_engine *e, const tab_views *v, size_t table,
 typedef struct tab_row_sink tab_row_sink;
 void tab_row_add(tab_row_sink *s, uint32_t id);
 typedef void tab_row_fill(void *ctx, size_t row, tab_row_sink *sink);
-tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab_row_fill *fill,
-                          void *ctx, tab_sparse *ret, tab_error *err) TAB_CHECKED;
+tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab_row_fill *fill, void *ctx,
+                          tab_sparse *ret, tab_error *err) TAB_CHECKED;
 void tab_sparse_free(tab_sparse *s);
 
 /* Weights of n tables' rows in one feature space: idf over all of them. Features below `words` carry 0.6
@@ -64,9 +64,9 @@ void tab_index_free(tab_index *x);
  * absent places have row TAB_NULL. Row query[i] (or i, when query is NULL) writes near[i * TAB_NEAR ...].
  * `same`: index and queries are one table; a row is not its own neighbour. `rough`: the products are over
  * the features that were read, not over all. */
-tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query,
-                         size_t queries, const tab_sparse *target, const tab_index *x, bool same,
-                         bool rough, tab_near *near, tab_error *err) TAB_CHECKED;
+tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
+                         const tab_sparse *target, const tab_index *x, bool same, bool rough, tab_near *near,
+                         tab_error *err) TAB_CHECKED;
 
 float tab_sparse_dot(const tab_sparse *a, size_t row_a, const tab_sparse *b, size_t row_b);
 #endif

@@ -24,8 +24,8 @@ typedef struct {
 } comparing;
 
 /* Whole rows at once. A word in another column is worth less, and a common one nothing. */
-double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra,
-                     uint32_t rb, double explained, float *ret_cosine)
+double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
+                     double explained, float *ret_cosine)
 {
     uint64_t p = a->at[ra], pn = a->at[ra + 1], q = b->at[rb], qn = b->at[rb + 1];
     double sum = -fmax(explained, 0);
@@ -56,8 +56,7 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
         g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
     if (g.level != TAB_MISSING) {
         if (g.level == TAB_EQUAL)
-            g.rare = logf((float)(x->value[p].rows + y->value[q].rows) /
-                          (float)(x->present + y->present));
+            g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
         return g;
     }
     tab_token_match m;
@@ -69,8 +68,7 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
     if (exact != NULL)
         *exact += (double)m.exact - 2.5 * m.shared;
     if (g.level == TAB_EQUAL)
-        g.rare =
-            logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+        g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
     return g;
 }
 
@@ -82,8 +80,8 @@ static const tab_value *side_value(const comparing *c, size_t i, size_t k, bool 
     return code == TAB_NULL ? NULL : &w->value[code];
 }
 
-/* A pair's codes, values, texts and tokens lie anywhere in memory: each is asked for some pairs before it is read, when
- * what it is found by has come. end: pairs of this chunk. */
+/* A pair's codes, values, texts and tokens lie anywhere in memory: each is asked for some pairs before it
+ * is read, when what it is found by has come. end: pairs of this chunk. */
 static void fetch(const comparing *c, size_t i, size_t end)
 {
     enum { CODES = 12, VALUES = 8, WORDS = 4 };
@@ -120,8 +118,8 @@ static void compare_chunk(void *ctx, size_t chunk)
             c->agree[i * c->attrs + k] =
                 tab_agree(c->v, c->a, c->b, &c->attr[k], c->ra[i], c->rb[i], &explained);
         if (c->cosine != NULL)
-            c->elsewhere[i] = (float)tab_elsewhere(c->v, c->wa, c->wb, c->ra[i], c->rb[i],
-                                                   explained, &c->cosine[i]);
+            c->elsewhere[i] =
+                (float)tab_elsewhere(c->v, c->wa, c->wb, c->ra[i], c->rb[i], explained, &c->cosine[i]);
     }
 }
 
@@ -129,28 +127,28 @@ static double evidence(const tab_linkage *l, size_t attr, const tab_agreement *g
 {
     if (g->level == TAB_MISSING)
         return 0;
-    double equal = g->level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + TAB_EQUAL] - (double)g->rare
-                                         : (double)-INFINITY;
+    double equal =
+        g->level == TAB_EQUAL ? l->log_m[attr * TAB_LEVELS + TAB_EQUAL] - (double)g->rare : (double)-INFINITY;
     if (g->shared + g->left_a <= 1 && g->shared + g->left_b <= 1)
         return g->level == TAB_EQUAL ? equal : l->weight[attr * TAB_LEVELS + g->level];
     const double *kept = l->log_kept + 3 * attr;
     double damp = 1 / (1 + 0.15 * (double)(g->shared + g->left_a + g->left_b - 1));
-    double e = damp * ((double)g->gain + g->shared * kept[0] +
-                       0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
+    double e =
+        damp * ((double)g->gain + g->shared * kept[0] + 0.6 * (g->left_a * kept[1] + g->left_b * kept[2]));
     return fmax(e, equal); /* an equal value is at least as telling as its frequency says */
 }
 
 double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g)
 {
-    /* a distance is one piece of evidence that two attributes share; equal numbers are two, as rare as they are */
+    /* a distance is one piece of evidence that two attributes share; equal numbers are two, as rare as
+     * they are */
     bool half = l->attr[attr].other != NULL && g->level != TAB_EQUAL;
     return evidence(l, attr, g) * (half ? 0.5 : 1);
 }
 
 /* Probability of the candidate under competition: its odds against no partner and against every other
  * candidate of those of its two rows that have but one partner. */
-static void compete(const tab_linkage *l, size_t na, size_t nb, double *sum_a, double *sum_b,
-                    float *p)
+static void compete(const tab_linkage *l, size_t na, size_t nb, double *sum_a, double *sum_b, float *p)
 {
     const tab_candidates *c = &l->c;
     memset(sum_a, 0, na * sizeof *sum_a);
@@ -162,8 +160,8 @@ static void compete(const tab_linkage *l, size_t na, size_t nb, double *sum_a, d
     }
     for (size_t i = 0; i < c->n; i++) {
         double w = exp(fmin((double)c->evidence[i] - l->log_none, 300));
-        double rest = (l->many_b ? 0 : fmax(sum_a[c->a[i]] - w, 0)) +
-                      (l->many_a ? 0 : fmax(sum_b[c->b[i]] - w, 0));
+        double rest =
+            (l->many_b ? 0 : fmax(sum_a[c->a[i]] - w, 0)) + (l->many_a ? 0 : fmax(sum_b[c->b[i]] - w, 0));
         p[i] = (float)(w / (1 + w + rest));
     }
 }
@@ -215,9 +213,7 @@ static void tally_chunk(void *ctx, size_t chunk)
 /* m and the chances of tokens from what was counted, with a little of what is usual. */
 static void learn(tab_linkage *l, size_t k, const tally *t, const double *u)
 {
-    static const double usual[TAB_LEVELS] = {
-        0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03
-    };
+    static const double usual[TAB_LEVELS] = { 0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03 };
     double total = 0, hit = 12 + t->shared, miss_a = 4 + t->left_a, miss_b = 4 + t->left_b;
     for (size_t q = 1; q < TAB_LEVELS; q++)
         total += t->level[q];
@@ -252,8 +248,8 @@ static double text_share(const tab_table_view *a, const tab_table_view *b)
     return fmin(fmax((least - 5) / 3, 0), 1);
 }
 
-tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables,
-                           tab_linkage *l, const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
+tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
+                           const tab_row_pairs *seeds, tab_arena *a, tab_error *err)
 {
     tab_candidates *c = &l->c;
     const tab_table_view *A = &v->table[l->ta], *B = &v->table[l->tb];

@@ -1,18 +1,17 @@
-/* Of rows that cannot be told apart one is as likely as the other: a match whose row has k candidates as good, none of them
- * taken by a better partner, is one of k, and its probability that of them all over k (decision 0211). Rows of one table that
- * are one entity (twins.h) share nothing. */
+/* Of rows that cannot be told apart one is as likely as the other: a match whose row has k candidates as
+ * good, none of them taken by a better partner, is one of k, and its probability that of them all over k
+ * (decision 0211). Rows of one table that are one entity (twins.h) share nothing. */
 #include <stdlib.h>
 
 #include "services/inference/engine/link/link.h"
 #include "services/inference/engine/link/twins.h"
 
-/* Counts of the row's other candidates, one of which is `x` with score `key`: it is as good as the row's match, and its own
- * row has no better one. */
+/* Counts of the row's other candidates, one of which is `x` with score `key`: it is as good as the row's
+ * match, and its own row has no better one. */
 static bool as_good(const float *key, uint32_t match, uint32_t other, float x)
 {
     static const float SAME = 1e-3f; /* of a spread of the score */
-    return match != TAB_NULL && x >= key[match] - SAME &&
-           (other == TAB_NULL || key[other] <= x + SAME);
+    return match != TAB_NULL && x >= key[match] - SAME && (other == TAB_NULL || key[other] <= x + SAME);
 }
 
 bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self)
@@ -34,8 +33,8 @@ bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self)
     for (size_t r = 0; ok && r < na + nb; r++)
         match[r] = TAB_NULL;
     for (uint32_t i = 0; ok && i < c->n; i++) {
-        key[i] = tab_pair_key(&s, (double)c->evidence[i], (double)c->cosine[i],
-                              tab_pair_ratio(c, self, na, i));
+        key[i] =
+            tab_pair_key(&s, (double)c->evidence[i], (double)c->cosine[i], tab_pair_ratio(c, self, na, i));
         if (c->kept[i] && !l->many_b)
             match[c->a[i]] = i;
         if (c->kept[i] && !l->many_a)

@@ -25,16 +25,20 @@ typedef struct tab_twin_teller {
     const tab_table_view *t;
     voice *voice; /* (cols) */
     uint32_t *
-        order; /* (heard) columns that are neither absent nor running, those of most values first: they contradict
-                        soonest */
+        /* (heard) columns that are neither absent nor running, those of most values first: they contradict
+         * soonest */
+        order;
     size_t heard;
     uint32_t *
-        key; /* (rows, heard) of the row's values, TAB_NULL where there is none: what contradicts is seen at one place */
+        /* (rows, heard) of the row's values, TAB_NULL where there is none: what contradicts is seen at one
+         * place */
+        key;
     double prior; /* log-odds of two rows that share nothing but the table */
 } telling;
 
-/* A row's number: every row has one, none twice, and it is a code (uuid, hash, id by its role) or whole numbers that leave
- * few out. A quantity that never repeats (a measurement) and a name that never repeats are not. */
+/* A row's number: every row has one, none twice, and it is a code (uuid, hash, id by its role) or whole
+ * numbers that leave few out. A quantity that never repeats (a measurement) and a name that never repeats
+ * are not. */
 static bool running(const tab_view *w, size_t rows)
 {
     const tab_column_profile *p = w->profile;
@@ -70,8 +74,8 @@ static bool same_digits(tab_str x, tab_str y)
     }
 }
 
-/* One text misspelt, abbreviated or in another order: each word has a near one, digits are the same. Words that are
- * common as they stand are no misspelling of one another. */
+/* One text misspelt, abbreviated or in another order: each word has a near one, digits are the same. Words
+ * that are common as they stand are no misspelling of one another. */
 static bool misspelt(const tab_views *v, const tab_value *x, const tab_value *y)
 {
     enum { SELDOM = 2 };
@@ -186,8 +190,8 @@ static int likeliest_first(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-/* Rows that share the values of two columns (of one where they are the same) meet: a hash table of the last row of each
- * value, a chain through the rows before it. */
+/* Rows that share the values of two columns (of one where they are the same) meet: a hash table of the
+ * last row of each value, a chain through the rows before it. */
 typedef struct {
     const tab_engine *e;
     const telling *s;
@@ -213,16 +217,14 @@ static void meet(void *ctx, size_t pair)
     uint32_t mask = 15;
     while (mask < 2 * rows)
         mask = 2 * mask + 1;
-    uint32_t *slot = malloc(((size_t)mask + 1) * sizeof *slot),
-             *before = malloc((rows + 1) * sizeof *before),
+    uint32_t *slot = malloc(((size_t)mask + 1) * sizeof *slot), *before = malloc((rows + 1) * sizeof *before),
              *row = malloc((rows + 1) * sizeof *row); /* those that have both values */
     uint64_t *key = malloc((rows + 1) * sizeof *key);
     f->failed = slot == NULL || before == NULL || row == NULL || key == NULL;
     if (!f->failed && !tab_engine_cancelled(m->e)) {
         memset(slot, 0xff, ((size_t)mask + 1) * sizeof *slot);
         for (uint32_t r = 0; r < rows; r++) {
-            uint32_t x = s->key[r * s->heard + m->pair[pair].c],
-                     y = s->key[r * s->heard + m->pair[pair].d];
+            uint32_t x = s->key[r * s->heard + m->pair[pair].c], y = s->key[r * s->heard + m->pair[pair].d];
             key[n] = tab_hash_mix(x, y);
             row[n] = r;
             n += x != TAB_NULL && y != TAB_NULL;
@@ -250,8 +252,7 @@ static void meet(void *ctx, size_t pair)
 }
 
 /* The columns of most values, alone and in pairs; what they find one after the other in *all. */
-static tab_status search(const tab_engine *e, const telling *s, float least, found *all,
-                         tab_error *err)
+static tab_status search(const tab_engine *e, const telling *s, float least, found *all, tab_error *err)
 {
     meeting m = { .e = e, .s = s, .least = least };
     size_t lead[LEADING], n = 0, pairs = 0;
@@ -349,8 +350,8 @@ const telling *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *
     return tab_arena_full(a) ? NULL : s;
 }
 
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least,
-                          tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err)
+tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least, tab_arena *a,
+                          tab_twin **ret, size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
     const telling *s = own == NULL ? NULL : tab_twin_teller_new(v, table, own);

@@ -10,16 +10,17 @@ typedef struct {
     float p;
 } tab_twin;
 
-/* Pairs with p >= least that join the table's rows into groups, whose rows are all twins of one another, the likeliest
- * first; *ret lives in arena a. Two rows are twins where no column contradicts: each holds equal values, one value
- * misspelt, or none in one of the rows, and what they share is rare enough that chance does not explain it. A column
- * that numbers the rows is not heard. Cost: linear in the rows. */
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least,
-                          tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* Pairs with p >= least that join the table's rows into groups, whose rows are all twins of one another,
+ * the likeliest first; *ret lives in arena a. Two rows are twins where no column contradicts: each holds
+ * equal values, one value misspelt, or none in one of the rows, and what they share is rare enough that
+ * chance does not explain it. A column that numbers the rows is not heard. Cost: linear in the rows. */
+tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least, tab_arena *a,
+                          tab_twin **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
 
-/* Probability that rows i and j of one table are one entity, by Bayes' rule from what they agree on; 0 where a column
- * contradicts, where they agree on less than two columns, or where most of what is known of either is not known of the other.
- * What tells of a table is made once and lives in arena a; NULL: memory is out. */
+/* Probability that rows i and j of one table are one entity, by Bayes' rule from what they agree on; 0
+ * where a column contradicts, where they agree on less than two columns, or where most of what is known of
+ * either is not known of the other. What tells of a table is made once and lives in arena a; NULL: memory
+ * is out. */
 typedef struct tab_twin_teller tab_twin_teller;
 const tab_twin_teller *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a);
 float tab_twin_judge(const tab_twin_teller *s, uint32_t i, uint32_t j);

@@ -1,8 +1,9 @@
 /* See anomaly.h. Rows are read in the dense metric form (features/dense.c) less each column's mean; the
  * isolation forest and the ellipse see the same coordinates. Distances to many rows are one matrix product:
- * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of very wide
- * tables among a smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks that stand apart:
- * time and memory then grow with the width, not with its square or cube (docs/decisions/0147). */
+ * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of
+ * very wide tables among a smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks
+ * that stand apart: time and memory then grow with the width, not with its square or cube
+ * (docs/decisions/0147). */
 #include "services/inference/engine/predict/anomaly.h"
 
 #include <math.h>
@@ -337,13 +338,13 @@ static void block(void *ctx, size_t b)
         if (k > 0 && !raw_block(j->m, j->enc, j->d, row, k, own == 1, raw))
             atomic_store(&j->failed, true);
         for (size_t i = 0; i < k; i++)
-            memcpy(j->raw + (size_t)row[i] * DETECTORS, raw + i * DETECTORS,
-                   DETECTORS * sizeof *raw);
+            memcpy(j->raw + (size_t)row[i] * DETECTORS, raw + i * DETECTORS, DETECTORS * sizeof *raw);
     }
 }
 
-/* The score above which EXPECTED_SHARE of the rows lie, score (rows) rising. Rows alike score alike: where the share
- * would cut through more of them than as many again, all of them are left out, and the share says so. */
+/* The score above which EXPECTED_SHARE of the rows lie, score (rows) rising. Rows alike score alike: where
+ * the share would cut through more of them than as many again, all of them are left out, and the share
+ * says so. */
 static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
 {
     size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows), most = 2 * (rows - at);
@@ -360,8 +361,8 @@ static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
     an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
 }
 
-tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
-                             const tab_data *d, size_t trees, uint64_t seed)
+tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
+                             size_t trees, uint64_t seed)
 {
     size_t rows = d->rows;
     tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
@@ -412,8 +413,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     float *x = malloc(sample * w * sizeof *x), *raw = malloc(rows * DETECTORS * sizeof *raw);
     bool *keep = malloc(sample * sizeof *keep);
     float *distance = malloc(sample * sizeof *distance), *order = malloc(sample * sizeof *order);
-    bool ok = !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL &&
-              order != NULL;
+    bool ok =
+        !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL && order != NULL;
     if (ok) {
         tab_dense_read(m->dense, enc, d, row, sample, x);
         for (size_t i = 0; i < sample; i++) {
@@ -427,10 +428,9 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
         for (size_t t = 0; t < trees; t++) {
             uint32_t pick[SAMPLE];
             size_t n = sample < SAMPLE ? sample : SAMPLE;
-            for (size_t i = 0; i < n;
-                 i++) /* one of every n-th part of the rows, which stand by hash */
-                pick[i] = (uint32_t)((double)sample *
-                                     ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
+            for (size_t i = 0; i < n; i++) /* one of every n-th part of the rows, which stand by hash */
+                pick[i] =
+                    (uint32_t)((double)sample * ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
             g.seed = tab_mix2(seed, t);
             m->root[t] = grow(&g, pick, n, 0);
         }
@@ -471,8 +471,8 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     return ok ? an : NULL;
 }
 
-bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out)
+bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
 {
     if (m->parts->width == 0) {
         for (size_t i = 0; i < n; i++)
@@ -490,8 +490,8 @@ bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_
     return true;
 }
 
-bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
-                          uint32_t row, double *part)
+bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
+                          double *part)
 {
     const tab_anomaly_parts *p = m->parts;
     memset(part, 0, enc->n * sizeof *part);

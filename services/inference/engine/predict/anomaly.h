@@ -20,12 +20,12 @@ typedef struct {
 } tab_anomaly;
 
 /* NULL: the arena is full or the pass was cancelled. */
-tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc,
-                             const tab_data *d, size_t trees, uint64_t seed);
+tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
+                             size_t trees, uint64_t seed);
 /* out (n): scores of rows row[0..n) of q, each as if it came alone. False: out of memory. */
-bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out);
+bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out);
 /* part (features): what each feature adds to the row's squared Mahalanobis distance; they sum to it. */
-bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q,
-                          uint32_t row, double *part);
+bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
+                          double *part);
 #endif

@@ -67,8 +67,8 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
                                    : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
-tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
-                   tab_fitted **ret, tab_error *err)
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
+                   tab_error *err)
 {
     const tab_base *base = NULL;
     tab_status st = tab_base_find(o->base, &base, err);
@@ -159,9 +159,9 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->task_type = tab_text(names[f->task]);
     m->tier = tab_text("in_context");
     m->table = f->table;
-    m->note = tab_text(
-        "In-context prediction: each row is answered by models that did not see its own target. "
-        "An endpoint adds a score on held-out rows.");
+    m->note =
+        tab_text("In-context prediction: each row is answered by models that did not see its own target. "
+                 "An endpoint adds a score on held-out rows.");
     if (f->stack != NULL && f->stack->skips > 0) {
         m->n_skipped = f->stack->skips;
         m->skipped = tab_arena_new_of(a, char *, m->n_skipped);
@@ -169,9 +169,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
     if (f->task == TAB_TASK_ANOMALY) {
-        m->note =
-            tab_text("Unsupervised: scores rank rows by how unusual they are; expected_share of "
-                     "the rows it was fitted on lie at or above the threshold.");
+        m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
+                           "expected_share of the rows it was fitted on lie at or above the threshold.");
         m->threshold = f->anomaly->threshold;
         m->expected_share = f->anomaly->expected_share;
         return m;
@@ -179,8 +178,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->target = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (m->target != NULL) {
         *m->target = *f->address;
-        tab_str text = tab_arena_copy(
-            a, (tab_str){ (char *)f->address->address.data, f->address->address.len });
+        tab_str text =
+            tab_arena_copy(a, (tab_str){ (char *)f->address->address.data, f->address->address.len });
         m->target->address.data = (uint8_t *)tab_text(text.p);
     }
     if (f->task == TAB_TASK_CLASSIFICATION) {
@@ -225,8 +224,7 @@ static double limit(double v, double lo, double hi)
 }
 
 /* Writes result `i` from the stack's outputs; scale: regression only. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out,
-                         float scale)
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         double *p = r->probabilities + i * f->classes, sum = 0;
@@ -246,9 +244,8 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
     r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
     for (size_t l = 0; l < TAB_LEVELS; l++)
-        r->quantiles[i * TAB_LEVELS + l] =
-            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]),
-                  f->least, f->most);
+        r->quantiles[i * TAB_LEVELS + l] = limit(
+            tab_target_value(f, location + (double)scale * f->interval->quantile[l]), f->least, f->most);
 }
 
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
@@ -256,16 +253,14 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 {
     tab_arena *a = e->arena;
     Tabella__Prediction *m = prediction_of(a, f);
-    uint32_t *place =
-        tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
+    uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
     if (m == NULL || place == NULL)
         return out_of_memory(e, err);
     size_t missing = 0;
     for (size_t i = 0; i < f->rows; i++) {
         place[f->data->row[i]] = (uint32_t)i;
         if (f->task != TAB_TASK_ANOMALY)
-            missing +=
-                f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
+            missing += f->task == TAB_TASK_CLASSIFICATION ? f->label[i] == TAB_NULL : isnan(f->y[i]);
     }
     m->missing_target = missing;
     m->results = results_new(a, f, f->rows - missing);
@@ -318,8 +313,7 @@ static void score_block(void *ctx, size_t b)
 {
     score_job *j = ctx;
     const tab_fitted *f = j->f;
-    size_t from = b * SCORE_ROWS,
-           n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
     size_t part = 0, before = 0;
     uint32_t row[SCORE_ROWS];
     float scale[SCORE_ROWS];
@@ -340,8 +334,8 @@ static void score_block(void *ctx, size_t b)
     if (ok && f->interval != NULL)
         ok = tab_interval_scale(f->interval, f->enc, j->d, row, n, scale);
     for (size_t i = 0; ok && i < n; i++)
-        tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i],
-                        out + i * k, &scale[i]);
+        tab_twins_apply(&f->twins, &f->problem, f->stack, f->interval, j->d->hash[from + i], out + i * k,
+                        &scale[i]);
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
         write_result(f, r, from + i - before, out + i * k, f->interval != NULL ? scale[i] : 0);
@@ -351,8 +345,8 @@ static void score_block(void *ctx, size_t b)
     free(out);
 }
 
-static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t,
-                            bool strict, tab_scoring *ret, tab_error *err)
+static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool strict,
+                            tab_scoring *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_values *values = NULL;
@@ -371,15 +365,14 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     return TAB_OK;
 }
 
-tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t,
-                          tab_scoring *ret, tab_error *err)
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
+                          tab_error *err)
 {
     return read_rows(e, f, t, true, ret, err);
 }
 
 /* The encoded rows of the parts, end to end. */
-static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scoring *const *part,
-                              size_t n)
+static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scoring *const *part, size_t n)
 {
     size_t rows = 0, at = 0;
     for (size_t i = 0; i < n; i++)
@@ -399,8 +392,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     return d;
 }
 
-bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part,
-                        size_t n)
+bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n)
 {
     openblas_set_num_threads(1);
     score_job j = {
@@ -413,8 +405,8 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
     return !atomic_load(&j.failed);
 }
 
-tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s,
-                         bool explain, Tabella__Prediction **ret, tab_error *err)
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
+                         Tabella__Prediction **ret, tab_error *err)
 {
     if (explain && !tab_reasons_rows(e, f, s->d, s->m->results))
         return out_of_memory(e, err);

@@ -17,15 +17,15 @@ typedef struct {
     const char *base; /* NULL: the default */
     tab_task task;    /* AUTO: by the target's type; ANOMALY: unsupervised */
     size_t target;    /* column of the table */
-    bool labels; /* ANOMALY: target holds the labels, which do not explain; else it is not read */
-    uint32_t table;  /* which table of the run this is: stands in column references */
-    const bool *use; /* (cols) columns that may explain the target; NULL: all that tab_explains */
+    bool labels;      /* ANOMALY: target holds the labels, which do not explain; else it is not read */
+    uint32_t table;   /* which table of the run this is: stands in column references */
+    const bool *use;  /* (cols) columns that may explain the target; NULL: all that tab_explains */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),
  * CAPABILITY, CANCELLED, INTERNAL (memory). */
-tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
-                   tab_fitted **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
+                   tab_error *err) TAB_CHECKED;
 void tab_fitted_free(tab_fitted *f); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_fitted)
 size_t tab_fitted_bytes(const tab_fitted *f); /* memory it holds, for a cache's bound */
@@ -41,19 +41,20 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                      Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
-/* tab_score in three steps, so that rows of several calls share one pass over the model: read (on the call's own
- * engine), answer together, end. A row's answer does not depend on the rows beside it, so each part's results are
- * the bytes that tab_score gives. together: on e's threads, e->arena is scratch; false: memory is out. */
+/* tab_score in three steps, so that rows of several calls share one pass over the model: read (on the
+ * call's own engine), answer together, end. A row's answer does not depend on the rows beside it, so each
+ * part's results are the bytes that tab_score gives. together: on e's threads, e->arena is scratch; false:
+ * memory is out. */
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
 } tab_scoring;
-tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t,
-                          tab_scoring *ret, tab_error *err) TAB_CHECKED;
+tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
+                          tab_error *err) TAB_CHECKED;
 bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part,
                         size_t n) TAB_CHECKED;
-tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s,
-                         bool explain, Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
+                         Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
 /* The same for rows that need not be clean (held-out rows of the fitted table): a value that cannot be of its
  * column's type reads as missing, as it does when fitting. */

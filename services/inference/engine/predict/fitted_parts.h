@@ -42,8 +42,7 @@ struct tab_fitted {
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
-tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col,
-                           tab_error *err) TAB_CHECKED;
+tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
 
 /* The parsed cells of new rows by the fitted table's columns (serve.c). strict: a value that cannot be of its
@@ -51,9 +50,9 @@ double tab_target_value(const tab_fitted *f, double y); /* back to the target's 
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
 
-/* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded rows. */
+/* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded
+ * rows. */
 bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place,
                         Tabella__Prediction *m);
-bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d,
-                      Tabella__Results *r);
+bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r);
 #endif

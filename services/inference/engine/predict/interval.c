@@ -36,8 +36,8 @@ static float to_scale(const tab_interval *v, float root)
     return (float)(s > v->floor ? s : v->floor);
 }
 
-bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out)
+bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out)
 {
     if (v->scale != NULL && !tab_stack_predict(v->scale, enc, q, row, n, out))
         return false;
@@ -46,8 +46,8 @@ bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab
     return true;
 }
 
-tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
-                               const tab_stack *s, bool local)
+tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
+                               bool local)
 {
     size_t rows = p->data->rows, n = 0;
     tab_interval *v = tab_arena_new_of(a, tab_interval, 1);

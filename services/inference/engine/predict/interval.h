@@ -1,8 +1,8 @@
 /* From a location to a distribution, for regression.
  *
  * The residuals of out-of-fold locations are what the model's errors are. Their local scale is fitted on the
- * features, out of fold as well, and quantiles of the scaled residuals then hold for every row (split-conformal
- * prediction with locally weighted residuals: Lei et al., JASA 2018):
+ * features, out of fold as well, and quantiles of the scaled residuals then hold for every row
+ * (split-conformal prediction with locally weighted residuals: Lei et al., JASA 2018):
  *
  *   q_tau(x) = f(x) + s(x) Q_tau,   Q_tau the tau-quantile of (y - f) / s out of fold
  *
@@ -24,9 +24,9 @@ typedef struct {
 } tab_interval;
 
 /* `s` answers p. NULL: the arena is full or cancelled. */
-tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p,
-                               const tab_stack *s, bool local);
+tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
+                               bool local);
 /* out (n): the scale at rows row[0..n) of q. */
-bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q,
-                        const uint32_t *row, size_t n, float *out);
+bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                        size_t n, float *out);
 #endif

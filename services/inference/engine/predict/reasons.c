@@ -74,8 +74,8 @@ typedef struct {
     double *phi;
 } walk;
 
-static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero,
-                    double one, int32_t feature)
+static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
+                    int32_t feature)
 {
     step p[PATH];
     memcpy(p, from, (size_t)depth * sizeof *p);
@@ -103,8 +103,8 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
     descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
 }
 
-void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row,
-                    double scale, double *phi)
+void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row, double scale,
+                    double *phi)
 {
     walk w = { .m = m, .d = d, .row = row, .scale = scale, .phi = phi };
     step none[1] = { { -1, 1, 1, 1 } };
@@ -119,8 +119,7 @@ static const tab_member *boosted(const tab_stack *s)
 {
     const tab_member *best = NULL;
     for (size_t l = 0; s != NULL && l < s->members; l++)
-        if (s->member[l].learner->importance != NULL &&
-            (best == NULL || s->member[l].weight > best->weight))
+        if (s->member[l].learner->importance != NULL && (best == NULL || s->member[l].weight > best->weight))
             best = &s->member[l];
     return best;
 }
@@ -168,8 +167,7 @@ static void explain_one(void *ctx, size_t i)
                 continue;
             }
             memset(phi, 0, most * sizeof *phi);
-            tab_boost_shap(b, b->margins > 1 ? label : 0, view.data, at,
-                           sign * unit / (double)folds, phi);
+            tab_boost_shap(b, b->margins > 1 ? label : 0, view.data, at, sign * unit / (double)folds, phi);
             for (size_t c = 0; c < view.enc->n; c++)
                 out[view.enc->f[c].source] += phi[c];
             tab_stack_view_free(&view);
@@ -192,8 +190,8 @@ static Tabella__ColumnRef *column_ref(tab_arena *a, const tab_fitted *f, size_t 
     return r;
 }
 
-static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
-                    const uint32_t *place, Tabella__Results *r)
+static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d, const uint32_t *place,
+                    Tabella__Results *r)
 {
     tab_arena *a = e->arena;
     size_t n = r->n_row, cols = f->cols;
@@ -209,8 +207,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
     tab_engine_for(e, n, explain_one, &j);
     bool ok = !atomic_load(&j.failed);
     for (size_t i = 0; ok && i < n; i++) {
-        Tabella__ResultReasons *m =
-            tab_message(a, Tabella__ResultReasons, TABELLA__RESULT_REASONS__INIT);
+        Tabella__ResultReasons *m = tab_message(a, Tabella__ResultReasons, TABELLA__RESULT_REASONS__INIT);
         if (m == NULL)
             ok = false;
         r->reasons[i] = m;
@@ -221,8 +218,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
         for (size_t k = 0; m->reasons != NULL && k < TOP; k++) {
             size_t best = cols;
             for (size_t c = 0; c < cols; c++)
-                if (isfinite(by[c]) && fabs(by[c]) > 0 &&
-                    (best == cols || fabs(by[c]) > fabs(by[best])))
+                if (isfinite(by[c]) && fabs(by[c]) > 0 && (best == cols || fabs(by[c]) > fabs(by[best])))
                     best = c;
             if (best == cols)
                 break;
@@ -244,12 +240,10 @@ bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t
                         Tabella__Prediction *m)
 {
     return explain(e, f, f->data, place, m->results) &&
-           (m->missing_target_results == NULL ||
-            explain(e, f, f->data, place, m->missing_target_results));
+           (m->missing_target_results == NULL || explain(e, f, f->data, place, m->missing_target_results));
 }
 
-bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d,
-                      Tabella__Results *r)
+bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r)
 {
     return explain(e, f, d, NULL, r);
 }

@@ -5,6 +5,6 @@
 #include "services/inference/engine/learn/boost.h"
 
 /* phi (features) += scale times each feature's Shapley value in `margin` of row `row` of d. */
-void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row,
-                    double scale, double *phi);
+void tab_boost_shap(const tab_boost *m, size_t margin, const tab_data *d, uint32_t row, double scale,
+                    double *phi);
 #endif

@@ -9,10 +9,10 @@
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows;
  * its skill is the share of the loss that the model takes off the base rate's. An outcome follows from many
  * columns together, a measure that others derive from follows from one: of the skill, what the closest column
- * tells alone counts little, and the rest little where no other column tells a part of it. The score weighs that
- * by how like an outcome the column is: a few classes before a number, a number before many classes, and all of
- * them before what a row is rather than what became of it
- * (who, where, when). docs/decisions/0179. */
+ * tells alone counts little, and the rest little where no other column tells a part of it. The score
+ * weighs that by how like an outcome the column is: a few classes before a number, a number before many
+ * classes, and all of them before what a row is rather than what became of it (who, where, when).
+ * docs/decisions/0179. */
 #include "services/inference/engine/predict/select.h"
 
 #include <math.h>
@@ -29,9 +29,7 @@ enum { CLOSEST = 3 };
 static const double ALONE = 0.1;  /* what the closest column tells alone counts this much */
 static const double NARROW = 0.3; /* and the rest this much where no other column tells anything */
 
-static const tab_recipe QUICK = {
-    .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12
-};
+static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
 
 typedef struct {
     size_t table, column;
@@ -105,9 +103,9 @@ static double outcome_like(const tab_column_profile *c, bool numeric, size_t cla
         break;
     }
     uint8_t family = tab_role_family[c->role];
-    bool given = family == TAB_FAMILY_PLACE || family == TAB_FAMILY_GEO ||
-                 family == TAB_FAMILY_TIMEPART || family == TAB_FAMILY_THING ||
-                 family == TAB_FAMILY_IDENTIFIER || family == TAB_FAMILY_VOCABULARY;
+    bool given = family == TAB_FAMILY_PLACE || family == TAB_FAMILY_GEO || family == TAB_FAMILY_TIMEPART ||
+                 family == TAB_FAMILY_THING || family == TAB_FAMILY_IDENTIFIER ||
+                 family == TAB_FAMILY_VOCABULARY;
     return given ? 0.5 * like : like;
 }
 
@@ -147,8 +145,7 @@ static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, con
             return 0;
         return 1 - within / (double)(n - groups) / (total / (double)(n - 1));
     }
-    uint32_t *table = calloc(256 * classes, sizeof *table),
-             *overall = calloc(classes, sizeof *overall);
+    uint32_t *table = calloc(256 * classes, sizeof *table), *overall = calloc(classes, sizeof *overall);
     double right = 0;
     uint32_t best_class = 0;
     for (size_t i = 0; table != NULL && overall != NULL && i < rows; i++)
@@ -172,8 +169,8 @@ static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, con
     return (right - best_class) / ((double)n - best_class);
 }
 
-/* Share of the classes' entropy that the bins of feature `f` take away, less what chance takes (Miller, Note on the bias of
- * information estimates, 1955): the measure of the skill, for one column alone. */
+/* Share of the classes' entropy that the bins of feature `f` take away, less what chance takes (Miller,
+ * Note on the bias of information estimates, 1955): the measure of the skill, for one column alone. */
 static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t classes)
 {
     const uint8_t *bin = d->bin[f];
@@ -232,8 +229,7 @@ static void scan_one(void *ctx, size_t i)
     size_t rows = data.rows, classes = 0;
     float *y = tab_arena_new_of(a, float, rows + 1);
     uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1);
-    uint32_t *of =
-        tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
+    uint32_t *of = tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
     double *sorted = tab_arena_new_of(a, double, rows + 1);
     if (tab_arena_full(a)) {
         atomic_store(&s->failed, true);
@@ -266,8 +262,7 @@ static void scan_one(void *ctx, size_t i)
                 double v = p->number[data.row[r]] / unit;
                 sum += v, square += v * v;
             }
-        double mean = n > 0 ? sum / (double)n : 0,
-               var = n > 0 ? square / (double)n - mean * mean : 0;
+        double mean = n > 0 ? sum / (double)n : 0, var = n > 0 ? square / (double)n - mean * mean : 0;
         double sd = var > 1e-24 ? sqrt(var) : 1;
         for (size_t r = 0; unit > 0 && r < rows; r++)
             if (!isnan(p->number[data.row[r]])) {
@@ -293,8 +288,8 @@ static void scan_one(void *ctx, size_t i)
         c->eligible = false;
         char who[96];
         name_of(s->p, twin, who, sizeof who);
-        snprintf(c->reason, sizeof c->reason,
-                 "%s alone fixes it (%.1f %%): nearly a copy, or derived", who, 100 * most);
+        snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
+                 100 * most);
         return;
     }
     if (n < 2 * LEAST_ROWS || enc.n == 0)
@@ -329,8 +324,8 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 }
 
 /* Fills skill and score of the n candidates c of table p. */
-static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, candidate *c,
-                             size_t n, tab_error *err)
+static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task task, candidate *c, size_t n,
+                             tab_error *err)
 {
     if (n == 0)
         return TAB_OK;
@@ -355,8 +350,8 @@ static const char *explained(tab_arena *a, const tab_profile *p, const candidate
     if (!(c->alone[0] >= 0.005))
         return tab_arena_printf(a, "the other columns explain %.0f %% of it", 100 * c->skill);
     name_of(p, c->closest[0], who, sizeof who);
-    return tab_arena_printf(a, "the other columns explain %.0f %% of it, %s alone %.0f %%",
-                            100 * c->skill, who, 100 * c->alone[0]);
+    return tab_arena_printf(a, "the other columns explain %.0f %% of it, %s alone %.0f %%", 100 * c->skill,
+                            who, 100 * c->alone[0]);
 }
 
 static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, const candidate *c,
@@ -372,8 +367,8 @@ static Tabella__Candidate *write_candidate(tab_arena *a, tab_profile *const *p, 
     if (!c->eligible)
         m->reason = tab_arena_printf(a, "not eligible: %s", c->reason);
     else
-        m->reason = tab_arena_printf(a, "%s: %s", selected ? "chosen" : "eligible",
-                                     explained(a, p[c->table], c));
+        m->reason =
+            tab_arena_printf(a, "%s: %s", selected ? "chosen" : "eligible", explained(a, p[c->table], c));
     return m;
 }
 
@@ -404,12 +399,10 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         for (size_t k = 0; k < p[t]->table->cols; k++) {
             candidate *q = &c[count];
             *q = (candidate){ .table = t, .column = k };
-            q->eligible =
-                eligible(&p[t]->col[k], p[t]->table->rows, task, q->reason, sizeof q->reason);
+            q->eligible = eligible(&p[t]->col[k], p[t]->table->rows, task, q->reason, sizeof q->reason);
             if (q->eligible && open == MOST_SCANNED) {
                 q->eligible = false;
-                snprintf(q->reason, sizeof q->reason, "beyond the first %d eligible columns",
-                         MOST_SCANNED);
+                snprintf(q->reason, sizeof q->reason, "beyond the first %d eligible columns", MOST_SCANNED);
             }
             open += q->eligible;
             count++;
@@ -432,13 +425,12 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         s->target->candidates[i] = write_candidate(a, p, &c[i], any && i == 0);
     if (!any) {
         s->target->mode = tab_text("none");
-        s->target->reason =
-            tab_text("no column is eligible as a target; name one as target.column");
+        s->target->reason = tab_text("no column is eligible as a target; name one as target.column");
     } else {
         s->target->mode = tab_text("auto");
         const char *how = explained(a, p[s->table], &c[0]);
-        s->target->reason = tab_arena_printf(
-            a, "the most predictable column that is like an outcome: %s", how == NULL ? "" : how);
+        s->target->reason = tab_arena_printf(a, "the most predictable column that is like an outcome: %s",
+                                             how == NULL ? "" : how);
     }
     return tab_arena_full(a) ? failed(e, err) : TAB_OK;
 }
@@ -449,8 +441,7 @@ bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret)
     double value[2] = { 0, 0 };
     size_t count[2] = { 0, 0 }, found = 0;
     for (size_t i = 0; i < p->table->rows; i++) {
-        bool missing =
-            c->code != NULL ? c->code[i] == TAB_NULL : c->number == NULL || isnan(c->number[i]);
+        bool missing = c->code != NULL ? c->code[i] == TAB_NULL : c->number == NULL || isnan(c->number[i]);
         double v = missing ? 0 : c->code != NULL ? (double)c->code[i] : c->number[i];
         size_t k = 0;
         ret[i] = TAB_NULL;
@@ -474,8 +465,8 @@ bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret)
     return true;
 }
 
-tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
-                      const tab_run_options *o, tab_selection *ret, tab_error *err)
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
+                      tab_selection *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_selection s = { .task = o->task };
@@ -489,9 +480,8 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
         const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
         for (size_t i = 0; table != NULL && i < n; i++)
             table[i] = p[i]->table;
-        st = table == NULL
-                 ? failed(e, err)
-                 : tab_column_find(a, table, n, o->target_column, &s.table, &s.column, err);
+        st = table == NULL ? failed(e, err)
+                           : tab_column_find(a, table, n, o->target_column, &s.table, &s.column, err);
         if (st != TAB_OK)
             return st;
         const tab_column_profile *c = &p[s.table]->col[s.column];
@@ -505,10 +495,10 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
                 return failed(e, err);
             if (!tab_anomaly_labels(p[s.table], s.column, label))
                 return tab_fail(err, TAB_VALIDATION, "target.column",
-                                "the labels of anomalies are a column of two values; name one, or "
-                                "leave `target` out to score without labels");
-            s.target->reason = tab_text("named by the caller: its rarer value is the label of an "
-                                        "anomaly, which grades the scores and is not read by them");
+                                "the labels of anomalies are a column of two values; "
+                                "name one, or leave `target` out to score without labels");
+            s.target->reason = tab_text("named by the caller: its rarer value is the label of an anomaly, "
+                                        "which grades the scores and is not read by them");
         }
         s.target->candidates_null = true;
     } else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE) {
@@ -517,8 +507,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
         s.target->reason = tab_text(s.none ? "asked for" : "anomaly scoring is unsupervised");
         s.target->candidates_null = true;
         for (size_t t = 1; t < n; t++) /* the largest table */
-            if (p[t]->table->rows * p[t]->table->cols >
-                p[s.table]->table->rows * p[s.table]->table->cols)
+            if (p[t]->table->rows * p[t]->table->cols > p[s.table]->table->rows * p[s.table]->table->cols)
                 s.table = t;
         s.column = p[s.table]->table->cols;
     } else {
@@ -532,8 +521,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
             tab_type type = p[s.table]->col[s.column].type;
             bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
             s.task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-            s.how->reason =
-                tab_text(number ? "the target is numeric" : "the target is categorical");
+            s.how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
         } else {
             s.how->reason = tab_text("named by the caller");
         }

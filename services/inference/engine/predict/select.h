@@ -6,20 +6,21 @@
 #include "services/inference/engine/profile/profile.h"
 
 typedef struct {
-    bool none; /* no prediction: asked for, or nothing is eligible */
-    size_t table,
-        column;    /* the target, or an anomaly task's labels; without them the table's width */
-    tab_task task; /* never AUTO unless none */
+    bool none;            /* no prediction: asked for, or nothing is eligible */
+    size_t table, column; /* the target, or an anomaly task's labels; without them the table's width */
+    tab_task task;        /* never AUTO unless none */
     Tabella__TargetSelection *target;
     Tabella__TaskSelection *how;
 } tab_selection;
 
-/* Labels of anomalies are a column of two values, of which the rarer one says "anomaly" (of two as frequent, the one
- * that comes first later). ret (rows): 1 there, 0 for the other one, TAB_NULL where it is missing. False: no two values. */
+/* Labels of anomalies are a column of two values, of which the rarer one says "anomaly" (of two as
+ * frequent, the one that comes first later). ret (rows): 1 there, 0 for the other one, TAB_NULL where it
+ * is missing. False: no two values. */
 bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret);
 
 /* Reads o->target, o->target_column and o->task. All memory is e->arena's. Errors: VALIDATION on
- * "target.column" (unknown, ambiguous between tables, or no labels of anomalies) or "task.type", CANCELLED, INTERNAL. */
-tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n,
-                      const tab_run_options *o, tab_selection *ret, tab_error *err) TAB_CHECKED;
+ * "target.column" (unknown, ambiguous between tables, or no labels of anomalies) or "task.type",
+ * CANCELLED, INTERNAL. */
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
+                      tab_selection *ret, tab_error *err) TAB_CHECKED;
 #endif

@@ -1,4 +1,5 @@
-/* New rows read by the fitted table's columns: the readers of profile/ with the role and type already known. */
+/* New rows read by the fitted table's columns: the readers of profile/ with the role and type already
+ * known. */
 #include <math.h>
 #include <stdio.h>
 
@@ -44,9 +45,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         if (!find_column(f, c, t, &at))
             return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
                             "column %zu of the pinned table is missing", c);
-        tab_column_profile p = {
-            .index = at, .column = &t->col[at], .type = own->type, .role = own->role
-        };
+        tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");

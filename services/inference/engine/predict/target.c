@@ -103,19 +103,16 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
         }
         qsort(cell, used, sizeof *cell, by_class);
         if (used == 0)
-            st = tab_fail(err, TAB_VALIDATION, "target.column",
-                          "the target has no value in any row");
+            st = tab_fail(err, TAB_VALIDATION, "target.column", "the target has no value in any row");
         else if (used > MOST_CLASSES || (double)used * (double)rows > MOST_PROBABILITIES)
             st = tab_fail(err, TAB_VALIDATION, "target.column",
-                          "the target has %zu distinct values: too many classes for %zu rows", used,
-                          rows);
+                          "the target has %zu distinct values: too many classes for %zu rows", used, rows);
     }
     if (st == TAB_OK) {
         tab_builder *b = tab_builder_new(a, c->column->name);
         for (size_t k = 0; b != NULL && k < used; k++) {
             to[cell[k].was] = (uint32_t)k;
-            tab_builder_cell(
-                b, (tab_cell){ .kind = cell[k].kind, .num = cell[k].num, .text = cell[k].text });
+            tab_builder_cell(b, (tab_cell){ .kind = cell[k].kind, .num = cell[k].num, .text = cell[k].text });
         }
         if (b == NULL || !tab_builder_finish(b, &f->class_cells))
             st = no_memory(err);
@@ -141,10 +138,8 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
             n++;
         }
     if (n == 0)
-        return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "the target has no number in any row");
-    double unit =
-        most > 0 ? most : 1; /* sums of values / unit stay within a double, whatever their range */
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the target has no number in any row");
+    double unit = most > 0 ? most : 1; /* sums of values / unit stay within a double, whatever their range */
     for (size_t i = 0; i < rows; i++)
         mean += isnan(c->number[i]) ? 0 : c->number[i] / unit;
     mean /= (double)n;
@@ -156,8 +151,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     f->shift = mean * unit;
     f->scale = sd > 1e-12 && sd * unit > 0 ? sd * unit : 1;
     for (size_t i = 0; i < rows; i++) {
-        double d =
-            isnan(c->number[i]) ? (double)NAN : (c->number[i] / unit - mean) / (f->scale / unit);
+        double d = isnan(c->number[i]) ? (double)NAN : (c->number[i] / unit - mean) / (f->scale / unit);
         f->y[i] = (float)d;
     }
     /* Answers stay a tenth of the range around what was seen, and never turn negative where none was. */

@@ -104,8 +104,8 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
     return t;
 }
 
-void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s,
-                     const tab_interval *v, uint64_t hash, float *out, float *scale)
+void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
+                     uint64_t hash, float *out, float *scale)
 {
     const tab_data *d = p->data;
     if (t->strength <= 0)

@@ -1,6 +1,7 @@
-/* The family of sums: every column that matters adds its own effect, a slope more often than not, and the noise is as large as
- * in what people measure. Most of what small real tables hold is of this kind (Hastie & Tibshirani, Generalized
- * Additive Models, 1990), and the other families hardly ever draw it over many columns. */
+/* The family of sums: every column that matters adds its own effect, a slope more often than not, and the
+ * noise is as large as in what people measure. Most of what small real tables hold is of this kind (Hastie
+ * & Tibshirani, Generalized Additive Models, 1990), and the other families hardly ever draw it over many
+ * columns. */
 #include "services/inference/engine/prior/internal.h"
 
 #include <string.h>

@@ -159,8 +159,7 @@ static void f_mlp(tab_rand *r, const float *in, int p, float *out, int q, int n,
             activate(r, out + (size_t)j * (size_t)n, n);
 }
 
-static void f_trees(tab_rand *r, const float *in, int p, float *out, int q, int n, int trees,
-                    int *leaf)
+static void f_trees(tab_rand *r, const float *in, int p, float *out, int q, int n, int trees, int *leaf)
 {
     float relevance[64];
     int k = p < 64 ? p : 64;
@@ -320,8 +319,7 @@ static void choose_columns(tab_prior *p, tab_rand *r, int made, const tab_prior_
 
 static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
-    int n = s->rows, nodes = rnd_log_int(r, 2, GRAPH_NODES), width[GRAPH_NODES],
-        at[GRAPH_NODES + 1];
+    int n = s->rows, nodes = rnd_log_int(r, 2, GRAPH_NODES), width[GRAPH_NODES], at[GRAPH_NODES + 1];
     float a = rnd_cauchy(r), b[GRAPH_NODES], c[GRAPH_NODES], noise_high = s->easy ? 0.1f : 0.5f;
     bool root[GRAPH_NODES];
     int need = s->cols + 4, made = 0;
@@ -332,8 +330,7 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         width[j] = rnd_log_int(r, 1, NODE_WIDTH);
         made += width[j];
     }
-    for (int j = 0; made < need && j < nodes;
-         j++) { /* wide enough for the table, where it can be */
+    for (int j = 0; made < need && j < nodes; j++) { /* wide enough for the table, where it can be */
         int more = need - made < NODE_WIDTH - width[j] ? need - made : NODE_WIDTH - width[j];
         width[j] += more;
         made += more;
@@ -362,8 +359,7 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
                 for (int k = 0; k < np; k++)
                     for (int d = 0, q = parents[k]; d < width[q] && have < NODE_WIDTH; d++)
                         if (np == 1 || have < (k + 1) * NODE_WIDTH / np)
-                            memcpy(in + (size_t)have++ * (size_t)n,
-                                   p->pool + (size_t)(at[q] + d) * (size_t)n,
+                            memcpy(in + (size_t)have++ * (size_t)n, p->pool + (size_t)(at[q] + d) * (size_t)n,
                                    (size_t)n * sizeof *in);
                 apply(p, r, in, have, out, width[j], n);
             } else {
@@ -416,8 +412,7 @@ static drawn draw_graph(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 
 static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
-    int n = s->rows, latent = rnd_log_int(r, 2, 16), layers = 2 + rnd_int(r, 4), made = latent,
-        from = 0;
+    int n = s->rows, latent = rnd_log_int(r, 2, 16), layers = 2 + rnd_int(r, 4), made = latent, from = 0;
     int width = latent, wide = rnd_log_int(r, 4, NODE_WIDTH);
     float noise = rnd_log(r, 1e-3f, s->easy ? 0.1f : 0.3f);
     int kind = rnd_chance(r, 0.5f) ? 1 : 0;
@@ -443,8 +438,7 @@ static drawn draw_net(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     if (rnd_chance(r, 0.3f))
         dims = 1;
     made -= dims;
-    memcpy(p->target, p->pool + (size_t)made * (size_t)n,
-           (size_t)dims * (size_t)n * sizeof *p->target);
+    memcpy(p->target, p->pool + (size_t)made * (size_t)n, (size_t)dims * (size_t)n * sizeof *p->target);
     choose_columns(p, r, made, s);
     return (drawn){ dims, 0 };
 }

@@ -24,11 +24,9 @@ static double left_over(const split *q, int k)
     return s;
 }
 
-bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y,
-                         int classes)
+bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes)
 {
-    int n = s->rows < SAMPLE ? s->rows : SAMPLE, k = s->regression ? 1 : classes, row[SAMPLE],
-        seen[SAMPLE];
+    int n = s->rows < SAMPLE ? s->rows : SAMPLE, k = s->regression ? 1 : classes, row[SAMPLE], seen[SAMPLE];
     float vote[SAMPLE][TAB_PRIOR_CLASSES] = { 0 }, mean[TAB_PRIOR_CLASSES] = { 0 };
     for (int i = 0; i < n; i++) { /* evenly over the table: context and queries alike */
         row[i] = (int)((long)i * s->rows / n);
@@ -86,8 +84,7 @@ bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, co
             for (int i = 0; i < n; i++) {
                 int at = base + node[i], c = column[at];
                 node[i] = 2 * node[i] +
-                          (c >= 0 &&
-                           p->table[(size_t)c * (size_t)s->rows + (size_t)row[bag[i]]] > cut[at]);
+                          (c >= 0 && p->table[(size_t)c * (size_t)s->rows + (size_t)row[bag[i]]] > cut[at]);
             }
         }
         float leaf[NODES][TAB_PRIOR_CLASSES] = { 0 }, weight[NODES] = { 0 };
@@ -104,8 +101,8 @@ bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, co
             int q = 0;
             for (int level = 0, base = 0; level < DEPTH; base += 1 << level, level++) {
                 int c = column[base + q];
-                q = 2 * q + (c >= 0 && p->table[(size_t)c * (size_t)s->rows + (size_t)row[i]] >
-                                           cut[base + q]);
+                q = 2 * q +
+                    (c >= 0 && p->table[(size_t)c * (size_t)s->rows + (size_t)row[i]] > cut[base + q]);
             }
             seen[i]++;
             for (int c = 0; c < k; c++) /* two pseudo-rows of the prior */

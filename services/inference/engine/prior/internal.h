@@ -27,8 +27,7 @@ typedef struct {
 } drawn;
 
 /* Fills p->table (cols, n), p->cat and p->target. */
-drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f,
-                            const tab_prior_shape *s);
+drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
 
 drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
 
@@ -42,7 +41,6 @@ bool tab_prior_standardise(float *v, int n);
 void tab_prior_sort(float *v, int n); /* ascending */
 
 /* Can 16 random trees tell more of the class than its frequencies do, out of bag? */
-bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y,
-                         int classes);
+bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes);
 
 #endif

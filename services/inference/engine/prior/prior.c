@@ -125,8 +125,8 @@ static void classes_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s, int 
             for (int c = 0; c < classes; c++) {
                 float d = 0.0f;
                 for (int k = 0; k < dims; k++) {
-                    float e = t[(size_t)k * (size_t)n + (size_t)i] -
-                              t[(size_t)k * (size_t)n + (size_t)centre[c]];
+                    float e =
+                        t[(size_t)k * (size_t)n + (size_t)i] - t[(size_t)k * (size_t)n + (size_t)centre[c]];
                     d += e * e;
                 }
                 if (d * pull[c] < best) {
@@ -193,12 +193,10 @@ static void regression_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
     tab_prior_standardise(t, n);
     const float *along = p->table + (size_t)rnd_int(r, s->cols) * (size_t)n;
     for (int i = 0; i < n; i++)
-        t[i] +=
-            noise * rnd_normal(r) *
-            (how > 0.8f && how < 0.9f ? expf(0.5f * fminf(fmaxf(along[i], -3.0f), 3.0f)) : 1.0f);
+        t[i] += noise * rnd_normal(r) *
+                (how > 0.8f && how < 0.9f ? expf(0.5f * fminf(fmaxf(along[i], -3.0f), 3.0f)) : 1.0f);
     tab_prior_standardise(t, n);
-    float power = rnd_range(r, 1.5f, 3.0f), step = rnd_log(r, 0.05f, 0.5f),
-          zero = rnd_range(r, -1.0f, 0.5f);
+    float power = rnd_range(r, 1.5f, 3.0f), step = rnd_log(r, 0.05f, 0.5f), zero = rnd_range(r, -1.0f, 0.5f);
     bool rounded = rnd_chance(r, 0.5f);
     for (int i = 0; i < n; i++) {
         if (how < 0.2f)
@@ -342,9 +340,7 @@ static void blank(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
         for (int i = 0; i < n && left > 8; i++) {
             float chance = rate;
             if (why > 0)
-                chance = !(by[i] == by[i])                     ? 0.5f
-                         : (low ? by[i] <= cut : by[i] >= cut) ? 0.9f
-                                                               : 0.02f;
+                chance = !(by[i] == by[i]) ? 0.5f : (low ? by[i] <= cut : by[i] >= cut) ? 0.9f : 0.02f;
             if (v[i] == v[i] && rnd_chance(r, chance)) {
                 v[i] = NAN;
                 left--;
@@ -438,8 +434,8 @@ tab_prior_family tab_prior_family_of(uint64_t seed, uint64_t index)
     return (tab_prior_family)pick_family(&pick);
 }
 
-void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior_shape *s, float *x,
-                    float *y, uint8_t *cat, tab_prior_info *info)
+void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior_shape *s, float *x, float *y,
+                    uint8_t *cat, tab_prior_info *info)
 {
     tab_rand pick = tab_rand_keyed(seed ^ TAB_PRIOR_VERSION, index, 0);
     int family = pick_family(&pick);
@@ -479,11 +475,11 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
     }
 }
 
-int tab_prior_batch(uint64_t seed, uint64_t first, int count, const tab_prior_shape *s, float *x,
-                    float *y, uint8_t *cat, tab_prior_info *info)
+int tab_prior_batch(uint64_t seed, uint64_t first, int count, const tab_prior_shape *s, float *x, float *y,
+                    uint8_t *cat, tab_prior_info *info)
 {
-    if (s->rows < 64 || s->rows > TAB_PRIOR_ROWS || s->context < 16 || s->context >= s->rows ||
-        s->cols < 1 || s->cols > TAB_PRIOR_COLS)
+    if (s->rows < 64 || s->rows > TAB_PRIOR_ROWS || s->context < 16 || s->context >= s->rows || s->cols < 1 ||
+        s->cols > TAB_PRIOR_COLS)
         return -1;
     tab_prior *p = tab_prior_new();
     if (p == NULL)

@@ -5,9 +5,9 @@
  * processor type and libm). No server, no BLAS: the trainer loads this folder as a shared library.
  *
  * The mixture (structural causal models after Hollmann et al., Nature 2025, and Qu et al., TabICL, 2025;
- * rules and level effects are our additions) is docs/pretraining.md; families.c and additive.c draw columns and a
- * numeric target, prior.c turns them into a table: classes, quantised and warped columns, missing cells; filter.c
- * drops tasks that nobody could learn. */
+ * rules and level effects are our additions) is docs/pretraining.md; families.c and additive.c draw
+ * columns and a numeric target, prior.c turns them into a table: classes, quantised and warped columns,
+ * missing cells; filter.c drops tasks that nobody could learn. */
 #ifndef TAB_PRIOR_H
 #define TAB_PRIOR_H
 
@@ -58,12 +58,12 @@ tab_prior_family tab_prior_family_of(uint64_t seed, uint64_t index);
 
 /* One task. x (rows, cols) row-major, NaN where missing; y (rows); cat (cols) 1 where the values are codes
  * of a category. Every class stands in the context; no column is constant there. */
-void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior_shape *s, float *x,
-                    float *y, uint8_t *cat, tab_prior_info *info);
+void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior_shape *s, float *x, float *y,
+                    uint8_t *cat, tab_prior_info *info);
 
 /* `count` tasks of one shape, indexes first.., end to end in the same layout; info may be NULL.
  * Returns 0, or -1 when memory is out or the shape is not a legal one. */
-int tab_prior_batch(uint64_t seed, uint64_t first, int count, const tab_prior_shape *s, float *x,
-                    float *y, uint8_t *cat, tab_prior_info *info);
+int tab_prior_batch(uint64_t seed, uint64_t first, int count, const tab_prior_shape *s, float *x, float *y,
+                    uint8_t *cat, tab_prior_info *info);
 
 #endif

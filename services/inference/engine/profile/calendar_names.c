@@ -1,7 +1,8 @@
 /* Month and weekday names, folded (tab_fold) and sorted by bytes for binary search. English, German,
  * French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish, Polish, Czech, Russian, Ukrainian, Turkish,
  * Finnish, Hungarian, Romanian, Greek, Indonesian, Croatian, Arabic, Hindi, Hebrew; weekdays also Chinese,
- * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one stays. */
+ * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one
+ * stays. */
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/text.h"
 

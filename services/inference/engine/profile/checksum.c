@@ -82,18 +82,17 @@ static bool card(const squeezed *q)
         return false;
     int two = (q->c[0] - '0') * 10 + (q->c[1] - '0');
     bool issuer = (q->c[0] == '4' && (q->n == 13 || q->n == 16 || q->n == 19)) ||
-                  (two >= 51 && two <= 55 && q->n == 16) ||
-                  (two >= 22 && two <= 27 && q->n == 16) ||
+                  (two >= 51 && two <= 55 && q->n == 16) || (two >= 22 && two <= 27 && q->n == 16) ||
                   ((two == 34 || two == 37) && q->n == 15) || (two == 35 && q->n == 16) ||
                   ((two == 36 || two == 38 || two == 30) && q->n == 14) ||
                   ((two == 60 || two == 64 || two == 65 || two == 62) && q->n >= 16) ||
-                  ((two == 50 || (two >= 56 && two <= 69)) && q->n >= 12) ||
-                  (two == 18 && q->n == 15) || (two == 21 && q->n == 15);
+                  ((two == 50 || (two >= 56 && two <= 69)) && q->n >= 12) || (two == 18 && q->n == 15) ||
+                  (two == 21 && q->n == 15);
     return issuer && luhn(q->c, q->n);
 }
 
-/* Lengths of the IBAN registry (ISO 13616), by country. `slack`: a column whose check digits are wrong (typed,
- * masked or made up) is one of account numbers all the same. */
+/* Lengths of the IBAN registry (ISO 13616), by country. `slack`: a column whose check digits are wrong
+ * (typed, masked or made up) is one of account numbers all the same. */
 static bool iban(const squeezed *q, bool slack)
 {
     static const char lengths[] =
@@ -192,7 +191,8 @@ static bool fiscal(const squeezed *q)
 }
 
 /* National numbers with a check: Spain DNI/NIE, Brazil CPF, Poland PESEL, Italy codice fiscale (shape and
- * month letter), Sweden/Finland personnummer, Netherlands BSN, France NIR, India Aadhaar (Verhoeff), China. */
+ * month letter), Sweden/Finland personnummer, Netherlands BSN, France NIR, India Aadhaar (Verhoeff),
+ * China. */
 static bool national(const squeezed *q)
 {
     if (q->n == 9 && (digit(q->c[0]) || (q->c[0] >= 'X' && q->c[0] <= 'Z')) && upper(q->c[8])) {
@@ -217,10 +217,9 @@ static bool national(const squeezed *q)
         return false;
     if (q->n == 11) {
         static const int pesel[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1 };
-        int month = (q->c[2] - '0') * 10 + q->c[3] - '0',
-            day = (q->c[4] - '0') * 10 + q->c[5] - '0';
-        if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 &&
-            day >= 1 && day <= 31)
+        int month = (q->c[2] - '0') * 10 + q->c[3] - '0', day = (q->c[4] - '0') * 10 + q->c[5] - '0';
+        if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 && day >= 1 &&
+            day <= 31)
             return true;
         int a = 0, b = 0; /* CPF */
         for (int i = 0; i < 9; i++) {
@@ -252,8 +251,7 @@ static bool tax(const squeezed *q)
                 return digits + 2 + 2 >= q->n && digits >= 7;
             }
     }
-    if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) &&
-        q->c[13] == 'Z') /* GSTIN */
+    if (q->n == 15 && digit(q->c[0]) && digit(q->c[1]) && upper(q->c[2]) && q->c[13] == 'Z') /* GSTIN */
         return q->alnum;
     if (q->digits && q->n == 14 && !all_same(q)) { /* CNPJ */
         static const int w[] = { 6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2 };
@@ -280,8 +278,7 @@ uint64_t tab_checks_of(tab_str s)
         return r;
 #define SET(e, test) r |= (test) ? UINT64_C(1) << TAB_CHECK_##e : 0
     squeezed q = squeeze(s);
-    SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n &&
-                   luhn(q.c, q.n));
+    SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n && luhn(q.c, q.n));
     if (q.overflow || q.n < 8)
         return r;
     r |= tab_numbering_plans(s);

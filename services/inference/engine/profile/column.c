@@ -133,8 +133,7 @@ static bool reads_date(tab_str s)
 {
     tab_date d;
     double x;
-    return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) ||
-           tab_parse_duration(s, &x);
+    return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) || tab_parse_duration(s, &x);
 }
 
 static bool read_numbers(tab_reading *r)
@@ -169,8 +168,7 @@ static bool read_numbers(tab_reading *r)
     tab_str seen[9];
     for (size_t k = 0; k < r->levels; k++) {
         num[k] = (double)NAN;
-        bool kept = r->column->kind[0] == TAB_CELL_NUMBER &&
-                    r->decimal == ','; /* mixed kinds: both marks */
+        bool kept = r->column->kind[0] == TAB_CELL_NUMBER && r->decimal == ','; /* mixed kinds: both marks */
         if (r->foreign[k] == TAB_FOREIGN_STRICT)
             continue;
         if (tab_parse_number(r->level[k], r->decimal, &x) ||
@@ -185,8 +183,8 @@ static bool read_numbers(tab_reading *r)
     return true;
 }
 
-/* A long column whose sample shows dates, none of them in doubt about day and month, is read once and for nothing
- * else: clocks, durations and the order of day and month need no look at every value then. */
+/* A long column whose sample shows dates, none of them in doubt about day and month, is read once and for
+ * nothing else: clocks, durations and the order of day and month need no look at every value then. */
 static bool plainly_dates(const tab_reading *r)
 {
     size_t step = r->levels / (4 * PROBE) + 1, tried = 0;
@@ -242,8 +240,7 @@ static bool read_times(tab_reading *r)
             r->dates += r->count[k];
             dmy += d.only_dmy ? r->count[k] : 0;
             mdy += d.only_mdy ? r->count[k] : 0;
-            dots +=
-                d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
+            dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
         }
         r->clocks += tab_parse_clock(r->level[k], &x) ? r->count[k] : 0;
         r->durations += tab_parse_duration(r->level[k], &x) ? r->count[k] : 0;
@@ -453,9 +450,7 @@ bool tab_read_levels(tab_reading *r)
 
 bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading *ret)
 {
-    *ret = (tab_reading){
-        .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN
-    };
+    *ret = (tab_reading){ .arena = a, .column = c, .rows = rows, .decimal = '.', .sentinel = (double)NAN };
     if (c->layout == TAB_NUMBERS)
         return read_plain_numbers(ret);
     if (!distinct_levels(ret) || !read_numbers(ret))
@@ -508,9 +503,8 @@ static double time_of_number(int role, double x)
         return x >= 0 && x < 2400 ? floor(x / 100) * 3600 + fmod(x, 100) * 60 : (double)NAN;
     if (x >= 18000101 && x <= 21001231 && x == trunc(x)) {
         int v = (int)x, m = v / 100 % 100, d = v % 100;
-        return m >= 1 && m <= 12 && d >= 1 && d <= 31
-                   ? (double)tab_days_from_civil(v / 10000, m, d) * 86400
-                   : (double)NAN;
+        return m >= 1 && m <= 12 && d >= 1 && d <= 31 ? (double)tab_days_from_civil(v / 10000, m, d) * 86400
+                                                      : (double)NAN;
     }
     if (x >= 180001 && x <= 210012 && x == trunc(x)) { /* 201905 */
         int v = (int)x, m = v % 100;
@@ -546,8 +540,7 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
                     else if (timed && (r->can_date || r->can_clock || r->can_duration))
                         x = r->time[k];
                     else if (r->num != NULL)
-                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k])
-                                                    : r->num[k];
+                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k]) : r->num[k];
                 }
                 out[i] = x == r->sentinel ? (double)NAN : x;
             }

@@ -28,9 +28,9 @@ typedef struct {
     /* Readings. `num` and `time` are by level for coded columns; for TAB_NUMBERS, num is by row. */
     bool can_number, can_date, can_clock, can_duration, can_bool;
     const double *num; /* NaN where a cell is no number */
-    double *time;     /* seconds, by level: date, clock or duration, whichever can_* is set first */
-    double sentinel;  /* a number that stands for "missing" (-999), or NaN */
-    size_t sentinels; /* cells of it */
+    double *time;      /* seconds, by level: date, clock or duration, whichever can_* is set first */
+    double sentinel;   /* a number that stands for "missing" (-999), or NaN */
+    size_t sentinels;  /* cells of it */
     size_t numbers, dates, clocks, durations;                            /* cells that read so */
     size_t affix[TAB_AFFIXES], grouped, leading_zero, exponent, bounded; /* cells */
     int decimals;

@@ -90,9 +90,8 @@ static int tokens_of(tab_str s, token *t)
             k.n = mark;
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
             k.kind = 'w';
-            while (k.n < s.n &&
-                   (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
-                    ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
+            while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
+                                 ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
                 k.n++;
         } else if (c >= 0x80) {
             if (s.n >= 2 && c == 0xc2 && (unsigned char)s.p[1] == 0xa0) {
@@ -181,17 +180,15 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
         i++;
     if (i < n && t[i].kind == ' ')
         i++;
-    if (i + 2 >= n || t[i].kind != 'n' || t[i].digits > 2 ||
-        (t[i + 1].kind != ':' && t[i + 1].kind != '.') || t[i + 2].kind != 'n' ||
-        t[i + 2].digits != 2)
+    if (i + 2 >= n || t[i].kind != 'n' || t[i].digits > 2 || (t[i + 1].kind != ':' && t[i + 1].kind != '.') ||
+        t[i + 2].kind != 'n' || t[i + 2].digits != 2)
         return false;
     double x = (double)t[i].value * 3600 + (double)t[i + 2].value * 60;
     int64_t hour = t[i].value;
     if (hour > 24 || t[i + 2].value > 59)
         return false;
     i += 3;
-    if (i + 1 < n && (t[i].kind == ':' || t[i].kind == '.') && t[i + 1].kind == 'n' &&
-        t[i + 1].digits == 2) {
+    if (i + 1 < n && (t[i].kind == ':' || t[i].kind == '.') && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
         if (t[i + 1].value > 60)
             return false;
         x += (double)t[i + 1].value;
@@ -233,8 +230,7 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
         }
         x -= sign * zone;
     } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
-        for (size_t k = 0; k < t[i].n;
-             k++) /* EST, CEST: a name without a fixed offset is local time */
+        for (size_t k = 0; k < t[i].n; k++) /* EST, CEST: a name without a fixed offset is local time */
             if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
                 return false;
         i++;
@@ -299,15 +295,14 @@ static bool periods(const token *t, int n, tab_date *r)
             return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
         return false;
     }
-    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 &&
-        small(&t[0]) >= 1 && small(&t[0]) <= 12)
+    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 &&
+        small(&t[0]) <= 12)
         return period(r, y, small(&t[0]));
     if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
         int m = tab_month_name(word_of(&t[0]));
         const token *last = &t[n - 1];
         bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
-        if (m > 0 && (n == 2 || gap(t[1].kind)) &&
-            (four(last) > 0 || (dashed && last->digits == 2)))
+        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
             return period(r, year_of(last), m);
         if (IS_WORD(&t[0], "fy") && four(last) > 0)
             return period(r, four(last), 1);
@@ -367,8 +362,8 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
     if (n < 3)
         return 0;
     int y = four(&t[0]), m;
-    if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' &&
-        t[1].kind == t[3].kind && gap(t[1].kind) && t[1].kind != ',') {
+    if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' && t[1].kind == t[3].kind &&
+        gap(t[1].kind) && t[1].kind != ',') {
         if (y > 0)
             return small(&t[2]) > 0 && set(r, y, small(&t[2]), small(&t[4])) ? 5 : 0;
         y = four(&t[4]);
@@ -382,8 +377,8 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
         return 0;
     }
     /* 2020 - May - 3 */
-    if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' &&
-        (m = tab_month_name(word_of(&t[2]))) > 0 && gap(t[3].kind) && small(&t[4]) > 0)
+    if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' && (m = tab_month_name(word_of(&t[2]))) > 0 &&
+        gap(t[3].kind) && small(&t[4]) > 0)
         return set(r, y, m, small(&t[4])) ? 5 : 0;
     /* 3 [th] [of|de] May [de] 2020, 3-May-20, 03May2020 */
     if (small(&t[0]) > 0) {
@@ -441,15 +436,14 @@ static int digits_at(const char *p, int n)
     return v;
 }
 
-/* ISO 8601 as programs write it, 2019-05-31 and 2019-05-31 10:20:30 (or T), without tokens: nearly all long columns
- * of dates are written so. What does not fit exactly is left to the tokens. */
+/* ISO 8601 as programs write it, 2019-05-31 and 2019-05-31 10:20:30 (or T), without tokens: nearly all
+ * long columns of dates are written so. What does not fit exactly is left to the tokens. */
 static bool iso(tab_str s, tab_date *ret)
 {
     const char *p = s.p;
     if ((s.n != 10 && s.n != 16 && s.n != 19) || p[4] != '-' || p[7] != '-')
         return false;
-    int y = digits_at(p, 4), m = digits_at(p + 5, 2), d = digits_at(p + 8, 2), h = 0, mi = 0,
-        se = 0;
+    int y = digits_at(p, 4), m = digits_at(p + 5, 2), d = digits_at(p + 8, 2), h = 0, mi = 0, se = 0;
     if (m < 0 || d < 0 || !valid(y, m, d))
         return false;
     if (s.n > 10) {

@@ -262,7 +262,8 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     };
     if (s.n == 0 || s.n > 18)
         return 0;
-    /* Most cells are turned away by how they start: no pair has such a letter, or goes on so after a digit. */
+    /* Most cells are turned away by how they start: no pair has such a letter, or goes on so after a
+     * digit. */
     unsigned char a = (unsigned char)s.p[0], b = s.n > 1 ? (unsigned char)s.p[1] : 0;
     if (a > ' ' && a < 0x80 && strchr("TtFfYyNn10SsOoJjDdKkEeVvWwIiCcXx-AaHhLl", a) == NULL)
         return 0;

@@ -86,9 +86,8 @@ static void sector_vote(float *sector, uint32_t set, double weight)
 static bool separates(char c)
 {
     static const bool marks[256] = {
-        [' '] = true, [','] = true, [';'] = true, ['/'] = true, ['('] = true,
-        [')'] = true, ['|'] = true, ['"'] = true, ['['] = true, [']'] = true,
-        ['{'] = true, ['}'] = true, [':'] = true,
+        [' '] = true, [','] = true, [';'] = true, ['/'] = true, ['('] = true, [')'] = true, ['|'] = true,
+        ['"'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true, [':'] = true,
     };
     return marks[(unsigned char)c];
 }
@@ -99,8 +98,9 @@ static bool in_list(tab_str term, tab_list list)
     return x != NULL && (x->lists >> list & 1) != 0;
 }
 
-/* A name as China, Japan and Korea write it, with nothing between its parts: two to four characters of three bytes,
- * the family's one or two before the given one or two. Returns the lists that the parts are in, 0 for other text. */
+/* A name as China, Japan and Korea write it, with nothing between its parts: two to four characters of
+ * three bytes, the family's one or two before the given one or two. Returns the lists that the parts are
+ * in, 0 for other text. */
 static uint64_t unspaced_name(tab_str s)
 {
     uint64_t r = 0;
@@ -159,10 +159,9 @@ static void look_up(tab_str folded, gather *g, float *sector)
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
             if (z != NULL) {
-                any |=
-                    z->lists & (UINT64_C(1) << TAB_LIST_CITY | UINT64_C(1) << TAB_LIST_COUNTRY |
-                                UINT64_C(1) << TAB_LIST_REGION | UINT64_C(1) << TAB_LIST_COMPANY |
-                                UINT64_C(1) << TAB_LIST_JOB_TITLE);
+                any |= z->lists & (UINT64_C(1) << TAB_LIST_CITY | UINT64_C(1) << TAB_LIST_COUNTRY |
+                                   UINT64_C(1) << TAB_LIST_REGION | UINT64_C(1) << TAB_LIST_COMPANY |
+                                   UINT64_C(1) << TAB_LIST_JOB_TITLE);
                 if (z->sectors != 0)
                     sector_vote(sector, z->sectors, 0.8);
             }
@@ -250,8 +249,8 @@ static void characters(tab_str s, gather *g)
     g->sep_semicolon += memchr(s.p, ';', s.n) != NULL;
     g->sep_pipe += memchr(s.p, '|', s.n) != NULL;
     g->bracket += a == '[' || a == '{' || a == '(';
-    g->quote += memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL ||
-                memchr(s.p, '?', s.n) != NULL;
+    g->quote +=
+        memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL || memchr(s.p, '?', s.n) != NULL;
 }
 
 static void grams(tab_str f, float *gram)
@@ -496,6 +495,5 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         f->gram[i] *= (float)norm;
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. */
     for (int i = 0; i < TAB_SECTORS; i++)
-        f->sector[i] =
-            (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], v + 2));
+        f->sector[i] = (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], v + 2));
 }

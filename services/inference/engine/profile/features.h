@@ -20,8 +20,7 @@ enum {
     TAB_DENSE_OTHER = TAB_DENSE_PLAIN + TAB_CROSSED,
     TAB_DENSE = TAB_DENSE_OTHER + 2 * TAB_LISTS + TAB_CHECK_COUNT,
     TAB_GRAMS = 2048,
-    TAB_LOOKED_AT =
-        160 /* values of the summary whose words, characters and readings are looked at */
+    TAB_LOOKED_AT = 160 /* values of the summary whose words, characters and readings are looked at */
 };
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* Between the files that make a column's feature vector (features.h): features.c gathers and writes it, number_features.c
- * is what of it speaks of numbers. */
+/* Between the files that make a column's feature vector (features.h): features.c gathers and writes it,
+ * number_features.c is what of it speaks of numbers. */
 #ifndef TAB_FEATURES_INTERNAL_H
 #define TAB_FEATURES_INTERNAL_H
 
@@ -21,14 +21,14 @@ typedef struct {
         all_letters, long_text;
     double lead_zero, same_len;
     double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
-    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe,
-        bracket, quote;
+    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket,
+        quote;
     uint64_t bool_pairs;
     /* numbers, over cells */
     double num, affix[TAB_AFFIXES], grouped, exponent, bounded, decimal[8], dec_max;
     double integer, negative, zero, m5, m10, m100, m1000, cents99, half, len_digits_same;
-    double dates, date_only, datetime, midnight, period, compact, clock, duration, weekend, year_lo,
-        year_hi, first_of_month;
+    double dates, date_only, datetime, midnight, period, compact, clock, duration, weekend, year_lo, year_hi,
+        first_of_month;
     double top, entropy;
 } gather;
 
@@ -60,8 +60,7 @@ void tab_number_gather(const tab_number *x, double w, gather *g);
 /* v (n), which is sorted by it: what is said of numbers alone. */
 void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
                          tab_features *f);
-/* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a price, with
- * none a count, with five a measure. `v` is sorted. */
-void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n,
-                          const tab_features *f);
+/* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a
+ * price, with none a count, with five a measure. `v` is sorted. */
+void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f);
 #endif

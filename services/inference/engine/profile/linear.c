@@ -29,8 +29,8 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 }
 
 /* Wider registers where the machine has them: the same additions in the same order, so the same bits. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
@@ -45,8 +45,7 @@ WIDE static void add_scaled(float *restrict p, const int16_t *restrict w, float 
 /* Four inputs in one pass over the classes, added in their order. */
 WIDE static void add_four(float *restrict p, const int16_t *const *w, const float *v, uint32_t n)
 {
-    const int16_t *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2],
-                            *restrict w3 = w[3];
+    const int16_t *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2], *restrict w3 = w[3];
     const float v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];
     for (uint32_t c = 0; c < n; c++)
         p[c] = p[c] + v0 * (float)w0[c] + v1 * (float)w1[c] + v2 * (float)w2[c] + v3 * (float)w3[c];

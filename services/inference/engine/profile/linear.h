@@ -6,7 +6,8 @@
  * sector were seen", "the first stage gave this log-probability"), so one weight serves all, and a class
  * with no training row still profits. A trained model is one blob (tools/train writes it):
  *
- *   tab_linear_header | bias (classes) float | tied (tied) float | scale (inputs) float | w (inputs, classes) int16
+ *   tab_linear_header | bias (classes) float | tied (tied) float | scale (inputs) float | w (inputs,
+ *   classes) int16
  *
  * little-endian, w_jc = scale_j * q_jc. */
 #ifndef TAB_LINEAR_H
@@ -34,7 +35,8 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 
 size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied);
 
-/* Logits, the temperature not applied. x (inputs), z (classes, tied) or NULL where tied is 0, s (classes) out. */
+/* Logits, the temperature not applied. x (inputs), z (classes, tied) or NULL where tied is 0, s (classes)
+ * out. */
 void tab_linear_scores(const tab_linear *m, const float *x, const float *z, float *s);
 
 /* s (n) logits on entry, probabilities on return: the softmax of s / temperature. */

@@ -4,11 +4,11 @@
 
 #include "services/inference/engine/profile/stages.h"
 
-#define EMBED(symbol, path)                                                                    \
-    __asm__(".section .rodata\n.balign 16\n.global " #symbol "\n.hidden " #symbol "\n" #symbol \
-            ":\n.incbin \"services/inference/engine/" path "\"\n.global " #symbol              \
-            "_end\n.hidden " #symbol "_end\n" #symbol "_end:\n.previous\n");                   \
-    extern const char symbol[] __attribute__((visibility("hidden")));                          \
+#define EMBED(symbol, path)                                                                                \
+    __asm__(".section .rodata\n.balign 16\n.global " #symbol "\n.hidden " #symbol "\n" #symbol             \
+            ":\n.incbin \"services/inference/engine/" path "\"\n.global " #symbol "_end\n.hidden " #symbol \
+            "_end\n" #symbol "_end:\n.previous\n");                                                        \
+    extern const char symbol[] __attribute__((visibility("hidden")));                                      \
     extern const char symbol##_end[] __attribute__((visibility("hidden")))
 
 EMBED(tab_blob_stage1, "profile/stage1.model");
@@ -20,19 +20,20 @@ EMBED(tab_blob_sector, "sector/sector.model");
 static tab_linear stage1, stage2, hidden, top, sector;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The blobs are part of the program: one that does not fit is our own mistake, and a build error in effect. */
+/* The blobs are part of the program: one that does not fit is our own mistake, and a build error in
+ * effect. */
 static void open_models(void)
 {
-    if (!tab_linear_open(tab_blob_stage1, (size_t)(tab_blob_stage1_end - tab_blob_stage1),
-                         TAB_ROLES, TAB_STAGE1_INPUTS, 0, &stage1) ||
-        !tab_linear_open(tab_blob_stage2, (size_t)(tab_blob_stage2_end - tab_blob_stage2),
-                         TAB_ROLES, TAB_STAGE2_INPUTS, TAB_STAGE2_TIED, &stage2) ||
-        !tab_linear_open(tab_blob_hidden, (size_t)(tab_blob_hidden_end - tab_blob_hidden),
-                         TAB_STAGE2_HIDDEN, TAB_STAGE2_INPUTS, 0, &hidden) ||
+    if (!tab_linear_open(tab_blob_stage1, (size_t)(tab_blob_stage1_end - tab_blob_stage1), TAB_ROLES,
+                         TAB_STAGE1_INPUTS, 0, &stage1) ||
+        !tab_linear_open(tab_blob_stage2, (size_t)(tab_blob_stage2_end - tab_blob_stage2), TAB_ROLES,
+                         TAB_STAGE2_INPUTS, TAB_STAGE2_TIED, &stage2) ||
+        !tab_linear_open(tab_blob_hidden, (size_t)(tab_blob_hidden_end - tab_blob_hidden), TAB_STAGE2_HIDDEN,
+                         TAB_STAGE2_INPUTS, 0, &hidden) ||
         !tab_linear_open(tab_blob_top, (size_t)(tab_blob_top_end - tab_blob_top), TAB_ROLES,
                          TAB_STAGE2_HIDDEN, 0, &top) ||
-        !tab_linear_open(tab_blob_sector, (size_t)(tab_blob_sector_end - tab_blob_sector),
-                         TAB_SECTORS, TAB_SECTOR_INPUTS, TAB_SECTOR_TIED, &sector))
+        !tab_linear_open(tab_blob_sector, (size_t)(tab_blob_sector_end - tab_blob_sector), TAB_SECTORS,
+                         TAB_SECTOR_INPUTS, TAB_SECTOR_TIED, &sector))
         abort();
 }
 

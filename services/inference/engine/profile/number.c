@@ -88,11 +88,10 @@ static const char *const money_signs[] = {
     "Rp",
 };
 static const char *const money_codes[] = {
-    "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "RMB", "INR", "AUD", "CAD", "NZD", "SEK",
-    "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "RUB", "UAH", "TRY", "ILS", "ZAR",
-    "BRL", "MXN", "ARS", "CLP", "COP", "PEN", "KRW", "TWD", "HKD", "SGD", "MYR", "THB",
-    "IDR", "PHP", "VND", "AED", "SAR", "QAR", "KWD", "EGP", "NGN", "KES", "GHS", "MAD",
-    "PKR", "BDT", "LKR", "ISK", "HRK", "RSD", "BTC", "ETH",
+    "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "RMB", "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK",
+    "PLN", "CZK", "HUF", "RON", "BGN", "RUB", "UAH", "TRY", "ILS", "ZAR", "BRL", "MXN", "ARS", "CLP",
+    "COP", "PEN", "KRW", "TWD", "HKD", "SGD", "MYR", "THB", "IDR", "PHP", "VND", "AED", "SAR", "QAR",
+    "KWD", "EGP", "NGN", "KES", "GHS", "MAD", "PKR", "BDT", "LKR", "ISK", "HRK", "RSD", "BTC", "ETH",
 };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -109,8 +108,8 @@ static bool eat_money(tab_str *s)
     if (!eat_any(s, money_signs, COUNT(money_signs)))
         return false;
     /* "kron", "leicht": a sign in letters must end its word */
-    if ((((unsigned char)s->p[-1]) | 32) >= 'a' && (((unsigned char)s->p[-1]) | 32) <= 'z' &&
-        s->n > 0 && (*s->p | 32) >= 'a' && (*s->p | 32) <= 'z') {
+    if ((((unsigned char)s->p[-1]) | 32) >= 'a' && (((unsigned char)s->p[-1]) | 32) <= 'z' && s->n > 0 &&
+        (*s->p | 32) >= 'a' && (*s->p | 32) <= 'z') {
         *s = was;
         return false;
     }
@@ -138,8 +137,7 @@ static double eat_scale(tab_str *s, bool spaced)
     for (size_t i = 0; i < COUNT(scales); i++) {
         tab_str was = *s;
         if (!(scales[i].letter && spaced) && eat(s, scales[i].word)) {
-            if (s->n == 0 || *s->p == ' ' || *s->p == '+' || (unsigned char)*s->p >= 0x80 ||
-                *s->p == ')')
+            if (s->n == 0 || *s->p == ' ' || *s->p == '+' || (unsigned char)*s->p >= 0x80 || *s->p == ')')
                 return scales[i].by;
             *s = was;
         }
@@ -328,8 +326,7 @@ static bool unit_word(tab_str u, bool spaced)
     size_t blanks = 0, letters = 0;
     for (size_t i = 0; i < u.n; i++) {
         unsigned char c = (unsigned char)u.p[i];
-        if (digit(u.p[i]) &&
-            (i == 0 || i + 1 < u.n || u.p[i - 1] == ' ')) /* m2 is a unit, 12 b 3 is not */
+        if (digit(u.p[i]) && (i == 0 || i + 1 < u.n || u.p[i - 1] == ' ')) /* m2 is a unit, 12 b 3 is not */
             return false;
         if (c == ' ')
             blanks++;
@@ -346,9 +343,8 @@ static bool unit_word(tab_str u, bool spaced)
 /* mantissa x 10^e, exactly rounded: both factors exact in a double (Clinger 1990), else strtod. */
 static double scaled(uint64_t mantissa, int e, bool exact, const char *text, size_t n)
 {
-    static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     if (exact && mantissa <= (UINT64_C(1) << 53)) {
         if (e >= 0 && e <= 22)
             return (double)mantissa * ten[e];
@@ -397,8 +393,7 @@ static bool read_digits(tab_str *s, char decimal, tab_number *r)
         char mark = c;
         if (s->n > 2 && memcmp(s->p, "\xc2\xa0", 2) == 0)
             k = 2, mark = ' ';
-        else if (s->n > 3 &&
-                 (memcmp(s->p, "\xe2\x80\xaf", 3) == 0 || memcmp(s->p, "\xe2\x80\x89", 3) == 0))
+        else if (s->n > 3 && (memcmp(s->p, "\xe2\x80\xaf", 3) == 0 || memcmp(s->p, "\xe2\x80\x89", 3) == 0))
             k = 3, mark = ' ';
         else if (s->n > 3 && memcmp(s->p, "\xe2\x80\x99", 3) == 0)
             k = 3, mark = '\'';
@@ -499,8 +494,7 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
         s.p++;
         s.n -= 2;
     }
-    for (bool more = true;
-         more && s.n > 0 && !digit(*s.p);) { /* prefix: sign, bound, money, in any order */
+    for (bool more = true; more && s.n > 0 && !digit(*s.p);) { /* prefix: sign, bound, money, in any order */
         tab_str was = s;
         eat_space(&s);
         if (!signs && (eat(&s, "-") || eat(&s, "\xe2\x88\x92")))

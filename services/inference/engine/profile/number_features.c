@@ -54,8 +54,8 @@ static double signed_log(double x)
 }
 
 /* How the numbers are spread and written: v (n) sorted, in whole numbers of their last decimal. */
-static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v,
-                       size_t n, double var, tab_features *f)
+static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v, size_t n,
+                       double var, tab_features *f)
 {
     double total = 0, log1 = 0, log2 = 0, log3 = 0, digit[10] = { 0 }, positive = 0;
     double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0, span = hi - lo + 1;
@@ -82,10 +82,10 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
            sd = sd2 > 0 ? sqrt(sd2) : 0;
     put(c, fmin(4, sd * 2));
     put(c, sd > 1e-3
-               ? fmax(-4, fmin(4, (share(log3, positive) - 3 * mean * sd2 - mean * mean * mean) /
-                                      (sd2 * sd)))
+               ? fmax(-4, fmin(4, (share(log3, positive) - 3 * mean * sd2 - mean * mean * mean) / (sd2 * sd)))
                : 0);
-    /* how much a row has of the row before: the correlation of neighbours, by the ratio of von Neumann (1941) */
+    /* how much a row has of the row before: the correlation of neighbours, by the ratio of von Neumann
+     * (1941) */
     double steps = (double)(s->up + s->down + s->same);
     put(c, var > 0 && steps > 4 ? fmax(-1, fmin(1, 1 - s->steps_squared / (2 * steps * var))) : 0);
     /* Whole numbers that repeat as often as draws from their range would by chance are no keys: keys do not
@@ -98,8 +98,8 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     put(c, repeats && fabs(odd) < 0.08);
     /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
     double liked = share(digit[0] + digit[5] + digit[9], total);
-    f->counted = n > 2 && (lo == 0 || lo == 1) && g->integer >= total * 0.999 && s->down == 0 &&
-                 s->up > 0 && s->unit_steps == s->up && f->distinct * 8 <= f->present;
+    f->counted = n > 2 && (lo == 0 || lo == 1) && g->integer >= total * 0.999 && s->down == 0 && s->up > 0 &&
+                 s->unit_steps == s->up && f->distinct * 8 <= f->present;
     f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
 }
 
@@ -108,8 +108,7 @@ void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weigh
 {
     qsort(v, n, sizeof *v, tab_weighted_by_x);
     double total = g->num, mean = share(s->sum, (double)s->numbers);
-    double var = share(s->sum_squares, (double)s->numbers) - mean * mean,
-           sd = var > 0 ? sqrt(var) : 0;
+    double var = share(s->sum_squares, (double)s->numbers) - mean * mean, sd = var > 0 ? sqrt(var) : 0;
     double q[9];
     static const double at[] = { 0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1 };
     for (int i = 0; i < 9; i++) {
@@ -147,11 +146,9 @@ void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weigh
     put(c, any && lo >= 0 && hi <= 110 && hi > 30 && lo < 60);
     put(c, any && lo >= 14 && hi <= 100 && whole && hi - lo > 10);
     put(c, any && lo >= -90 && hi <= 90 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
-                   total / 2);
+               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
     put(c, any && lo >= -180 && hi <= 180 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] >
-                   total / 2);
+               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
     put(c, any && lo >= 1500 && hi <= 2100 && whole);
     put(c, any && lo >= 1900 && hi <= 2030 && whole);
     put(c, any && lo == 1 && hi == 12 && whole);
@@ -191,8 +188,7 @@ static void put_hat(cursor *c, double x, int n, double weight)
         put(c, weight * fmax(0, 1 - fabs(x - i)));
 }
 
-void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n,
-                          const tab_features *f)
+void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f)
 {
     double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;
     if (n > 0) {
@@ -201,18 +197,16 @@ void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t 
         q95 = tab_weighted_quantile(v, n, total, 0.95);
         few = v[0].x;
     }
-    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2,
-           wide = q05 > 0   ? log10(fmax(1, q95 / q05)) * 2
-                  : few < 0 ? 5
-                            : 4;
+    double size = log10(fmax(1e-4, fmax(q50, fabs(q95) / 8))) + 2, wide = q05 > 0
+                                                                              ? log10(fmax(1, q95 / q05)) * 2
+                                                                          : few < 0 ? 5
+                                                                                    : 4;
     double two = share(g->decimal[2], total),
            more = share(total - g->decimal[0] - g->decimal[1] - g->decimal[2], total),
            one = share(g->decimal[1], total);
     bool any = n > 0;
-    double kind[4] = { any * (whole >= 0.999),
-                       any * (whole < 0.999) * (one > 0.3 && two + more < 0.05),
-                       any * (whole < 0.999) * (two >= 0.05) * (more < 0.05),
-                       any * (more >= 0.05) };
+    double kind[4] = { any * (whole >= 0.999), any * (whole < 0.999) * (one > 0.3 && two + more < 0.05),
+                       any * (whole < 0.999) * (two >= 0.05) * (more < 0.05), any * (more >= 0.05) };
     for (int k = 0; k < 4; k++)
         put_hat(c, size, 9, kind[k]);
     for (int k = 0; k < 4; k++)
@@ -224,6 +218,5 @@ void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t 
     /* texts: distinct share by tokens */
     double words = share(g->tokens, g->values);
     for (int k = 0; k < 2; k++)
-        put_hat(c, fmin(4, words) - 1 + (words > 4), 5,
-                (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
+        put_hat(c, fmin(4, words) - 1 + (words > 4), 5, (n == 0) * (k == 0 ? repeat / 3 : 1 - repeat / 3));
 }

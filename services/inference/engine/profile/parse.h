@@ -42,12 +42,11 @@ typedef enum { TAB_FORM_DATE, TAB_FORM_DATETIME, TAB_FORM_PERIOD } tab_date_form
 typedef enum { TAB_ORDER_MDY, TAB_ORDER_DMY } tab_date_order;
 
 typedef struct {
-    double
-        seconds; /* since 1970-01-01 UTC; a date's first instant; local time where no zone is given */
+    double seconds; /* since 1970-01-01 UTC; a date's first instant; local time where no zone is given */
     int year;
     tab_date_form form;
-    bool midnight; /* TAB_FORM_DATETIME whose clock is 00:00:00 */
-    bool numeric;  /* day and month are both numbers and their order is not shown by the layout */
+    bool midnight;           /* TAB_FORM_DATETIME whose clock is 00:00:00 */
+    bool numeric;            /* day and month are both numbers and their order is not shown by the layout */
     bool only_dmy, only_mdy; /* the other order is impossible */
     bool compact;            /* 20190531: digits only */
 } tab_date;

@@ -43,8 +43,7 @@ static bool email(tab_str s)
     if (at == NULL || at == s.p || s.n > 254)
         return false;
     for (const char *p = s.p; p < at; p++)
-        if (!(letter(*p) || digit(*p) || memchr("._%+-'", *p, 6) != NULL ||
-              (unsigned char)*p >= 0x80))
+        if (!(letter(*p) || digit(*p) || memchr("._%+-'", *p, 6) != NULL || (unsigned char)*p >= 0x80))
             return false;
     return domain((tab_str){ at + 1, (size_t)(s.p + s.n - at - 1) });
 }
@@ -152,8 +151,8 @@ static bool phone(tab_str s)
     if (digits < 7 || digits > 15 || marks == 0)
         return false;
     /* 2019-05-31 and 12.5 are no phones; a + or groups of two to four digits are */
-    if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") ||
-        template_of(s, "99/99/9999") || template_of(s, "999-99-9999"))
+    if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") || template_of(s, "99/99/9999") ||
+        template_of(s, "999-99-9999"))
         return false;
     /* ITU E.164: 15 digits with the country's; national numbers have 12 at most, a prefix included */
     bool abroad = plus || starts(s, "00");
@@ -194,8 +193,7 @@ static bool range(tab_str s)
     if (digits == 0 || s.n > 40 || digits > 14)
         return false;
     if (dash == 1 && digits >= 2 &&
-        !(s.p[0] == '(' &&
-          memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
+        !(s.p[0] == '(' && memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
         return digit(s.p[0]) || s.p[0] == '$' || s.p[0] == '[' || s.p[0] == '(';
     return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 &&
            (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
@@ -350,10 +348,9 @@ static bool plate(tab_str s)
 /* Plates in the forms that countries issue, blanks and dashes where they stand. */
 static bool plate_form(tab_str s)
 {
-    static const char *const forms[] = { "AA99 AAA",   "AA99AAA",  "AA-999-AA",  "AA 999 AA",
-                                         "AA999AA",    "9999 AAA", "AA99AA9999", "AA-99-AA",
-                                         "AAA-9999",   "AAA9A99",  "A999AA99",   "A999AA999",
-                                         "99 AAA 999", "AA-AA 999" };
+    static const char *const forms[] = { "AA99 AAA", "AA99AAA",    "AA-999-AA",  "AA 999 AA", "AA999AA",
+                                         "9999 AAA", "AA99AA9999", "AA-99-AA",   "AAA-9999",  "AAA9A99",
+                                         "A999AA99", "A999AA999",  "99 AAA 999", "AA-AA 999" };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t k = 0;
         while (k < s.n && forms[i][k] != 0 &&
@@ -373,7 +370,8 @@ static bool ends_with(tab_str w, const char *end)
     return w.n >= n && memcmp(w.p + w.n - n, end, n) == 0;
 }
 
-/* A house number and a word for street, in the languages that put one there: "12 Hill Rd", "Am Ring 4", "Via Roma, 3". */
+/* A house number and a word for street, in the languages that put one there: "12 Hill Rd", "Am Ring 4",
+ * "Via Roma, 3". */
 static bool street(tab_str s)
 {
     /* clang-format off: one word a line else */
@@ -569,8 +567,7 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
     SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH"));
     SET(MAC, (r >> TAB_CHECK_MAC & 1) != 0 || template_of(s, "HH-HH-HH-HH-HH-HH") ||
                  template_of(s, "HHHH.HHHH.HHHH"));
-    SET(SSN,
-        template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);
+    SET(SSN, template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);
     return r;
 #undef SET
 }

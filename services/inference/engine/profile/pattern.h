@@ -4,8 +4,8 @@
 
 #include "common/base.h"
 
-/* The bits of the patterns (checksum.h) that a text of 2 to 400 bytes matches; *any_digit: whether it holds a digit.
- * Linear in its length. */
+/* The bits of the patterns (checksum.h) that a text of 2 to 400 bytes matches; *any_digit: whether it
+ * holds a digit. Linear in its length. */
 uint64_t tab_patterns_of(tab_str s, bool *any_digit);
 
 #endif

@@ -6,8 +6,8 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/profile/stages.h"
 
-/* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen for recall
- * (at least 0.93) by cross-validation over sources; tests/bench/columns prints the curve. */
+/* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen
+ * for recall (at least 0.93) by cross-validation over sources; tests/bench/columns prints the curve. */
 static const double PII_FROM = 0.28;
 
 typedef struct {
@@ -89,8 +89,7 @@ static bool all_ok(const job *j)
 /* An arena's ceiling for a column: its readings, codes and views, which are a few machine words a cell. */
 enum { COLUMN_BYTES = 1 << 20, COLUMN_BYTES_PER_CELL = 256 };
 
-tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,
-                             tab_error *err)
+tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret, tab_error *err)
 {
     tab_profile *p = tab_arena_new_of(e->arena, tab_profile, 1);
     double *sector = tab_arena_new_of(e->arena, double, TAB_SECTORS);
@@ -99,8 +98,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
               .staged = tab_arena_new_of(e->arena, tab_staged *, t->cols),
               .arena = tab_arena_new_of(e->arena, tab_arena *, t->cols),
               .ok = tab_arena_new_of(e->arena, bool, t->cols) };
-    if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL ||
-        j.ok == NULL)
+    if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL || j.ok == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < t->cols; i++) {
         j.arena[i] = tab_arena_new(COLUMN_BYTES + COLUMN_BYTES_PER_CELL * t->rows);
@@ -116,8 +114,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 
     tab_relate(j.staged, t->cols, t->rows);
-    float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS),
-          z[TAB_SECTORS * TAB_SECTOR_TIED];
+    float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS), z[TAB_SECTORS * TAB_SECTOR_TIED];
     if (x == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);

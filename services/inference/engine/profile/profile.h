@@ -17,9 +17,8 @@ typedef struct {
     double role_confidence;
     bool pii;
     double pii_confidence;
-    bool
-        identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
-    double missing;  /* nulls / rows; 0 for a table without rows */
+    bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
+    double missing;   /* nulls / rows; 0 for a table without rows */
     size_t present, distinct;
 
     /* The values as a machine sees them. A cell that is null, or foreign to the column's type ("?",

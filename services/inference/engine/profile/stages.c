@@ -21,8 +21,7 @@ static float *put_flags(const tab_staged *c, float *x)
                               r->can_number && r->decimals >= 4,
                               isnan(r->sentinel) ? 0 : 1,
                               r->can_number && r->decimals == 0 &&
-                                  c->features.distinct == c->features.present &&
-                                  c->features.present > 2,
+                                  c->features.distinct == c->features.present && c->features.present > 2,
                               1 };
     memcpy(x, flags, sizeof flags);
     return x + 16;
@@ -74,8 +73,8 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     }
 }
 
-/* What columns like this one are: their answers of stage 1, weighted by how alike the columns are in their plain
- * statistics. Four quarters, five assays, nine scores stand side by side and are one role. */
+/* What columns like this one are: their answers of stage 1, weighted by how alike the columns are in their
+ * plain statistics. Four quarters, five assays, nine scores stand side by side and are one role. */
 static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer /* (TAB_ROLES) */)
 {
     enum { REACH = 24 }; /* a very wide table is looked at around the column only */
@@ -99,8 +98,8 @@ static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer
         peer[r] /= total;
 }
 
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector,
-                       float *x, float *z)
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
+                       float *z)
 {
     const tab_staged *self = c[k];
     memcpy(x, self->features.dense, sizeof self->features.dense);
@@ -186,8 +185,8 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
             if (dates)
                 continue;
             /* of one size: medians within a factor of 3, neither trivially ordered by range */
-            bool peers = fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 &&
-                         fb->q50 < 3 * fa->q50 && fa->max > fb->min;
+            bool peers = fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 && fb->q50 < 3 * fa->q50 &&
+                         fa->max > fb->min;
             if (always && peers) {
                 c[of[a]]->relation[2] += 1.0f / 3; /* below its peers: a low, a net, a part */
                 c[of[b]]->relation[3] += 1.0f / 3;
@@ -208,12 +207,11 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
     for (size_t a = 0; a < cap; a++)
         for (size_t b = a + 1; b < cap; b++)
             for (size_t t = 0; t < cap; t++) {
-                if (t == a || t == b || c[of[t]]->reading->can_date ||
-                    c[of[a]]->reading->can_date || c[of[b]]->reading->can_date)
+                if (t == a || t == b || c[of[t]]->reading->can_date || c[of[a]]->reading->can_date ||
+                    c[of[b]]->reading->can_date)
                     continue;
                 size_t seen = 0, product = 0, sum = 0, trivial = 0;
-                for (size_t i = 0; i < used && (i < 8 || product * 2 > seen || sum * 2 > seen);
-                     i++) {
+                for (size_t i = 0; i < used && (i < 8 || product * 2 > seen || sum * 2 > seen); i++) {
                     double x = v[a][i], y = v[b][i], z = v[t][i];
                     if (isnan(x) || isnan(y) || isnan(z))
                         continue;
@@ -265,13 +263,15 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 
 /* ---- what cannot be, and what must be -------------------------------------------------------- */
 
-/* Numbers of 1990 to 2037 (what follows are telephone numbers) as seconds since 1970, `unit` of them a second. */
+/* Numbers of 1990 to 2037 (what follows are telephone numbers) as seconds since 1970, `unit` of them a
+ * second. */
 static bool epoch(const tab_features *f, double unit)
 {
     return f->min >= 631152000 * unit && f->max < 2145916800 * unit;
 }
 
-/* Digits as telephone numbers have them, in groups or by a plan; bare numbers below 13 digits may be some, too. */
+/* Digits as telephone numbers have them, in groups or by a plan; bare numbers below 13 digits may be some,
+ * too. */
 static bool as_phones(const tab_features *f)
 {
     static const uint8_t by[] = { TAB_CHECK_PHONE, TAB_CHECK_PHONE_NANP, TAB_CHECK_PHONE_MOBILE,
@@ -314,8 +314,8 @@ static bool possible(const tab_staged *c, int role)
         break;
     }
     return !(number && r->decimals > 0 && r->affix[TAB_AFFIX_NONE] > 0 && f->distinct > 20 &&
-             role != TAB_ROLE_CODE && role != TAB_ROLE_MEDICAL_CODE &&
-             role != TAB_ROLE_INDUSTRY_CODE && role != TAB_ROLE_VERSION && role != TAB_ROLE_ID);
+             role != TAB_ROLE_CODE && role != TAB_ROLE_MEDICAL_CODE && role != TAB_ROLE_INDUSTRY_CODE &&
+             role != TAB_ROLE_VERSION && role != TAB_ROLE_ID);
 }
 
 void tab_restrict_roles(const tab_staged *c, float *p)
@@ -363,10 +363,9 @@ void tab_restrict_roles(const tab_staged *c, float *p)
             (c->features.check[TAB_CHECK_URL] > 0.5 || c->features.check[TAB_CHECK_DOMAIN] > 0.5))
             continue;
         /* weak shapes (a phone, an ISBN of ten digits in a column of ids) need more values to speak */
-        double log_odds = fmin(30, -log((double)sure[i].chance) * fmin(n, 20) *
-                                       (sure[i].chance >= 0.1f ? 0.35 : 1));
-        double q = fmax(1e-3, (double)p[sure[i].role]),
-               odds = q / (1 - fmin(q, 0.999)) * exp(log_odds);
+        double log_odds =
+            fmin(30, -log((double)sure[i].chance) * fmin(n, 20) * (sure[i].chance >= 0.1f ? 0.35 : 1));
+        double q = fmax(1e-3, (double)p[sure[i].role]), odds = q / (1 - fmin(q, 0.999)) * exp(log_odds);
         double now = fmin(0.999, odds / (1 + odds)), rest = 1 - (double)p[sure[i].role];
         for (int r = 0; r < TAB_ROLES; r++)
             if (r != sure[i].role)
@@ -377,8 +376,7 @@ void tab_restrict_roles(const tab_staged *c, float *p)
 
 void tab_deny_keys(const tab_staged *c, float *p)
 {
-    if ((!c->features.heaped && !c->features.counted) ||
-        (double)c->reading->levels >= c->features.present)
+    if ((!c->features.heaped && !c->features.counted) || (double)c->reading->levels >= c->features.present)
         return;
     float lost = 0.9f * p[TAB_ROLE_ID];
     p[TAB_ROLE_ID] -= lost;

@@ -32,8 +32,8 @@ typedef struct {
 
 void tab_stage1_inputs(const tab_staged *c, float *x /* (TAB_STAGE1_INPUTS) */);
 void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z);
-void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector,
-                       float *x, float *z);
+void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
+                       float *z);
 
 /* Relations between columns of numbers, over at most 200 rows: price x quantity = total, a + b = c,
  * low <= open, close <= high, start <= end, latitude beside longitude ... into relation[]. */
@@ -43,14 +43,15 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows);
  * in its place, and scale to a sum of 1. */
 void tab_restrict_roles(const tab_staged *c, float *p);
 
-/* Keys have no favourite digits (docs/decisions/0165, 0208): a last word on stage 2's answer, after the models. */
+/* Keys have no favourite digits (docs/decisions/0165, 0208): a last word on stage 2's answer, after the
+ * models. */
 void tab_deny_keys(const tab_staged *c, float *p);
 
 /* The role to say: the likeliest of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 
-/* Stage 2 answers by two models of one input: a linear one, and a perceptron of one hidden layer, itself two linear
- * models. Their logits are pooled, the perceptron's with this share (docs/decisions/0163). */
+/* Stage 2 answers by two models of one input: a linear one, and a perceptron of one hidden layer, itself
+ * two linear models. Their logits are pooled, the perceptron's with this share (docs/decisions/0163). */
 static const float TAB_STAGE2_SHARE = 0.6f;
 
 /* The linked models' answer to inputs of tab_stage2_inputs. p (TAB_ROLES). */

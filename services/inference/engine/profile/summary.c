@@ -112,12 +112,9 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
     return true;
 }
 
-bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b,
-                       tab_summary *ret)
+bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b, tab_summary *ret)
 {
-    tab_summary s = { .rows = a->rows + b->rows,
-                      .nulls = a->nulls + b->nulls,
-                      .bytes = a->bytes + b->bytes };
+    tab_summary s = { .rows = a->rows + b->rows, .nulls = a->nulls + b->nulls, .bytes = a->bytes + b->bytes };
     s.value = tab_arena_new_of(arena, tab_sampled, a->n + b->n);
     if (s.value == NULL)
         return false;

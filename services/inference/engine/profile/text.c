@@ -5,11 +5,7 @@
 uint32_t tab_utf8_next(tab_str *s)
 {
     const unsigned char *p = (const unsigned char *)s->p;
-    size_t need = p[0] < 0x80                   ? 1
-                  : p[0] >= 0xf0 && p[0] < 0xf8 ? 4
-                  : p[0] >= 0xe0                ? 3
-                  : p[0] >= 0xc0                ? 2
-                                                : 0;
+    size_t need = p[0] < 0x80 ? 1 : p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
     uint32_t cp = 0xfffd;
     size_t step = 1;
     if (need == 1) {
@@ -90,13 +86,9 @@ uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
         if (c != '*')
             return (uint32_t)(unsigned char)c;
         *second = cp == 0xdf ? 's' : cp == 0x132 || cp == 0x133 ? 'j' : 'e';
-        return cp == 0xdf                   ? 's'
-               : cp == 0x132 || cp == 0x133 ? 'i'
-               : cp == 0xc6 || cp == 0xe6   ? 'a'
-                                            : 'o';
+        return cp == 0xdf ? 's' : cp == 0x132 || cp == 0x133 ? 'i' : cp == 0xc6 || cp == 0xe6 ? 'a' : 'o';
     }
-    if ((cp >= 0x300 && cp <= 0x36f) || (cp >= 0x200b && cp <= 0x200f) || cp == 0xfeff ||
-        cp == 0xad)
+    if ((cp >= 0x300 && cp <= 0x36f) || (cp >= 0x200b && cp <= 0x200f) || cp == 0xfeff || cp == 0xad)
         return 0;
     if (cp >= 0x391 && cp <= 0x3a9)
         return cp + 32; /* Greek */
@@ -177,39 +169,25 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
 
 tab_foreign tab_foreign_mark(tab_str s)
 {
-    static const char *const strict[] = { "n/a",     "na",    "#n/a",    "n.a.",   "nan", "null",
-                                          "<na>",    "\\n",   "k.a.",    "s/d",    "n/d", "nd",
-                                          "#value!", "#ref!", "#div/0!", "(null)", "nil", "#null!",
-                                          "<null>",  "na.",   "n.d." };
+    static const char *const strict[] = {
+        "n/a", "na",      "#n/a",  "n.a.",    "nan",    "null", "<na>",   "\\n",    "k.a.", "s/d", "n/d",
+        "nd",  "#value!", "#ref!", "#div/0!", "(null)", "nil",  "#null!", "<null>", "na.",  "n.d."
+    };
     static const char *const words[] = {
-        "none",
-        "unknown",
-        "missing",
-        "not available",
-        "not known",
-        "unbekannt",
-        "desconocido",
-        "inconnu",
-        "undefined",
-        "tbd",
-        "tba",
-        "not applicable",
-        "unk",
-        "sconosciuto",
-        "not specified",
-        "unspecified",
-        "not stated",
-        "not provided",
-        "(blank)",
-        "blank",
-        "no data",
-        "keine angabe",
-        "desconhecido",
-        "\xd0\xbd\xd0\xb5\xd1\x82 \xd0\xb4\xd0\xb0\xd0\xbd\xd0\xbd\xd1\x8b\xd1\x85",
-        "onbekend",
-        "no answer",
-        "refused",
-        "don't know"
+        "none",          "unknown",
+        "missing",       "not available",
+        "not known",     "unbekannt",
+        "desconocido",   "inconnu",
+        "undefined",     "tbd",
+        "tba",           "not applicable",
+        "unk",           "sconosciuto",
+        "not specified", "unspecified",
+        "not stated",    "not provided",
+        "(blank)",       "blank",
+        "no data",       "keine angabe",
+        "desconhecido",  "\xd0\xbd\xd0\xb5\xd1\x82 \xd0\xb4\xd0\xb0\xd0\xbd\xd0\xbd\xd1\x8b\xd1\x85",
+        "onbekend",      "no answer",
+        "refused",       "don't know"
     };
     if (s.n == 0)
         return TAB_FOREIGN_STRICT;

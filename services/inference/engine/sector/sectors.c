@@ -9,8 +9,7 @@ const tab_sector tab_sectors[TAB_SECTORS] = {
 int tab_sector_of(tab_str s)
 {
     for (int i = 0; i < TAB_SECTORS; i++)
-        if (tab_str_eq(s, tab_str_of(tab_sectors[i].slug)) ||
-            tab_str_eq(s, tab_str_of(tab_sectors[i].name)))
+        if (tab_str_eq(s, tab_str_of(tab_sectors[i].slug)) || tab_str_eq(s, tab_str_of(tab_sectors[i].name)))
             return i;
     return -1;
 }

@@ -56,8 +56,7 @@ static void check_results(const Tabella__Prediction *p, const Tabella__Results *
             for (size_t l = 0; l < p->n_quantile_levels; l++) {
                 const double *q = r->quantiles + i * p->n_quantile_levels;
                 cr_assert(isfinite(q[l]));
-                cr_assert(l == 0 || q[l] >= q[l - 1], "quantiles cross: %g after %g", q[l],
-                          q[l - 1]);
+                cr_assert(l == 0 || q[l] >= q[l - 1], "quantiles cross: %g after %g", q[l], q[l - 1]);
             }
         }
         if (r->n_anomaly_score > 0)
@@ -139,8 +138,7 @@ Test(bundle, a_coin_gets_its_own_odds)
         sum += r->probabilities[2 * i + 1];
         far = fmax(far, fabs(r->probabilities[2 * i + 1] - 0.3));
     }
-    cr_expect_float_eq(sum / (double)r->n_row, 0.3, 0.04, "mean probability %g",
-                       sum / (double)r->n_row);
+    cr_expect_float_eq(sum / (double)r->n_row, 0.3, 0.04, "mean probability %g", sum / (double)r->n_row);
     cr_expect_lt(far, 0.2, "some row is %g from the base rate", far);
     tab_arena_free(m->a);
 }
@@ -262,8 +260,7 @@ Test(bundle, identical_rows)
     b = run(m, (tab_run_options){ .task = TAB_TASK_ANOMALY });
     cr_assert(b != NULL && b->prediction != NULL);
     for (size_t i = 1; i < 60; i++)
-        cr_assert_eq(b->prediction->results->anomaly_score[i],
-                     b->prediction->results->anomaly_score[0]);
+        cr_assert_eq(b->prediction->results->anomaly_score[i], b->prediction->results->anomaly_score[0]);
     run(m, (tab_run_options){ .target = TAB_TARGET_AUTO });
     run(m, ON("c"));
     tab_arena_free(m->a);
@@ -343,8 +340,8 @@ Test(bundle, names_five_sectors_likeliest_first_and_none_without_cells)
         cr_expect(k == 0 || t->sector_top5[k]->confidence <= t->sector_top5[k - 1]->confidence);
         cr_expect(strlen(t->sector_top5[k]->slug) > 0);
     }
-    cr_expect(sum > 0.2 && sum <= 1 + 1e-6,
-              "the five likeliest of 25 hold more than a uniform share: %g", sum);
+    cr_expect(sum > 0.2 && sum <= 1 + 1e-6, "the five likeliest of 25 hold more than a uniform share: %g",
+              sum);
     tab_arena_free(m->a);
 
     m = start();

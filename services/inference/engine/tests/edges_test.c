@@ -89,18 +89,14 @@ static void category(tab_builder *b, size_t i, size_t j)
 static void extreme(tab_builder *b, size_t i, size_t j)
 {
     double v = noise(i, j);
-    tab_builder_number(b, v < 0.3   ? 1e300 * v
-                          : v < 0.6 ? 1e-300 * v
-                          : v < 0.8 ? -1.7e308 * v
-                                    : 4.9e-324);
+    tab_builder_number(b, v < 0.3 ? 1e300 * v : v < 0.6 ? 1e-300 * v : v < 0.8 ? -1.7e308 * v : 4.9e-324);
 }
 
 /* Checks what every bundle must hold. */
 static void check(const maker *m, const Tabella__Bundle *b)
 {
     for (size_t i = 0; i < b->imputation->n_row; i++)
-        cr_assert(tab_cell_at(&m->col[b->imputation->column[i]], b->imputation->row[i]).kind ==
-                      TAB_CELL_NULL,
+        cr_assert(tab_cell_at(&m->col[b->imputation->column[i]], b->imputation->row[i]).kind == TAB_CELL_NULL,
                   "a supplied cell is filled");
     for (size_t i = 0; i < b->imputation->n_row_confidence; i++)
         cr_assert(b->imputation->row_confidence[i] >= 0 && b->imputation->row_confidence[i] <= 1);
@@ -122,8 +118,7 @@ static void check(const maker *m, const Tabella__Bundle *b)
             cr_assert(k == 0 || fabs(sum - 1) < 1e-9, "probabilities sum to %.12g", sum);
             const double *at = r->n_quantiles > 0 ? r->quantiles + i * p->n_quantile_levels : NULL;
             for (size_t l = 0; at != NULL && l < p->n_quantile_levels; l++)
-                cr_assert(isfinite(at[l]) && (l == 0 || at[l] >= at[l - 1]), "quantile %zu: %g", l,
-                          at[l]);
+                cr_assert(isfinite(at[l]) && (l == 0 || at[l] >= at[l - 1]), "quantile %zu: %g", l, at[l]);
             cr_assert(r->n_value == 0 || (isfinite(r->value[i]) && isfinite(r->std[i])));
             cr_assert(r->n_anomaly_score == 0 || isfinite(r->anomaly_score[i]));
             if (r->n_reasons > 0)
@@ -196,8 +191,8 @@ Test(edges, two_thousand_columns_with_gaps, .timeout = 1800)
     tab_arena_free(m->a);
 }
 
-/* Rows 3 and 70 stand far out, each in forty columns of the last hundred: they are the two most unusual ones, and the columns
- * that say so are named. */
+/* Rows 3 and 70 stand far out, each in forty columns of the last hundred: they are the two most unusual
+ * ones, and the columns that say so are named. */
 static void wild(tab_builder *b, size_t i, size_t j)
 {
     bool out = (i == 3 || i == 70) && j >= 1900 && (j + i) % 5 < 2;
@@ -215,8 +210,7 @@ Test(edges, unusual_rows_of_two_thousand_columns, .timeout = 1800)
     const Tabella__Results *r = run(m, "")->prediction->results;
     cr_assert_eq(r->n_anomaly_score, 150);
     for (size_t i = 0; i < 150; i++)
-        cr_expect(i == 3 || i == 70 ||
-                      r->anomaly_score[i] < fmin(r->anomaly_score[3], r->anomaly_score[70]),
+        cr_expect(i == 3 || i == 70 || r->anomaly_score[i] < fmin(r->anomaly_score[3], r->anomaly_score[70]),
                   "row %zu: %g", i, r->anomaly_score[i]);
     for (size_t k = 0; k < 2; k++) {
         size_t row = k == 0 ? 3 : 70;
@@ -378,8 +372,7 @@ Test(edges, copies_do_not_leak)
         loss -= log(b->prediction->results->probabilities[2 * i + yes]) / 800;
     }
     double base = -share * log(share) - (1 - share) * log(1 - share);
-    cr_expect_gt(loss, 0.93 * base, "out-of-fold loss %.3f of copied noise, base rate %.3f", loss,
-                 base);
+    cr_expect_gt(loss, 0.93 * base, "out-of-fold loss %.3f of copied noise, base rate %.3f", loss, base);
     tab_arena_free(m->a);
 }
 

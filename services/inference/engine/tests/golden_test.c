@@ -35,8 +35,7 @@ static tab_table *table(tab_arena *a, size_t k)
             double size = round(400 * noise(r, 1)) / 10, load = round(1000 * noise(r, 2)) / 10;
             size_t kind = (size_t)(4 * noise(r, 3));
             bool open = noise(r, 4) < 0.4;
-            double score =
-                size / 10 + (kind == 2 ? 2 : 0) + (open ? load / 50 : 0) + 1.5 * noise(r, 5);
+            double score = size / 10 + (kind == 2 ? 2 : 0) + (open ? load / 50 : 0) + 1.5 * noise(r, 5);
             if (j == 1 && noise(r, 6) < 0.12)
                 tab_builder_null(b);
             else if (j == 0)
@@ -64,8 +63,7 @@ static tab_table *table(tab_arena *a, size_t k)
     return t;
 }
 
-static void write_results(FILE *f, const char *name, const Tabella__Prediction *p,
-                          const Tabella__Results *r)
+static void write_results(FILE *f, const char *name, const Tabella__Prediction *p, const Tabella__Results *r)
 {
     if (r == NULL)
         return;
@@ -103,8 +101,8 @@ static void write_bundle(FILE *f, const Tabella__Bundle *b)
         if (code > 0)
             memcpy(&from, b->imputation->value->level_end.data + 4 * (code - 1), 4);
         memcpy(&to, b->imputation->value->level_end.data + 4 * code, 4);
-        fprintf(f, "filled %u %u %.*s\n", b->imputation->row[i], b->imputation->column[i],
-                (int)(to - from), (const char *)b->imputation->value->level_text.data + from);
+        fprintf(f, "filled %u %u %.*s\n", b->imputation->row[i], b->imputation->column[i], (int)(to - from),
+                (const char *)b->imputation->value->level_text.data + from);
     }
     for (size_t i = 0; i < b->imputation->n_confidence_row; i++)
         fprintf(f, "confidence %u %.6f\n", b->imputation->confidence_row[i],
@@ -116,17 +114,15 @@ static void compare(const char *path, char *is, char *should)
 {
     char *sa, *sb;
     size_t word = 0;
-    for (char *x = strtok_r(is, " \n", &sa), *y = strtok_r(should, " \n", &sb);
-         x != NULL || y != NULL;
+    for (char *x = strtok_r(is, " \n", &sa), *y = strtok_r(should, " \n", &sb); x != NULL || y != NULL;
          x = strtok_r(NULL, " \n", &sa), y = strtok_r(NULL, " \n", &sb), word++) {
         cr_assert(x != NULL && y != NULL, "%s: one dump ends at word %zu", path, word);
         const char *point = strchr(x, '.') != NULL ? strchr(x, '.') : strchr(y, '.');
         if (point != NULL) {
             double v = strtod(x, NULL), w = strtod(y, NULL);
-            double last = pow(
-                10, -(double)(strlen(point) - 1)); /* filled cells are rounded: a step may tip */
-            cr_assert(fabs(v - w) <=
-                          TOLERANCE * fmax(fabs(v), fabs(w)) + fmax(NEAR_ZERO, 1.01 * last),
+            double last =
+                pow(10, -(double)(strlen(point) - 1)); /* filled cells are rounded: a step may tip */
+            cr_assert(fabs(v - w) <= TOLERANCE * fmax(fabs(v), fabs(w)) + fmax(NEAR_ZERO, 1.01 * last),
                       "%s, word %zu: %s, was %s", path, word, x, y);
         } else {
             cr_assert_str_eq(x, y, "%s, word %zu: %s, was %s", path, word, x, y);
@@ -155,8 +151,8 @@ static void golden(const char *base)
             FILE *dump = open_memstream(&is, &n);
             write_bundle(dump, b);
             fclose(dump);
-            snprintf(path, sizeof path, "services/inference/engine/tests/golden/%s-%zu%s.txt", base,
-                     k, anomaly ? "-anomaly" : "");
+            snprintf(path, sizeof path, "services/inference/engine/tests/golden/%s-%zu%s.txt", base, k,
+                     anomaly ? "-anomaly" : "");
             bool writing = getenv("TAB_GOLDEN") != NULL;
             FILE *f = fopen(path, writing ? "w" : "r");
             cr_assert_not_null(f, "%s: run from the project's root", path);

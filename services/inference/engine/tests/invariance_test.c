@@ -87,9 +87,7 @@ static tab_table *table(tab_arena *a, const size_t *row, size_t rows, const size
 static Tabella__Bundle *run(tab_arena *a, const tab_table *t, const char *target, size_t *threads,
                             const char *base)
 {
-    tab_engine e = { .arena = a,
-                     .parallel_for = threads != NULL ? parallel : NULL,
-                     .parallel_arg = threads };
+    tab_engine e = { .arena = a, .parallel_for = threads != NULL ? parallel : NULL, .parallel_arg = threads };
     tab_run_options o = { .threshold = 0.5, .base = base, .explain = true };
     if (target != NULL) {
         o.target = TAB_TARGET_COLUMN;
@@ -108,15 +106,13 @@ static void *packed(const Tabella__Bundle *b, size_t *n)
     return p;
 }
 
-static void same_bytes(tab_arena *a, const tab_table *t, const char *target, const char *base,
-                       bool all)
+static void same_bytes(tab_arena *a, const tab_table *t, const char *target, const char *base, bool all)
 {
     size_t n, m, counts[] = { 4, 2 };
     void *one = packed(run(a, t, target, NULL, base), &n);
     for (size_t c = 0; c < 1 + (size_t)all; c++) {
         void *many = packed(run(a, t, target, &counts[c], base), &m);
-        cr_expect(n == m && memcmp(one, many, n) == 0, "%s: %zu threads answer otherwise", base,
-                  counts[c]);
+        cr_expect(n == m && memcmp(one, many, n) == 0, "%s: %zu threads answer otherwise", base, counts[c]);
         free(many);
     }
     free(one);
@@ -177,8 +173,7 @@ Test(invariance, rows_alone_or_together, .timeout = 1800)
         tab_engine e = { .arena = a };
         tab_profile *p = NULL;
         TAB_AUTO(tab_fitted) *f = NULL;
-        cr_assert_eq(tab_profile_table(&e, table(a, NULL, c / 3 == 2 ? FEW : ROWS, NULL), &p, NULL),
-                     TAB_OK);
+        cr_assert_eq(tab_profile_table(&e, table(a, NULL, c / 3 == 2 ? FEW : ROWS, NULL), &p, NULL), TAB_OK);
         tab_fit_options o = { .base = base[c / 3],
                               .target = target[k],
                               .task = k == 2 ? TAB_TASK_ANOMALY : TAB_TASK_AUTO };
@@ -192,8 +187,7 @@ Test(invariance, rows_alone_or_together, .timeout = 1800)
             cr_assert_eq(tab_score(&e, f, table(a, row + i, 1, NULL), true, &one, NULL), TAB_OK);
             const Tabella__Results *x = all->results, *y = one->results;
             if (k == 0)
-                cr_expect(memcmp(x->probabilities + 2 * i, y->probabilities, 2 * sizeof(double)) ==
-                          0);
+                cr_expect(memcmp(x->probabilities + 2 * i, y->probabilities, 2 * sizeof(double)) == 0);
             else if (k == 1)
                 cr_expect(x->value[i] == y->value[0] &&
                           memcmp(x->quantiles + 7 * i, y->quantiles, 7 * sizeof(double)) == 0);

@@ -6,11 +6,10 @@
 #include "services/inference/engine/profile/roles.h"
 
 static const char survivorship[] =
-    "the value that most sources agree on after format normalisation; then the one of the row that "
-    "was "
-    "written last, where each table has one column of dates with times; then the value of the "
-    "source that "
-    "agrees most often with the others; then the most complete form; then the first table's";
+    "the value that most sources agree on after format normalisation; "
+    "then the one of the row that was written last, where each table has one column of dates with times; "
+    "then the value of the source that agrees most often with the others; then the most complete form; "
+    "then the first table's";
 
 /* A built column as the bundle's message; points into the column. */
 static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t rows)
@@ -28,8 +27,7 @@ static Tabella__Column *column_message(tab_arena *a, const tab_column *c, size_t
     m->coded = 1;
     m->codes = (ProtobufCBinaryData){ rows * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->code };
     m->level_text = (ProtobufCBinaryData){ text, (uint8_t *)(uintptr_t)c->text };
-    m->level_end =
-        (ProtobufCBinaryData){ c->levels * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->end };
+    m->level_end = (ProtobufCBinaryData){ c->levels * sizeof(uint32_t), (uint8_t *)(uintptr_t)c->end };
     m->level_kind = (ProtobufCBinaryData){ c->levels, (uint8_t *)(uintptr_t)c->kind };
     return m;
 }
@@ -44,8 +42,7 @@ static const tab_value *value_of(const tab_views *v, const tab_shared_attribute 
 }
 
 /* Share of a source's values that another source of the entity confirms; the source's reliability. */
-static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
-                        double *r)
+static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, double *r)
 {
     for (size_t s = 0; s < v->n; s++)
         r[s] = 0.5;
@@ -96,10 +93,10 @@ static double written(const tab_views *v, const uint32_t *stamp, tab_member m)
     return w->code[m.row] == TAB_NULL ? (double)NAN : w->value[w->code[m.row]].number;
 }
 
-/* The row whose value survives for entity i, as an index into n->member, or n->at[i + 1] where no row has one. Each table
- * has one vote, which its rows share. */
-static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n,
-                       size_t i, const double *r, const uint32_t *stamp)
+/* The row whose value survives for entity i, as an index into n->member, or n->at[i + 1] where no row has
+ * one. Each table has one vote, which its rows share. */
+static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, size_t i,
+                       const double *r, const uint32_t *stamp)
 {
     size_t from = n->at[i], end = n->at[i + 1], best = end;
     if (end == from + 1)
@@ -123,12 +120,11 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
         }
         double date = written(v, stamp, n->member[k]);
         double trust = floor(r[n->member[k].table] * 100);
-        bool later = date > best_date,
-             earlier = date < best_date; /* neither, where one is not known */
+        bool later = date > best_date, earlier = date < best_date; /* neither, where one is not known */
         if (best == end || votes > best_votes ||
             (votes == best_votes &&
-             (later || (!earlier && (trust > best_trust ||
-                                     (trust == best_trust && x->text_n > best_length)))))) {
+             (later ||
+              (!earlier && (trust > best_trust || (trust == best_trust && x->text_n > best_length)))))) {
             best = k;
             best_votes = votes;
             best_date = date;
@@ -167,8 +163,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
         Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
-        bool ok =
-            b != NULL && built != NULL && tab_builder_finish(b, built) && m != NULL && ref != NULL;
+        bool ok = b != NULL && built != NULL && tab_builder_finish(b, built) && m != NULL && ref != NULL;
         if (!ok)
             return false;
         tabella__shared_variants__init(m);
@@ -214,9 +209,9 @@ static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t
     return known;
 }
 
-static tab_status record_column(const tab_engine *e, const tab_views *v,
-                                const tab_shared_attribute *t, const tab_entities *n, double *r,
-                                const uint32_t *stamp, Tabella__Column **ret, tab_error *err)
+static tab_status record_column(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
+                                const tab_entities *n, double *r, const uint32_t *stamp,
+                                Tabella__Column **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
@@ -249,9 +244,8 @@ static tab_status record_column(const tab_engine *e, const tab_views *v,
     return TAB_OK;
 }
 
-tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
-                     size_t attrs, const tab_entities *n, double threshold,
-                     Tabella__UnifiedRows **ret, tab_error *err)
+tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr, size_t attrs,
+                     const tab_entities *n, double threshold, Tabella__UnifiedRows **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     Tabella__UnifiedRows *u = tab_arena_new_of(a, Tabella__UnifiedRows, 1);

@@ -15,8 +15,8 @@ typedef struct {
     uint32_t table, row;
 } tab_member;
 
-/* Entities. row[i * tables + t] is the first row of table t, or TAB_NULL; member[at[i] .. at[i + 1] - 1] are all rows, by
- * table, then row. */
+/* Entities. row[i * tables + t] is the first row of table t, or TAB_NULL; member[at[i] .. at[i + 1] - 1]
+ * are all rows, by table, then row. */
 typedef struct {
     size_t n;
     uint32_t *row;
@@ -25,7 +25,7 @@ typedef struct {
     tab_member *member;
 } tab_entities;
 
-tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr,
-                     size_t attrs, const tab_entities *entities, double threshold,
-                     Tabella__UnifiedRows **ret, tab_error *err) TAB_CHECKED;
+tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr, size_t attrs,
+                     const tab_entities *entities, double threshold, Tabella__UnifiedRows **ret,
+                     tab_error *err) TAB_CHECKED;
 #endif

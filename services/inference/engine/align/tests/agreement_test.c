@@ -5,7 +5,8 @@
 
 enum { ROWS = 120, COLS = 4 };
 
-/* Row r of table t: a city or its country's code, a country by name or code, m or male, a letter of its own. */
+/* Row r of table t: a city or its country's code, a country by name or code, m or male, a letter of its
+ * own. */
 static const char *datum(size_t t, size_t r, size_t c)
 {
     static const char *const city[2][5] = { { "Berlin", "Paris", "Madrid", "Rome", "Vienna" },
@@ -43,9 +44,8 @@ Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_tw
                 tab_builder_text(b, tab_str_of(datum(t, r, c)));
             cr_assert(tab_builder_finish(b, &col[c]));
         }
-        table[t] = (tab_table){
-            .id = t == 0 ? TAB_S("a") : TAB_S("b"), .rows = ROWS, .cols = COLS, .col = col
-        };
+        table[t] =
+            (tab_table){ .id = t == 0 ? TAB_S("a") : TAB_S("b"), .rows = ROWS, .cols = COLS, .col = col };
         cr_assert_eq(tab_profile_table(&e, &table[t], &p[t], &err), TAB_OK);
     }
     cr_assert_eq(tab_views_new(&e, p, 2, &v, &err), TAB_OK);
@@ -59,8 +59,7 @@ Test(agreement, of_codes_is_that_one_follows_from_the_other_but_for_places_of_tw
     float f[COLS][TAB_ALIGN_ROW_FEATURES] = { { 0 } };
     for (size_t c = 0; c < COLS; c++)
         tab_row_agreement(v, &v->table[0].col[c], &v->table[1].col[c], &rows, shared, &own, f[c]);
-    cr_expect(f[0][4] == 0 && f[0][5] == 0, "a city is no country: %g %g", (double)f[0][4],
-              (double)f[0][5]);
+    cr_expect(f[0][4] == 0 && f[0][5] == 0, "a city is no country: %g %g", (double)f[0][4], (double)f[0][5]);
     cr_expect_gt(f[1][4], 0.8f, "a country's name and its code: %g", (double)f[1][4]);
     cr_expect_gt(f[2][4], 0.8f, "m and male: %g", (double)f[2][4]);
     cr_expect_lt(f[3][4], 0.5f, "letters that have nothing in common: %g", (double)f[3][4]);

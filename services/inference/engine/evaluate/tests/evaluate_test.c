@@ -88,8 +88,7 @@ Test(evaluate, finds_the_weak_slice)
     cr_expect_eq(h->train_rows + h->test_rows, 800);
     cr_expect(h->stratified);
     cr_expect_gt(h->score, 0.75);
-    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")),
-                       1e-9);
+    cr_expect_float_eq(metric(h, "lift_pp"), 100 * (h->score - metric(h, "baseline_majority")), 1e-9);
     cr_expect(strstr(h->weakest_slice, "t.g = g3") != NULL, "weakest slice: %s", h->weakest_slice);
     cr_expect_eq(h->n_per_class, 2);
     cr_expect_eq(h->per_class[0]->support + h->per_class[1]->support, h->test_rows);
@@ -113,9 +112,7 @@ Test(evaluate, anomalies_are_graded_by_labels)
     cr_assert(tab_builder_finish(x, &col[0]) && tab_builder_finish(y, &col[1]) &&
               tab_builder_finish(o, &col[2]));
     tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = 3, .col = col };
-    tab_evaluate_options how = {
-        .base = "base-1", .task = TAB_TASK_ANOMALY, .target = 2, .labels = true
-    };
+    tab_evaluate_options how = { .base = "base-1", .task = TAB_TASK_ANOMALY, .target = 2, .labels = true };
     Tabella__HeldOut *h = NULL;
     cr_assert_eq(tab_evaluate(&e, &t, &how, &h, NULL), TAB_OK);
     cr_expect_str_eq(h->metric, "pr_auc");
@@ -128,7 +125,8 @@ Test(evaluate, anomalies_are_graded_by_labels)
     cr_expect(!h->low_confidence, "%s", h->low_confidence_reason);
     cr_expect_eq(h->target->column, 2);
 
-    /* Labels that nothing in the rows tells of: no better than any order. A scorer that read them would find them. */
+    /* Labels that nothing in the rows tells of: no better than any order. A scorer that read them would
+     * find them. */
     tab_builder *coin = tab_builder_new(a, TAB_S("odd"));
     for (size_t i = 0; i < ROWS; i++)
         tab_builder_text(coin, unit(i, 23) < 0.05 ? TAB_S("fraud") : TAB_S("fine"));
@@ -145,8 +143,9 @@ Test(evaluate, anomalies_are_graded_by_labels)
     cr_expect(h->low_confidence && strstr(h->low_confidence_reason, "anomalies") != NULL);
 }
 
-/* Targets that nothing explains: a coin, three classes by shares, a number. What is held out says so: hardly any lift
- * over the base rate, an AUC of a coin, and confidences no higher than the share that was right. */
+/* Targets that nothing explains: a coin, three classes by shares, a number. What is held out says so:
+ * hardly any lift over the base rate, an AUC of a coin, and confidences no higher than the share that was
+ * right. */
 Test(evaluate, noise_has_no_lift, .timeout = 1800)
 {
     enum { ROWS = 900, WHOLE = 6 };
@@ -180,8 +179,7 @@ Test(evaluate, noise_has_no_lift, .timeout = 1800)
         if (k % 3 == 2)
             continue;
         cr_expect_float_eq(metric(h, "auc"), 0.5, 0.12);
-        cr_expect_lt(metric(h, "ece"), 0.12, "%s, target %zu: ece %.3f", o.base, k % 3,
-                     metric(h, "ece"));
+        cr_expect_lt(metric(h, "ece"), 0.12, "%s, target %zu: ece %.3f", o.base, k % 3, metric(h, "ece"));
     }
 }
 

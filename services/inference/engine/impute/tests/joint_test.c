@@ -29,10 +29,7 @@ static bool gap(size_t i, size_t j)
 /* a, b independent; c = a + b; d noise; k the sign of a. A fifth of all cells missing. */
 static double value(size_t i, size_t j)
 {
-    return j == 0   ? bell(i, 1)
-           : j == 1 ? bell(i, 2)
-           : j == 2 ? bell(i, 1) + bell(i, 2)
-                    : bell(i, 3);
+    return j == 0 ? bell(i, 1) : j == 1 ? bell(i, 2) : j == 2 ? bell(i, 1) + bell(i, 2) : bell(i, 3);
 }
 
 static tab_table *table(tab_arena *a, size_t rows)
@@ -94,21 +91,19 @@ Test(joint, fills_what_follows_and_never_reads_the_cell_itself)
         size_t n[2] = { 0, 0 };
         for (size_t i = 0; i < ROWS; i++) {
             size_t row = view.row[i];
-            bool alone = target == 3 || gap(row, 0) || gap(row, 1) ||
-                         gap(row, 2); /* not fixed by the others */
+            bool alone =
+                target == 3 || gap(row, 0) || gap(row, 1) || gap(row, 2); /* not fixed by the others */
             if (target < 3 && alone && !gap(row, target))
                 continue;
             given[gap(row, target)][n[gap(row, target)]] = value(row, target);
             guess[gap(row, target)][n[gap(row, target)]++] = (double)view.x[was][i];
             for (size_t f = 0; f < was; f++)
-                cr_assert(own.f[f].kind == TAB_FEATURE_CODE || !isnan(view.x[f][i]),
-                          "a gap is left");
+                cr_assert(own.f[f].kind == TAB_FEATURE_CODE || !isnan(view.x[f][i]), "a gap is left");
         }
-        double with = correlation(given[0], guess[0], n[0]),
-               without = correlation(given[1], guess[1], n[1]);
+        double with = correlation(given[0], guess[0], n[0]), without = correlation(given[1], guess[1], n[1]);
         if (target == 3) {
-            cr_expect_lt(fabs(with), 0.12,
-                         "noise is guessed at correlation %.3f where its cell is present", with);
+            cr_expect_lt(fabs(with), 0.12, "noise is guessed at correlation %.3f where its cell is present",
+                         with);
         } else {
             cr_expect_gt(with, 0.98, "column %zu: %.3f where all else is there", target, with);
             cr_expect_gt(without, 0.7, "column %zu: %.3f for missing cells", target, without);
@@ -166,14 +161,13 @@ Test(impute, answers_well_and_knows_how_well)
     cr_expect_eq(m->n_row, gaps, "every gap is filled once");
     double k = (double)n;
     cr_assert_gt(n, 50);
-    cr_expect_lt(sqrt(error / k), 0.25 * SD, "NRMSE %.3f where the sum is known",
-                 sqrt(error / k) / SD);
+    cr_expect_lt(sqrt(error / k), 0.25 * SD, "NRMSE %.3f where the sum is known", sqrt(error / k) / SD);
     cr_expect_lt(fabs(sure - right) / k, 0.08, "confidence %.3f, right %.3f", sure / k, right / k);
     cr_expect_gt(sure / k, 0.85, "a row whose other cells are there is sure: %.3f", sure / k);
 }
 
-/* t counts 0 to 29 and u follows it; a fifth of t is missing. How many of its cells are filled when the profile
- * takes t for an id this surely; whole numbers of its range all. */
+/* t counts 0 to 29 and u follows it; a fifth of t is missing. How many of its cells are filled when the
+ * profile takes t for an id this surely; whole numbers of its range all. */
 static size_t filled_ids(double role_confidence)
 {
     enum { MANY = 900 };

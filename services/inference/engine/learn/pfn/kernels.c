@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* One body, compiled for three levels of the instruction set; the loader picks. The upper two fuse multiply and
- * add, so they round alike; the lowest differs in the last bit. (Sanitizers do not go together with the loader's
- * choice.) */
+/* One body, compiled for three levels of the instruction set; the loader picks. The upper two fuse
+ * multiply and add, so they round alike; the lowest differs in the last bit. (Sanitizers do not go
+ * together with the loader's choice.) */
 #pragma GCC optimize("fp-contract=fast")
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define WIDE __builtin_cpu_supports("avx512f") /* 32 registers of 16 lanes */
 #else
@@ -43,16 +43,13 @@ typedef uint16_t hvec __attribute__((vector_size(32)));
         (vec){ fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_,   \
                fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_ }; \
     })
-#define SUM(x)                                                                                     \
-    __extension__({                                                                                \
-        vec t_ = (x);                                                                              \
-        t_ +=                                                                                      \
-            __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7); \
-        t_ +=                                                                                      \
-            __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11); \
-        t_ +=                                                                                      \
-            __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13); \
-        t_[0] + t_[1];                                                                             \
+#define SUM(x)                                                                                       \
+    __extension__({                                                                                  \
+        vec t_ = (x);                                                                                \
+        t_ += __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7); \
+        t_ += __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11); \
+        t_ += __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13); \
+        t_[0] + t_[1];                                                                               \
     })
 #define VMAX(a, b)                                 \
     __extension__({                                \
@@ -60,19 +57,20 @@ typedef uint16_t hvec __attribute__((vector_size(32)));
         ivec m_ = a_ > b_;                         \
         (vec)(((ivec)a_ & m_) | ((ivec)b_ & ~m_)); \
     })
-#define TOP(x)                                                                                     \
-    __extension__({                                                                                \
-        vec t_ = (x);                                                                              \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, \
-                                              5, 6, 7));                                           \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8,   \
-                                              9, 10, 11));                                         \
-        t_ = VMAX(t_, __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14,    \
-                                              15, 12, 13));                                        \
-        t_[0] > t_[1] ? t_[0] : t_[1];                                                             \
+#define TOP(x)                                                                                               \
+    __extension__({                                                                                          \
+        vec t_ = (x);                                                                                        \
+        t_ =                                                                                                 \
+            VMAX(t_, __builtin_shufflevector(t_, t_, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)); \
+        t_ =                                                                                                 \
+            VMAX(t_, __builtin_shufflevector(t_, t_, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)); \
+        t_ =                                                                                                 \
+            VMAX(t_, __builtin_shufflevector(t_, t_, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)); \
+        t_[0] > t_[1] ? t_[0] : t_[1];                                                                       \
     })
 
-/* exp on 16 lanes: x = n log 2 + r, |r| <= log(2) / 2, a polynomial in r (Cephes), then n into the exponent */
+/* exp on 16 lanes: x = n log 2 + r, |r| <= log(2) / 2, a polynomial in r (Cephes), then n into the
+ * exponent */
 #define EXP(x)                                             \
     __extension__({                                        \
         vec x_ = VMAX(x, FILL(-87.0f));                    \
@@ -119,11 +117,11 @@ void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed)
             memcpy(packed, w + k * out + at, p * sizeof *packed);
 }
 
-/* y (rows, 16 vecs) = x (rows, in) p (in, 16 vecs), each with its stride, or + y. rows and vecs are constants where
- * this is expanded: rows x vecs sums stay in registers. */
+/* y (rows, 16 vecs) = x (rows, in) p (in, 16 vecs), each with its stride, or + y. rows and vecs are
+ * constants where this is expanded: rows x vecs sums stay in registers. */
 #define EACH(i, n) _Pragma("GCC unroll 16") for (size_t i = 0; i < (n); i++)
-INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p,
-                  size_t ldp, float *y, size_t ldy, bool add)
+INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p, size_t ldp,
+                  float *y, size_t ldy, bool add)
 {
     vec acc[12][4];
     EACH(r, rows) EACH(v, vecs) acc[r][v] = add ? LOAD(y + r * ldy + 16 * v) : (vec){ 0 };
@@ -151,8 +149,8 @@ INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ld
     } while (0)
 
 /* One panel: y (n, width) = x (n, in) p (in, width), or + y; width 16, 32 or 64. */
-CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx,
-                         const float *p, size_t ldp, float *y, size_t ldy, bool add)
+CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx, const float *p,
+                         size_t ldp, float *y, size_t ldy, bool add)
 {
     if (!WIDE)
         for (; width > 0; width -= 16, p += 16, y += 16)
@@ -179,8 +177,8 @@ CLONES static void widen(size_t n, const uint16_t *h, float *out)
         STORE(out + i, WIDEN(h + i));
 }
 
-/* One row of one panel, the weights widened as they come; the sums are those of `panel`. A row is done before the processor
- * has learned to fetch ahead of it far enough: it is told to. */
+/* One row of one panel, the weights widened as they come; the sums are those of `panel`. A row is done
+ * before the processor has learned to fetch ahead of it far enough: it is told to. */
 enum { AHEAD = 2048 }; /* numbers */
 #define ROW(vecs)                                              \
     do {                                                       \
@@ -218,17 +216,15 @@ void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint
     for (size_t i = 0; i < n; i += ROWS)
         for (size_t at = 0; at < out; at += p) {
             widen(in * p, w + at * in, wide);
-            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, wide, p, y + i * out + at,
-                  out, false);
+            panel(n - i < ROWS ? n - i : ROWS, in, p, x + i * in, in, wide, p, y + i * out + at, out, false);
         }
 }
 
 enum { PRODUCT_ROWS = 384, SUMS = 128, PART = 64 };
 
-/* Fewer columns than a vector has lanes: each sum is 64 sums of every 64th product, added up in the end. n x out is SUMS
- * at most. */
-CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *x, const float *w,
-                                  float *y)
+/* Fewer columns than a vector has lanes: each sum is 64 sums of every 64th product, added up in the end. n
+ * x out is SUMS at most. */
+CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y)
 {
     float sum[SUMS * PART];
     memset(sum, 0, n * out * PART * sizeof *sum);
@@ -247,8 +243,7 @@ CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *
             for (size_t j = 0; j < out; j++) {
                 float *s = sum + (r * out + j) * PART;
                 EACH(v, PART / 16)
-                STORE(s + 16 * v,
-                      LOAD(s + 16 * v) + LOAD(own + 16 * v) * LOAD(column + j * PART + 16 * v));
+                STORE(s + 16 * v, LOAD(s + 16 * v) + LOAD(own + 16 * v) * LOAD(column + j * PART + 16 * v));
             }
         }
     }
@@ -324,10 +319,9 @@ void tab_pfn_pack_keys(size_t n, size_t dim, const float *k, size_t ldk, float *
     }
 }
 
-/* Tile rows of scores (in units of log 2) to weights, given the maximum and sum so far; fade is what earlier sums
- * are multiplied by. Scores beyond n, to a multiple of 16, become zero weights. */
-CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top, float *sum,
-                          float *fade)
+/* Tile rows of scores (in units of log 2) to weights, given the maximum and sum so far; fade is what
+ * earlier sums are multiplied by. Scores beyond n, to a multiple of 16, become zero weights. */
+CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top, float *sum, float *fade)
 {
     size_t whole = (n + 15) / 16 * 16;
     for (size_t i = 0; i < rows; i++, s += ld) {
@@ -457,8 +451,8 @@ void tab_pfn_weights(size_t nk, size_t dim, const float *q, const float *k, floa
 }
 
 /* ---- attention within a column's inducing rows and within rows ------------------------------- */
-CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v,
-                                  size_t ldv, float *o)
+CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv,
+                                  float *o)
 {
     vec s[4], top = FILL(-1e30f), sum = { 0 }, out = { 0 };
     size_t parts = k / 16;
@@ -479,8 +473,8 @@ CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, con
     STORE(o, out / SUM(sum));
 }
 
-CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n,
-                             size_t stride, float *score, float *o)
+CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n, size_t stride,
+                             float *score, float *o)
 {
     vec own = LOAD(q), sum = { 0 }, out = { 0 }, top = FILL(-1e30f);
     size_t whole = (n + 15) / 16 * 16;
@@ -511,9 +505,8 @@ void tab_pfn_sincos(float a, float *s, float *c)
     float r = ((a - q * 1.5703125f) - q * 4.837512969970703125e-4f) - q * 7.549789948768648e-8f;
     float z = r * r;
     float sn = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
-    float cs =
-        ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
-        0.5f * z + 1.0f;
+    float cs = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
+               0.5f * z + 1.0f;
     switch ((int)q & 3) {
     case 0:
         *s = sn, *c = cs;

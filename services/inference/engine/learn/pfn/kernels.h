@@ -1,6 +1,7 @@
-/* The network's inner loops. A row's sums have one order, whatever rows are in its call, so it comes out bit for
- * bit alike alone and in company; sums over a vector are reduced as a tree. exp is our own polynomial (relative error
- * below 2e-7), so answers do not depend on libm. One thread; nothing is allocated. */
+/* The network's inner loops. A row's sums have one order, whatever rows are in its call, so it comes out
+ * bit for bit alike alone and in company; sums over a vector are reduced as a tree. exp is our own
+ * polynomial (relative error below 2e-7), so answers do not depend on libm. One thread; nothing is
+ * allocated. */
 #ifndef TAB_PFN_KERNELS_H
 #define TAB_PFN_KERNELS_H
 
@@ -8,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Matrices are bf16 (the upper halves of floats), laid out in panels of tab_pfn_panel(out) columns, (out / panel, in,
- * panel), once at load: a single row is as quick as they pass through the cache.
- * y (n, out) = x (n, in) w (in, out), w packed; y does not overlap x; in at most 1,024, out a multiple of 16. */
+/* Matrices are bf16 (the upper halves of floats), laid out in panels of tab_pfn_panel(out) columns, (out /
+ * panel, in, panel), once at load: a single row is as quick as they pass through the cache. y (n, out) = x
+ * (n, in) w (in, out), w packed; y does not overlap x; in at most 1,024, out a multiple of 16. */
 size_t tab_pfn_panel(size_t out);
 void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed);
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y);
 
-/* y (n, out) = x (n, in) w (in, out), matrices of floats as they lie; any sizes. What the other learners multiply by
- * when they answer (tab_apply): a lone row costs a row, not a tile. */
+/* y (n, out) = x (n, in) w (in, out), matrices of floats as they lie; any sizes. What the other learners
+ * multiply by when they answer (tab_apply): a lone row costs a row, not a tile. */
 void tab_row_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y);
 
 /* y = x / sqrt(mean(x^2) + 1e-6) by rows of width w, a multiple of 16; y may be x. gain (w) or NULL. */
@@ -44,12 +45,12 @@ void tab_pfn_weights(size_t nk, size_t dim, const float *q, const float *k, floa
 
 /* Cells read their column's inducing rows: q (16) one head of a cell, kt (16, k) keys transposed, v (k, ldv),
  * k a multiple of 16 up to 64. */
-void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv,
-                           float *o);
+void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv, float *o);
 
-/* One head within a row: q (16) reads n keys and values, `stride` floats apart; score (n rounded up to 16). */
-void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n, size_t stride,
-                      float *score, float *o);
+/* One head within a row: q (16) reads n keys and values, `stride` floats apart; score (n rounded up to
+ * 16). */
+void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n, size_t stride, float *score,
+                      float *o);
 
 /* sin and cos of a, |a| <= 1e4, error below 2e-7 */
 void tab_pfn_sincos(float a, float *s, float *c);

@@ -31,8 +31,8 @@ struct tab_pfn_context {
     float ln; /* log(n / 512) */
 };
 
-/* What context rows' labels add: (n, e), (n, e) in the two column stages, (n, d) before the blocks. Only numeric
- * targets have these; a class adds the row of its slot. */
+/* What context rows' labels add: (n, e), (n, e) in the two column stages, (n, d) before the blocks. Only
+ * numeric targets have these; a class adds the row of its slot. */
 typedef struct {
     float *stage[3], *block;
 } known_targets;
@@ -77,8 +77,7 @@ static void tap(const char *stage, const float *v, size_t numbers)
 }
 
 /* x += MLP(rms(x)) */
-static void mlp(size_t n, size_t width, const uint16_t *up, const uint16_t *down, float *x,
-                scratch *s)
+static void mlp(size_t n, size_t width, const uint16_t *up, const uint16_t *down, float *x, scratch *s)
 {
     tab_pfn_rms(n, width, x, NULL, s->z);
     tab_pfn_product(n, width, 2 * width, s->z, up, s->hidden);
@@ -88,8 +87,8 @@ static void mlp(size_t n, size_t width, const uint16_t *up, const uint16_t *down
 }
 
 /* x += O of what was read, then the MLP */
-static void settle(size_t n, size_t width, const uint16_t *o, const uint16_t *up,
-                   const uint16_t *down, float *x, scratch *s)
+static void settle(size_t n, size_t width, const uint16_t *o, const uint16_t *up, const uint16_t *down,
+                   float *x, scratch *s)
 {
     tab_pfn_product(n, width, width, s->o, o, s->z);
     tab_pfn_add(n * width, s->z, x);
@@ -97,8 +96,8 @@ static void settle(size_t n, size_t width, const uint16_t *o, const uint16_t *up
 }
 
 /* All cells of a piece, x (m, rows, e), read their column's inducing rows. */
-static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_cache *cache,
-                         size_t m, size_t rows, float *x, scratch *s)
+static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_cache *cache, size_t m,
+                         size_t rows, float *x, scratch *s)
 {
     size_t e = w->e, k = w->inducing;
     tab_pfn_rms(m * rows, e, x, NULL, s->z);
@@ -112,8 +111,8 @@ static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_
 }
 
 /* Within each row of a piece, t (a, rows, e) reads x (b, rows, e). */
-static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t b, size_t rows,
-                      float *t, const float *x, scratch *s)
+static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t b, size_t rows, float *t,
+                      const float *x, scratch *s)
 {
     size_t e = w->e;
     tab_pfn_rms(b * rows, e, x, NULL, s->z);
@@ -147,8 +146,7 @@ static void refine(const tab_pfn *w, size_t m, size_t rows, float *x, float *t, 
 }
 
 /* r (rows, d): the readout tokens side by side */
-static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r,
-                 scratch *s)
+static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r, scratch *s)
 {
     size_t e = w->e;
     spread_tokens(w->pool_token, w->tokens, rows, e, t);
@@ -160,8 +158,7 @@ static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float 
 }
 
 /* Cells of one column, out (n, e), n <= STRIP; s->kv holds the features (48 <= 4 e). */
-static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out,
-                  float *features)
+static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out, float *features)
 {
     const tab_pfn *w = c->w;
     tab_pfn_cells(w, &c->stats[j], x, n, features);
@@ -171,8 +168,8 @@ static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, 
     tab_pfn_rms(n, w->e, out, w->in_gain, out);
 }
 
-/* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) and keys (n rounded
- * up to 64, 16) are scratch. */
+/* The inducing rows of one column read its context cells, x (n, e); fills the cache. kv (n, 2 e) and keys
+ * (n rounded up to 64, 16) are scratch. */
 static void induce(const tab_pfn_context *c, const known_targets *targets, int stage, size_t j,
                    const float *x, float *kv, float *keys, scratch *s)
 {
@@ -212,8 +209,8 @@ static bool cancelled(const atomic_bool *cancel)
 }
 
 /* A column stage over the whole context, x (m, n, e). */
-static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage,
-                         float *x, float *kv, float *keys, scratch *s, const atomic_bool *cancel)
+static bool column_stage(const tab_pfn_context *c, const known_targets *targets, int stage, float *x,
+                         float *kv, float *keys, scratch *s, const atomic_bool *cancel)
 {
     size_t e = c->w->e;
     for (size_t j = 0; j < c->m; j++) {
@@ -241,8 +238,7 @@ static void cut(const float *x, size_t n, size_t m, size_t e, size_t at, size_t 
         memcpy(piece + j * rows * e, x + (j * n + at) * e, rows * e * sizeof *x);
 }
 
-static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows,
-                  float *x)
+static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows, float *x)
 {
     for (size_t j = 0; j < m; j++)
         memcpy(x + (j * n + at) * e, piece + j * rows * e, rows * e * sizeof *x);
@@ -322,8 +318,8 @@ static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, kn
         return false;
     for (int s = 0; s < 3; s++) {
         k->stage[s] = k->block + (size_t)s * n * e;
-        tab_pfn_product(n, TAB_PFN_TARGET, s < 2 ? e : w->d, features,
-                        s < 2 ? w->num_c[s] : w->num_icl, k->stage[s]);
+        tab_pfn_product(n, TAB_PFN_TARGET, s < 2 ? e : w->d, features, s < 2 ? w->num_c[s] : w->num_icl,
+                        k->stage[s]);
     }
     return true;
 }
@@ -362,9 +358,8 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
 }
 
 /* One of slot and target is NULL. */
-static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
-                               const uint8_t *slot, const float *target, const float *code,
-                               const atomic_bool *cancel)
+static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                               const float *target, const float *code, const atomic_bool *cancel)
 {
     tab_pfn_context *c = context_new(w, a, t, slot, code);
     known_targets targets = { 0 };
@@ -380,12 +375,11 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     float *r = malloc((w->registers + n) * d * sizeof *r);
     float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
     float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features);
-    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL &&
-              features != NULL && scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL && features != NULL &&
+              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t j = 0; ok && j < m; j++)
         for (size_t at = 0; at < n; at += STRIP)
-            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e,
-                  features);
+            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
     if (ok)
         tap("cells", x, m * n * e);
     ok = ok && column_stage(c, &targets, 0, x, kv, keys, &s, cancel);
@@ -426,15 +420,14 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
     return ok ? c : NULL;
 }
 
-tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
-                                const uint8_t *slot, const float *code, const atomic_bool *cancel)
+tab_pfn_context *tab_pfn_encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
+                                const float *code, const atomic_bool *cancel)
 {
     return encode(w, a, t, slot, NULL, code, cancel);
 }
 
 tab_pfn_context *tab_pfn_encode_numeric(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
-                                        const float *target, const float *code,
-                                        const atomic_bool *cancel)
+                                        const float *target, const float *code, const atomic_bool *cancel)
 {
     return encode(w, a, t, NULL, target, code, cancel);
 }
@@ -450,14 +443,14 @@ static void query_blocks(const tab_pfn_context *c, size_t n, float *r, scratch *
         tab_pfn_product(n, d, d, s->z, b->q, s->q);
         scale_heads(n, w->heads, ROW_HEAD, b->scale, c->ln, s->q);
         /* one key and value head for all: (row, head) pairs are its queries */
-        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->k[i], c->v[i], ROW_HEAD,
-                       s->o, ROW_HEAD);
+        tab_pfn_attend(n * w->heads, known, ROW_HEAD, s->q, ROW_HEAD, c->k[i], c->v[i], ROW_HEAD, s->o,
+                       ROW_HEAD);
         settle(n, d, b->o, b->up, b->down, r, s);
     }
     tab_pfn_rms(n, d, r, NULL, s->z);
     tab_pfn_product(n, d, d, s->z, c->vote.slot != NULL ? w->dec_q : w->num_q, s->q);
-    scale_heads(n, TAB_PFN_VOTES, d / TAB_PFN_VOTES,
-                c->vote.slot != NULL ? w->dec_scale : w->num_scale, c->ln, s->q);
+    scale_heads(n, TAB_PFN_VOTES, d / TAB_PFN_VOTES, c->vote.slot != NULL ? w->dec_scale : w->num_scale,
+                c->ln, s->q);
 }
 
 /* out (n, TAB_PFN_SLOTS) log-probabilities, or (n) means with quantiles or without. */
@@ -472,8 +465,8 @@ static bool query(const tab_pfn_context *c, const tab_pfn_table *t, float *out, 
     float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features),
           *r = malloc(rows * w->d * sizeof *r),
           *weight = quantile != NULL ? malloc(c->n * sizeof *weight) : NULL;
-    bool ok = (quantile == NULL || weight != NULL) && piece != NULL && features != NULL &&
-              r != NULL && scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
+    bool ok = (quantile == NULL || weight != NULL) && piece != NULL && features != NULL && r != NULL &&
+              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
     for (size_t at = 0; ok && at < t->n; at += rows) {
         size_t use = t->n - at < rows ? t->n - at : rows;
         for (size_t j = 0; j < m; j++)
@@ -503,8 +496,7 @@ bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp
     return query(c, t, logp, NULL);
 }
 
-bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean,
-                           float *quantile)
+bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean, float *quantile)
 {
     return query(c, t, mean, quantile);
 }
@@ -514,8 +506,8 @@ static double cell_work(const tab_pfn *w, size_t m)
 {
     double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;
     double stage = 2 * e * e + 2 * k * e + 4 * e * e; /* read the inducing rows, MLP */
-    double refine = row * (6 * e * e) +
-                    4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
+    double refine =
+        row * (6 * e * e) + 4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
     return (double)m * (TAB_PFN_FEATURES * e + 2 * stage + 8 * e * e) + refine;
 }
 
@@ -533,6 +525,5 @@ double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
 {
     double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;
-    return (double)n *
-           (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
+    return (double)n * (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
 }

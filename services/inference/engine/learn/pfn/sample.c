@@ -27,8 +27,7 @@ void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quo
         size_t all = few ? rare : common, share = few ? given : left - given;
         share = share < all ? share : all;
         if (all > 0)
-            quota[c] +=
-                (size_t)((double)(count[c] - quota[c]) * ((double)share / (double)all) + 1e-9);
+            quota[c] += (size_t)((double)(count[c] - quota[c]) * ((double)share / (double)all) + 1e-9);
     }
 }
 
@@ -53,14 +52,13 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, size_t room,
-                      uint64_t seed, uint32_t *row, size_t n)
+size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, size_t room, uint64_t seed,
+                      uint32_t *row, size_t n)
 {
     if (n <= room)
         return n;
     keyed *k = malloc(n * sizeof *k);
-    size_t *count = calloc(classes, sizeof *count), *quota = calloc(classes, sizeof *quota),
-           kept = 0;
+    size_t *count = calloc(classes, sizeof *count), *quota = calloc(classes, sizeof *quota), kept = 0;
     if (k == NULL || count == NULL || quota == NULL) {
         free(k), free(count), free(quota);
         return 0;

@@ -92,8 +92,7 @@ static void read_quantiles(const tab_pfn_voters *v, const float *weight, float *
     double below = 0, last = 0, from = (double)v->value[v->order[0]];
     size_t l = 0;
     for (size_t i = 0; i < v->n && l < TAB_PFN_LEVELS; i++) {
-        double w = (double)weight[v->order[i]], middle = below + w / 2,
-               to = (double)v->value[v->order[i]];
+        double w = (double)weight[v->order[i]], middle = below + w / 2, to = (double)v->value[v->order[i]];
         for (; l < TAB_PFN_LEVELS; l++) {
             double level = (double)(l + 1) / (TAB_PFN_LEVELS + 1) * TAB_PFN_VOTES;
             if (level > middle)
@@ -107,8 +106,7 @@ static void read_quantiles(const tab_pfn_voters *v, const float *weight, float *
         quantile[l] = (float)(v->mean + v->sd * from);
 }
 
-void tab_pfn_vote_quantiles(const tab_pfn_voters *v, size_t n, const float *q, float *weight,
-                            float *quantile)
+void tab_pfn_vote_quantiles(const tab_pfn_voters *v, size_t n, const float *q, float *weight, float *quantile)
 {
     size_t dim = v->d / TAB_PFN_VOTES;
     for (size_t i = 0; i < n; i++) {

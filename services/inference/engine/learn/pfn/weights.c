@@ -42,8 +42,7 @@ typedef struct {
 static void refuse(reader *r, const char *what, const char *name)
 {
     if (r->status == TAB_OK)
-        r->status =
-            tab_fail(r->err, TAB_VALIDATION, "", "weights: %s%s%s", what, name[0] ? " " : "", name);
+        r->status = tab_fail(r->err, TAB_VALIDATION, "", "weights: %s%s%s", what, name[0] ? " " : "", name);
 }
 
 static bool finite_half(uint16_t h)
@@ -215,8 +214,7 @@ static void take_all(reader *r)
         refuse(r, "tensors that the network does not have", "");
 }
 
-static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *entries,
-                             tab_error *err)
+static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *entries, tab_error *err)
 {
     static const char magic[8] = { 'T', 'A', 'B', 'W', '\r', '\n', 0x1a, '\n' };
     if (b.n < HEAD + DIGEST || memcmp(b.p, magic, 8) != 0)
@@ -229,18 +227,16 @@ static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *e
     unsigned char digest[DIGEST];
     crypto_hash_sha256(digest, (const unsigned char *)b.p, b.n - DIGEST);
     if (memcmp(digest, b.p + b.n - DIGEST, DIGEST) != 0)
-        return tab_fail(err, TAB_VALIDATION, "",
-                        "weights: damaged or truncated (the digest does not match)");
+        return tab_fail(err, TAB_VALIDATION, "", "weights: damaged or truncated (the digest does not match)");
     uint32_t *size[] = { &w->e,     &w->cell_heads, &w->inducing, &w->tokens,   &w->blocks,
                          &w->heads, &w->registers,  &w->slots,    &w->features, &w->code };
     for (size_t i = 0; i < 10; i++)
         *size[i] = u32_at(b.p + 16 + 4 * i);
     /* What the kernels of net.c can run: heads of 16 in the cells and of 32 in the rows. */
-    if (w->e < 16 || w->e > 128 || w->e % 16 != 0 || w->cell_heads * 16 != w->e ||
-        w->inducing % 16 != 0 || w->inducing < 16 || w->inducing > 64 || w->tokens != 4 ||
-        w->blocks < 1 || w->blocks > TAB_PFN_BLOCKS || w->heads * 32 != 4 * w->e ||
-        w->registers > 64 || w->slots != TAB_PFN_SLOTS || w->features != TAB_PFN_FEATURES ||
-        w->code != TAB_PFN_CODE)
+    if (w->e < 16 || w->e > 128 || w->e % 16 != 0 || w->cell_heads * 16 != w->e || w->inducing % 16 != 0 ||
+        w->inducing < 16 || w->inducing > 64 || w->tokens != 4 || w->blocks < 1 ||
+        w->blocks > TAB_PFN_BLOCKS || w->heads * 32 != 4 * w->e || w->registers > 64 ||
+        w->slots != TAB_PFN_SLOTS || w->features != TAB_PFN_FEATURES || w->code != TAB_PFN_CODE)
         return tab_fail(err, TAB_VALIDATION, "", "weights: sizes that this program does not run");
     w->d = w->tokens * w->e;
     size_t note = u32_at(b.p + 12), room = b.n - HEAD - DIGEST;
@@ -302,8 +298,8 @@ tab_status tab_pfn_open(const char *path, tab_pfn **ret, tab_error *err)
         int why = errno;
         if (fd >= 0)
             close(fd);
-        return tab_fail(err, TAB_VALIDATION, "", "weights: cannot read %s%s%s", path,
-                        fd < 0 ? ": " : "", fd < 0 ? strerror(why) : "");
+        return tab_fail(err, TAB_VALIDATION, "", "weights: cannot read %s%s%s", path, fd < 0 ? ": " : "",
+                        fd < 0 ? strerror(why) : "");
     }
     size_t n = (size_t)st.st_size;
     char *map = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);

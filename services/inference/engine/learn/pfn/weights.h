@@ -3,7 +3,8 @@
  *   0   8 bytes   "TABW\r\n\x1a\n"
  *   8   u32       version, 1
  *   12  u32       bytes of the note
- *   16  10 x u32  e, cell heads, inducing rows, tokens, blocks, heads, registers, slots, features, column code
+ *   16  10 x u32  e, cell heads, inducing rows, tokens, blocks, heads, registers, slots, features, column
+ *       code
  *   56  u32       tensors
  *   60  u32       zero
  *   64  note      JSON for people: size, training, figures; padded with spaces to 64
@@ -12,9 +13,9 @@
  *   ..            data, each tensor at a multiple of 64
  *   end 32 bytes  SHA-256 of all that precedes
  *
- * A vector is a tensor of one row; matrices that are multiplied by are bf16. Norm gains are folded into the matrices that follow them. The tensors of a
- * file are exactly those that its ten sizes call for (tools/pretrain/net.py names them); those of numeric targets,
- * num.*, are all there or none is. */
+ * A vector is a tensor of one row; matrices that are multiplied by are bf16. Norm gains are folded into
+ * the matrices that follow them. The tensors of a file are exactly those that its ten sizes call for
+ * (tools/pretrain/net.py names them); those of numeric targets, num.*, are all there or none is. */
 #ifndef TAB_PFN_WEIGHTS_H
 #define TAB_PFN_WEIGHTS_H
 
@@ -56,12 +57,12 @@ typedef struct {
     tab_pfn_block block[TAB_PFN_BLOCKS];
     const uint16_t *dec_q, *dec_k;
     const float *dec_scale;
-    bool numeric; /* was trained on numeric targets too: */
-    const uint16_t *num_c[2],
-        *num_icl;                  /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
-    const uint16_t *num_q, *num_k; /* their vote */
+    bool numeric;                       /* was trained on numeric targets too: */
+    const uint16_t *num_c[2], *num_icl; /* (TAB_PFN_TARGET, e), (TAB_PFN_TARGET, d) in place of labels */
+    const uint16_t *num_q, *num_k;      /* their vote */
     const float *num_scale;
-    /* Matrices stay bf16, in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales are plain. */
+    /* Matrices stay bf16, in the layout of tab_pfn_pack; tokens, labels, inducing rows, gains and scales
+     * are plain. */
     char note[1024]; /* the file's JSON, cut to fit */
     float *numbers;  /* what the above point into */
     uint16_t *halves;

@@ -31,10 +31,8 @@ Test(solve, ridge_by_hand)
 Test(solve, logistic_gradient_vanishes)
 {
     enum { N = 200, M = 3 };
-    for (
-        size_t k = 1; k <= 7;
-        k +=
-        2) { /* vector products up to five margins, then matrices; at w = 0 the gradient is about 10 */
+    for (size_t k = 1; k <= 7;
+         k += 2) { /* vector products up to five margins, then matrices; at w = 0 the gradient is about 10 */
         float z[N * M], w[M * 7];
         uint32_t label[N];
         const double lambda[] = { 2 };
@@ -44,9 +42,7 @@ Test(solve, logistic_gradient_vanishes)
                 z[i * M + j] = (float)(unit(i, j) - 0.5);
             label[i] = (uint32_t)(unit(i, 9) * (k == 1 ? 2 : (double)k));
         }
-        tab_system s = {
-            .z = z, .n = N, .m = M, .k = k, .label = label, .lambda = lambda, .path = 1
-        };
+        tab_system s = { .z = z, .n = N, .m = M, .k = k, .label = label, .lambda = lambda, .path = 1 };
         cr_assert(tab_solve(&s, w));
         for (size_t a = 0; a < M; a++)
             for (size_t c = 0; c < k; c++) {
@@ -71,10 +67,8 @@ Test(solve, logistic_gradient_vanishes)
 Test(solve, a_rows_product_does_not_depend_on_its_neighbours)
 {
     enum { N = 401, M = 700, K = 150 };
-    static const size_t shape[][2] = {
-        { 37, 5 },  { 64, 1 },  { 129, 15 }, { 1, 1 },    { 700, 2 },
-        { 37, 16 }, { 20, 31 }, { 40, 64 },  { 41, 111 }, { 3, 150 }
-    };
+    static const size_t shape[][2] = { { 37, 5 },  { 64, 1 },  { 129, 15 }, { 1, 1 },    { 700, 2 },
+                                       { 37, 16 }, { 20, 31 }, { 40, 64 },  { 41, 111 }, { 3, 150 } };
     static float z[N * M], w[M * K], all[N * K], one[K];
     for (size_t s = 0; s < sizeof shape / sizeof *shape; s++) {
         size_t m = shape[s][0], k = shape[s][1];
@@ -85,8 +79,7 @@ Test(solve, a_rows_product_does_not_depend_on_its_neighbours)
         tab_apply(z, N, m, w, k, all);
         for (size_t i = 0; i < N; i++) {
             tab_apply(z + i * m, 1, m, w, k, one);
-            cr_assert(memcmp(one, all + i * k, k * sizeof *one) == 0, "%zu x %zu: row %zu", m, k,
-                      i);
+            cr_assert(memcmp(one, all + i * k, k * sizeof *one) == 0, "%zu x %zu: row %zu", m, k, i);
             for (size_t j = 0; i % 50 == 0 && j < k; j++) {
                 double sum = 0;
                 for (size_t q = 0; q < m; q++)
@@ -166,9 +159,7 @@ Test(learners, a_model_of_all_rows_answers_outside_the_folds)
             label[i] = TAB_NULL, y[i] = NAN;
             row[n++] = i;
         }
-        tab_recipe r = {
-            .learner = { &tab_learn_pfn, &tab_learn_linear }, .n = 2, .folds = 3, .work = 1e15
-        };
+        tab_recipe r = { .learner = { &tab_learn_pfn, &tab_learn_linear }, .n = 2, .folds = 3, .work = 1e15 };
         tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
         cr_assert_not_null(s);
         cr_assert(s->members == 2 && s->folds == 3);
@@ -181,8 +172,8 @@ Test(learners, a_model_of_all_rows_answers_outside_the_folds)
         cr_assert(tab_stack_predict(s, f.enc, f.data, row, n, out));
         for (size_t i = 0; i < n; i++)
             for (size_t k = 0; k < s->outputs; k++)
-                cr_assert_float_eq(out[i * s->outputs + k], s->oof[row[i] * s->outputs + k], 1e-5f,
-                                   "row %u", row[i]);
+                cr_assert_float_eq(out[i * s->outputs + k], s->oof[row[i] * s->outputs + k], 1e-5f, "row %u",
+                                   row[i]);
         tab_arena_free(f.a);
     }
 }
@@ -214,8 +205,8 @@ Test(learners, the_network_knows_where_a_target_is_uncertain)
         *(x[KNOWN + i] > 0.5f ? &wide : &narrow) += (double)out[i];
         *(x[KNOWN + i] > 0.5f ? &many : &few) += 1;
     }
-    cr_assert_gt(wide / many, 1.3 * narrow / few, "%g where it is wide, %g where narrow",
-                 wide / many, narrow / few);
+    cr_assert_gt(wide / many, 1.3 * narrow / few, "%g where it is wide, %g where narrow", wide / many,
+                 narrow / few);
     tab_arena_free(f.a);
 }
 
@@ -223,10 +214,9 @@ Test(learners, what_the_budget_leaves_out_is_named)
 {
     fixture f = made(200, true);
     tab_engine e = { .arena = f.a };
-    tab_recipe r = { .learner = { &tab_learn_forest },
-                     .n = 1,
-                     .folds = 3,
-                     .work = 2 * tab_learn_forest.work(&f.p, 200) };
+    tab_recipe r = {
+        .learner = { &tab_learn_forest }, .n = 1, .folds = 3, .work = 2 * tab_learn_forest.work(&f.p, 200)
+    };
     tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
     cr_assert_not_null(s);
     cr_assert(s->members == 0 && s->skips == 1);
@@ -234,7 +224,8 @@ Test(learners, what_the_budget_leaves_out_is_named)
     tab_arena_free(f.a);
 }
 
-/* The network gets at most 40 % of the budget: it is cut down as far as that asks, and says so, before it is left out. */
+/* The network gets at most 40 % of the budget: it is cut down as far as that asks, and says so, before it
+ * is left out. */
 Test(learners, what_the_budget_cuts_down_is_named)
 {
     enum { FOLDS = 2, FITS = FOLDS + 1 }; /* and one of all rows */
@@ -290,16 +281,14 @@ Test(learners, a_cut_network_tells_many_classes_apart)
     f.p.outputs = 30;
     double own = 0;
     for (size_t form = 1; tab_learn_pfn.cheaper(&f.p, 300, form, f.a, &own) != NULL; form++) {
-        cr_expect(
-            strncmp(tab_learn_pfn.cheaper(&f.p, 300, form, f.a, &own), "4 of 8 members", 14) == 0);
+        cr_expect(strncmp(tab_learn_pfn.cheaper(&f.p, 300, form, f.a, &own), "4 of 8 members", 14) == 0);
         tab_fit_task t = { .context = row, .n = 300, .config = form, .arena = f.a };
         void *m = tab_learn_pfn.fit(&f.p, &t, NULL);
         cr_assert_not_null(m);
         tab_learn_pfn.predict(m, f.enc, f.data, row, 1, out);
         for (size_t a = 0; a < 30; a++)
             for (size_t b = 0; b < a; b++)
-                cr_expect(fabsf(out[a] - out[b]) > 0, "form %zu: classes %zu and %zu are one", form,
-                          a, b);
+                cr_expect(fabsf(out[a] - out[b]) > 0, "form %zu: classes %zu and %zu are one", form, a, b);
     }
     tab_arena_free(f.a);
 }
@@ -318,8 +307,8 @@ Test(learners, each_beats_the_base_rate_out_of_fold)
             tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
             cr_assert_not_null(s);
             cr_expect_eq(s->members, 1, "%s took part", all[k]->name);
-            cr_expect_lt(s->loss, 0.6 * s->prior_loss, "%s: %g, base rate %g", all[k]->name,
-                         s->loss, s->prior_loss);
+            cr_expect_lt(s->loss, 0.6 * s->prior_loss, "%s: %g, base rate %g", all[k]->name, s->loss,
+                         s->prior_loss);
             tab_arena_free(f.a);
         }
 }
@@ -416,7 +405,7 @@ Test(levels, a_context_row_never_reads_its_own_target)
     cr_assert_eq(v->n, 1);
     size_t at = v->plain;
     uint32_t changed = row[n / 2], last = row[n - 1];
-    ((float *)(uintptr_t)f.p.y)[last] += 100; /* the last in order: no other context row reads it */
+    ((float *)(uintptr_t)f.p.y)[last] += 100;       /* the last in order: no other context row reads it */
     ((float *)(uintptr_t)f.p.y)[row[0] + 1] += 100; /* not of the context at all */
     cr_assert(tab_levels_fit(f.a, &f.p, row, n, &w));
     for (size_t i = 0; i < n; i++) {
@@ -441,10 +430,9 @@ Test(levels, many_levels_explain)
     for (int classes = 0; classes < 2; classes++) {
         fixture f = many_levels(6000, classes);
         tab_engine e = { .arena = f.a };
-        tab_recipe r = { .learner = { &tab_learn_boost_brisk, &tab_learn_linear },
-                         .n = 2,
-                         .folds = 4,
-                         .work = 1e15 };
+        tab_recipe r = {
+            .learner = { &tab_learn_boost_brisk, &tab_learn_linear }, .n = 2, .folds = 4, .work = 1e15
+        };
         tab_stack *s = tab_stack_fit(&e, f.a, &f.p, &r);
         cr_assert_not_null(s);
         cr_expect_lt(s->loss / s->prior_loss, 0.2, "%s: %.3f of the base rate's loss",

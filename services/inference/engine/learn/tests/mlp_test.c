@@ -1,4 +1,5 @@
-/* The perceptron: what a linear learner cannot say, the same bytes however it is run, no NaN, an end when told. */
+/* The perceptron: what a linear learner cannot say, the same bytes however it is run, no NaN, an end when
+ * told. */
 #include <cblas.h>
 #include <criterion/criterion.h>
 #include <math.h>
@@ -23,8 +24,8 @@ static double unit(size_t i, size_t j)
     return tab_unit(tab_mix2(i, j));
 }
 
-/* y is the product of two numbers in [-1, 1] (no sum of curves of one each explains any of it); the label its sign.
- * Two more columns: one with gaps, one nearly constant. */
+/* y is the product of two numbers in [-1, 1] (no sum of curves of one each explains any of it); the label
+ * its sign. Two more columns: one with gaps, one nearly constant. */
 static fixture made(bool classes)
 {
     fixture f = { .a = tab_arena_new((size_t)1 << 30) };

@@ -28,8 +28,9 @@ static uint32_t draw(uint64_t *s, uint32_t n)
 static tab_table people(tab_arena *a, const char *id, uint32_t from, size_t rows, int format,
                         const char *const *names)
 {
-    static const char *const first[] = { "anna",  "bruno", "clara", "dario",
-                                         "elena", "felix", "greta", "hugo" };
+    static const char *const first[] = {
+        "anna", "bruno", "clara", "dario", "elena", "felix", "greta", "hugo"
+    };
     static const char *const last[] = { "abbot", "keller", "castle", "moreau", "eriksen",
                                         "novak", "greco",  "haas",   "ibsen" };
     static const char *const town[] = { "Lisbon", "Turin", "Graz", "Bergen", "Leeds", "Lyon" };
@@ -64,9 +65,8 @@ static tab_status cross(world *w, const tab_engine *e)
     tab_profile *p[2];
     tab_error err = { 0 };
     for (size_t i = 0; i < 2; i++)
-        cr_assert_eq(
-            tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err),
-            TAB_OK);
+        cr_assert_eq(tab_profile_table(&(tab_engine){ .arena = w->arena }, &w->table[i], &p[i], &err),
+                     TAB_OK);
     return tab_cross_tables(e, p, 2, 0.5, &w->map, &w->unified, &w->linked, &err);
 }
 
@@ -125,8 +125,7 @@ Test(cross_tables, a_match_says_what_speaks_for_and_against_it)
         for (; at < m->matched_on_end[i]; at++) {
             cr_expect(m->similarity[at] >= 0 && m->similarity[at] <= 1);
             ProtobufCBinaryData name = m->attributes[m->matched_on[at]];
-            if (m->a_row[i] != m->b_row[i] + 150 || name.len != 2 ||
-                memcmp(name.data, "c3", 2) != 0)
+            if (m->a_row[i] != m->b_row[i] + 150 || name.len != 2 || memcmp(name.data, "c3", 2) != 0)
                 continue;
             said++;
             bool other = m->b_row[i] % 3 == 0;
@@ -153,8 +152,7 @@ Test(cross_tables, tables_with_nothing_in_common_have_no_matches)
 {
     world w = { .arena = arena() };
     w.table[0] = people(w.arena, "a", 0, 200, 0, NULL);
-    tab_builder *b[2] = { tab_builder_new(w.arena, TAB_S("x")),
-                          tab_builder_new(w.arena, TAB_S("y")) };
+    tab_builder *b[2] = { tab_builder_new(w.arena, TAB_S("x")), tab_builder_new(w.arena, TAB_S("y")) };
     uint64_t s = 5;
     for (int r = 0; r < 150; r++) {
         char text[32];
@@ -186,7 +184,8 @@ Test(cross_tables, disjoint_rows_of_one_kind_have_hardly_a_match)
     tab_arena_free(w.arena);
 }
 
-/* Pairs of tables of 300 people, every fourth or tenth of them in both, in two formats; and as many that share nobody. */
+/* Pairs of tables of 300 people, every fourth or tenth of them in both, in two formats; and as many that
+ * share nobody. */
 Test(cross_tables, a_confidence_is_the_share_that_is_right)
 {
     enum { TABLES = 4, ROWS = 300 };
@@ -232,12 +231,10 @@ Test(cross_tables, values_that_stand_alone_and_repeat_are_no_entities)
             tab_builder *b = tab_builder_new(w.arena, TAB_S(""));
             for (size_t r = 0; r < 200; r++) {
                 tab_cell x = tab_cell_at(&p.col[c], r);
-                x.kind == TAB_CELL_NUMBER ? tab_builder_number(b, x.num)
-                                          : tab_builder_text(b, x.text);
+                x.kind == TAB_CELL_NUMBER ? tab_builder_number(b, x.num) : tab_builder_text(b, x.text);
             }
             for (size_t r = 0; r < 200; r++)
-                c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6]))
-                       : tab_builder_null(b);
+                c == 2 ? tab_builder_text(b, tab_str_of(town[(r * 7 + t) % 6])) : tab_builder_null(b);
             cr_assert(tab_builder_finish(b, &col[c]));
         }
         w.table[t] = (tab_table){ t ? TAB_S("b") : TAB_S("a"), 400, COLS, col };
@@ -269,8 +266,7 @@ Test(cross_tables, names_of_columns_change_nothing_but_names)
                   m->confidence[i] == n->confidence[i]);
     cr_assert_eq(w.map->n_column_alignment, x.map->n_column_alignment);
     for (size_t i = 0; i < w.map->n_column_alignment; i++) {
-        const Tabella__ColumnAlignment *c = w.map->column_alignment[i],
-                                       *d = x.map->column_alignment[i];
+        const Tabella__ColumnAlignment *c = w.map->column_alignment[i], *d = x.map->column_alignment[i];
         cr_expect(c->a->column == d->a->column && c->b->column == d->b->column &&
                   c->confidence == d->confidence);
     }
@@ -342,8 +338,7 @@ Test(cross_tables, is_the_same_on_any_number_of_threads)
         uint8_t *q;
         x.table[0] = w.table[0];
         x.table[1] = w.table[1];
-        cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = on_threads }),
-                     TAB_OK);
+        cr_assert_eq(cross(&x, &(tab_engine){ .arena = x.arena, .parallel_for = on_threads }), TAB_OK);
         size_t m = bytes_of(&x, &q);
         cr_expect(n == m && memcmp(p, q, n) == 0);
         free(q);
@@ -366,8 +361,7 @@ Test(cross_tables, a_table_ten_thousand_times_the_other_is_searched)
     tab_arena_free(w.arena);
 }
 
-static tab_table texts(tab_arena *a, const char *id, size_t rows,
-                       void (*write)(char *, size_t, size_t))
+static tab_table texts(tab_arena *a, const char *id, size_t rows, void (*write)(char *, size_t, size_t))
 {
     tab_builder *b = tab_builder_new(a, TAB_S("")), *c = tab_builder_new(a, TAB_S(""));
     char *text = tab_arena_alloc(a, 1, 1 << 17);
@@ -389,16 +383,14 @@ static const char *const composed[] = { "Jos\xc3\xa9",
                                         "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
                                         "\xef\xbc\xa1\xef\xbd\x8e\xef\xbd\x8e",
                                         "\xe1\xb8\xaavetlana" };
-static const char *const decomposed[] = {
-    "Jose\xcc\x81",
-    "Zoe\xcc\x88",
-    "A\xcc\x8asa",
-    "finn",
-    "\xe2\x80\xab\xd9\x85\xd8\xad\xd9\x85\xd8\xaf\xe2\x80\xac",
-    "\xd7\xa9\xd6\xb8\xd7\x9c\xd7\x95\xd7\x9d",
-    "Ann",
-    "H\xcc\xaevetlana"
-};
+static const char *const decomposed[] = { "Jose\xcc\x81",
+                                          "Zoe\xcc\x88",
+                                          "A\xcc\x8asa",
+                                          "finn",
+                                          "\xe2\x80\xab\xd9\x85\xd8\xad\xd9\x85\xd8\xaf\xe2\x80\xac",
+                                          "\xd7\xa9\xd6\xb8\xd7\x9c\xd7\x95\xd7\x9d",
+                                          "Ann",
+                                          "H\xcc\xaevetlana" };
 
 static void write_name(const char *const *first, char *out, size_t n, size_t r)
 {
@@ -422,8 +414,7 @@ static void write_long(char *out, size_t n, size_t r)
     uint64_t s = (r + 1) * 0x9e3779b97f4a7c15u;
     size_t at = 0;
     while (at + 32 < n)
-        at += (size_t)snprintf(out + at, n - at, "%c%05x ", 'a' + (int)draw(&s, 26),
-                               draw(&s, 100000));
+        at += (size_t)snprintf(out + at, n - at, "%c%05x ", 'a' + (int)draw(&s, 26), draw(&s, 100000));
 }
 
 Test(cross_tables, one_text_in_two_encodings_is_one)
@@ -519,7 +510,6 @@ Test(compare, edit_similarity_equals_the_plain_matrix)
         tab_str x = { a, n }, y = { b, m };
         double want = 1 - (double)plain_distance(x, y) / (double)(n > m ? n : m);
         if (3 * (n < m ? n : m) >= (n > m ? n : m))
-            cr_assert_float_eq(tab_edit_similarity(x, y), want, 1e-12, "%.*s %.*s", TAB_STR(x),
-                               TAB_STR(y));
+            cr_assert_float_eq(tab_edit_similarity(x, y), want, 1e-12, "%.*s %.*s", TAB_STR(x), TAB_STR(y));
     }
 }

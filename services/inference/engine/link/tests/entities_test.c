@@ -45,8 +45,8 @@ static void person(size_t k, size_t col, char out[CELL])
 
 enum { PEOPLE = 200, AGAIN = 30 };
 
-/* People with a running number; the last AGAIN rows are the first ones once more: capitals, a lost cell or a letter
- * typed twice. */
+/* People with a running number; the last AGAIN rows are the first ones once more: capitals, a lost cell or
+ * a letter typed twice. */
 static void customers(size_t r, size_t col, char out[CELL])
 {
     if (col == 0) {
@@ -61,8 +61,7 @@ static void customers(size_t r, size_t col, char out[CELL])
             *p = (char)(*p >= 'a' && *p <= 'z' && col != 5 ? *p - 32 : *p);
     if (again && k % 3 == 1 && col == 2)
         out[0] = 0;
-    if (again && k % 3 == 2 &&
-        col == 1) { /* "Anna Keller" -> "Anna Kelllxer": a word that nobody else has */
+    if (again && k % 3 == 2 && col == 1) { /* "Anna Keller" -> "Anna Kelllxer": a word that nobody else has */
         char *p = strchr(out, ' ') + 3;
         memmove(p + 2, p, strlen(p) + 1);
         p[0] = p[2];
@@ -130,8 +129,8 @@ static void events(size_t r, size_t col, char out[CELL])
     if (col == 0)
         snprintf(out, CELL, "%zu", 900000 + r);
     else if (col == 1)
-        snprintf(out, CELL, "2024-03-%02zuT%02u:%02u:%02zu", 1 + r / 60, chance(r, 1, 24),
-                 chance(r, 2, 60), r % 60);
+        snprintf(out, CELL, "2024-03-%02zuT%02u:%02u:%02zu", 1 + r / 60, chance(r, 1, 24), chance(r, 2, 60),
+                 r % 60);
     else if (col == 2)
         person(chance(r, 3, 20), 0, out);
     else
@@ -188,8 +187,8 @@ Test(entities, tables_without_duplicates_have_none)
         tab_table t = table_of(a, "a", sample[i].rows, sample[i].cols, sample[i].cell);
         tab_twin *w;
         size_t n = twins_of(&t, a, &w);
-        cr_expect_eq(n, 0, "%s: %zu, the first rows %u and %u (%f)", sample[i].what, n,
-                     n > 0 ? w[0].a : 0, n > 0 ? w[0].b : 0, n > 0 ? (double)w[0].p : 0);
+        cr_expect_eq(n, 0, "%s: %zu, the first rows %u and %u (%f)", sample[i].what, n, n > 0 ? w[0].a : 0,
+                     n > 0 ? w[0].b : 0, n > 0 ? (double)w[0].p : 0);
         tab_arena_free(a);
     }
 }
@@ -225,12 +224,12 @@ Test(entities, duplicates_are_one_record_that_knows_all_its_rows)
         cr_expect_not(seen[at]);
         seen[at] = true;
         rows++;
-        cr_expect_eq(u->from_row[2 * u->also_entity[i] + u->also_table[i]] + PEOPLE,
-                     u->also_row[i]);
+        cr_expect_eq(u->from_row[2 * u->also_entity[i] + u->also_table[i]] + PEOPLE, u->also_row[i]);
     }
     cr_expect_eq(rows, 430);
     free(seen);
-    /* both rows of a person are matched with the person's row of the other table: persons 50 to 149 are in both */
+    /* both rows of a person are matched with the person's row of the other table: persons 50 to 149 are in
+     * both */
     const Tabella__EntityMatches *m = w.map->entity_matches;
     size_t right = 0;
     for (size_t i = 0; i < m->n_a_row; i++)
@@ -289,16 +288,12 @@ Test(entities, how_many_rows_an_entity_has_in_a_table_is_decided_from_the_data)
         { "one_to_one", { no_twins, half_the_people }, { itself, shifted }, { 200, 200 } },
         { "one_to_many", { no_twins, visits }, { itself, visitor }, { 200, 500 } },
         { "many_to_one", { visits, no_twins }, { visitor, itself }, { 500, 200 } },
-        { "many_to_many",
-          { visits, visits_elsewhere },
-          { visitor, visitor_elsewhere },
-          { 500, 400 } },
+        { "many_to_many", { visits, visits_elsewhere }, { visitor, visitor_elsewhere }, { 500, 400 } },
     };
     for (size_t i = 0; i < sizeof sample / sizeof *sample; i++) {
         world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
         for (int k = 0; k < 2; k++)
-            w.table[k] =
-                table_of(w.arena, k == 0 ? "a" : "b", sample[i].rows[k], 5, sample[i].cell[k]);
+            w.table[k] = table_of(w.arena, k == 0 ? "a" : "b", sample[i].rows[k], 5, sample[i].cell[k]);
         cross(&w);
         cr_assert_eq(w.map->n_relation, 1);
         cr_expect_str_eq(w.map->relation[0]->relation, sample[i].want);
@@ -366,11 +361,9 @@ Test(entities, matches_of_four_tables_are_transitive_and_entities_say_the_same)
         pairs += n * (n - 1) / 2;
     }
     for (size_t i = 0; i < m->n_a_row; i++)
-        cr_expect_eq(entity[m->a_table[i] * 200 + m->a_row[i]],
-                     entity[m->b_table[i] * 200 + m->b_row[i]]);
+        cr_expect_eq(entity[m->a_table[i] * 200 + m->a_row[i]], entity[m->b_table[i] * 200 + m->b_row[i]]);
     free(entity);
-    cr_expect_eq(pairs, m->n_a_row, "%zu pairs lie within entities, %zu are reported", pairs,
-                 m->n_a_row);
+    cr_expect_eq(pairs, m->n_a_row, "%zu pairs lie within entities, %zu are reported", pairs, m->n_a_row);
     cr_expect_eq(w.linked, linked);
     /* of the persons 60 to 149, in all four tables, nearly all are one entity */
     size_t whole = 0;
@@ -464,8 +457,7 @@ Test(blocks, texts_of_common_words_meet)
 {
     enum { ROWS = 6000 };
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
-    tab_table t[2] = { table_of(a, "a", ROWS, 1, common_words_a),
-                       table_of(a, "b", ROWS, 1, common_words_b) };
+    tab_table t[2] = { table_of(a, "a", ROWS, 1, common_words_a), table_of(a, "b", ROWS, 1, common_words_b) };
     tab_profile *p[2];
     tab_views *v;
     tab_error err = { 0 };
@@ -537,15 +529,16 @@ Test(geo, places_match_by_their_distance)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* A person, and when the row was written: b's rows are later where r is even. Half of b's towns are others. */
+/* A person, and when the row was written: b's rows are later where r is even. Half of b's towns are
+ * others. */
 static void dated(size_t r, size_t col, bool b, char out[CELL])
 {
     if (col < 5)
         person(r, col, out);
     else
         snprintf(out, CELL, "202%d-%02u-%02uT%02u:%02u:%02u", b ? (r % 2 == 0 ? 4 : 2) : 3,
-                 1 + chance(r, 61 + b, 12), 1 + chance(r, 62, 28), chance(r, 63, 24),
-                 chance(r, 64, 60), chance(r, 65 + b, 60));
+                 1 + chance(r, 61 + b, 12), 1 + chance(r, 62, 28), chance(r, 63, 24), chance(r, 64, 60),
+                 chance(r, 65 + b, 60));
     if (b && col == 2)
         snprintf(out, CELL, "%s", town[(chance(r, 5, 7) + r % 4 / 2) % 7]);
 }
@@ -570,8 +563,7 @@ Test(unify, of_values_that_differ_the_one_written_last_survives)
     const Tabella__UnifiedRows *u = w.unified;
     const Tabella__Column *c = NULL;
     for (size_t k = 0; k < u->records->n_columns; k++)
-        if (u->records->columns[k]->name.len == 2 &&
-            memcmp(u->records->columns[k]->name.data, "c2", 2) == 0)
+        if (u->records->columns[k]->name.len == 2 && memcmp(u->records->columns[k]->name.data, "c2", 2) == 0)
             c = u->records->columns[k];
     cr_assert_not_null(c);
     tab_column record;
@@ -583,8 +575,8 @@ Test(unify, of_values_that_differ_the_one_written_last_survives)
             continue;
         char want[CELL];
         dated(a, 2, a % 2 == 0, want);
-        cr_expect(tab_str_eq(tab_cell_at(&record, e).text, tab_str_of(want)),
-                  "row %u: %.*s, not %s", a, TAB_STR(tab_cell_at(&record, e).text), want);
+        cr_expect(tab_str_eq(tab_cell_at(&record, e).text, tab_str_of(want)), "row %u: %.*s, not %s", a,
+                  TAB_STR(tab_cell_at(&record, e).text), want);
         both++;
     }
     cr_expect_geq(both, ROWS * 9 / 10);

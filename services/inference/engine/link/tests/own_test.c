@@ -3,7 +3,8 @@
 
 #include "services/inference/engine/link/tests/tables.h"
 
-/* Customers: an e-mail follows from the name, so that two who share a name share both; of names there are 324. */
+/* Customers: an e-mail follows from the name, so that two who share a name share both; of names there are
+ * 324. */
 static void client(size_t k, size_t col, char out[CELL])
 {
     const char *f = given[chance(k, 1, 18)], *l = family[chance(k, 2, 18)];
@@ -38,8 +39,7 @@ static void order(size_t k, size_t col, char out[CELL])
     else if (col == 3)
         snprintf(out, CELL, "%u.%02u", amount * price / 100, amount * price % 100);
     else if (col == 4)
-        snprintf(out, CELL, "202%u-%02u-%02u", chance(k, 6, 4), 1 + chance(k, 7, 12),
-                 1 + chance(k, 8, 28));
+        snprintf(out, CELL, "202%u-%02u-%02u", chance(k, 6, 4), 1 + chance(k, 7, 12), 1 + chance(k, 8, 28));
     else
         snprintf(out, CELL, "%s", town[chance(k, 9, 7)]);
 }
@@ -115,15 +115,14 @@ Test(own, what_chance_makes_alike_within_a_table_is_no_match_across_two)
     for (size_t i = 0; i < sizeof sample / sizeof *sample; i++) {
         size_t said, right;
         match(sample[i].cell, 0, &said, &right);
-        cr_expect_leq(said, DRAWS * ROWS / 50, "%s that are not shared: %zu matches",
-                      sample[i].name, said);
+        cr_expect_leq(said, DRAWS * ROWS / 50, "%s that are not shared: %zu matches", sample[i].name, said);
         static const size_t shared[] = { ROWS / 50, ROWS / 20, ROWS / 5, ROWS };
         for (size_t k = 0; k < sizeof shared / sizeof *shared; k++) {
             match(sample[i].cell, shared[k], &said, &right);
-            cr_expect_geq(right, DRAWS * shared[k] * 95 / 100, "%s, %zu shared: %zu found",
-                          sample[i].name, shared[k] * DRAWS, right);
-            cr_expect_leq(said - right, DRAWS * ROWS / 20, "%s, %zu shared: %zu wrong",
-                          sample[i].name, shared[k] * DRAWS, said - right);
+            cr_expect_geq(right, DRAWS * shared[k] * 95 / 100, "%s, %zu shared: %zu found", sample[i].name,
+                          shared[k] * DRAWS, right);
+            cr_expect_leq(said - right, DRAWS * ROWS / 20, "%s, %zu shared: %zu wrong", sample[i].name,
+                          shared[k] * DRAWS, said - right);
         }
     }
 }

@@ -10,7 +10,8 @@
 
 enum { CELL = 96, TABLES = 4 };
 
-/* Writes the cell of a row and column; an empty cell is null. A cell of digits and at most one point is a number. */
+/* Writes the cell of a row and column; an empty cell is null. A cell of digits and at most one point is a
+ * number. */
 typedef void cell_of(size_t row, size_t col, char out[CELL]);
 
 static inline uint32_t chance(size_t a, size_t b, uint32_t n)
@@ -18,8 +19,7 @@ static inline uint32_t chance(size_t a, size_t b, uint32_t n)
     return (uint32_t)(tab_hash_mix(tab_hash_mix(a, b), 99) >> 21) % n;
 }
 
-static inline tab_table table_of(tab_arena *a, const char *id, size_t rows, size_t cols,
-                                 cell_of *cell)
+static inline tab_table table_of(tab_arena *a, const char *id, size_t rows, size_t cols, cell_of *cell)
 {
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
     for (size_t c = 0; c < cols; c++) {
@@ -56,8 +56,7 @@ static inline void cross(world *w)
     tab_engine e = { .arena = w->arena };
     for (size_t i = 0; i < w->n; i++)
         cr_assert_eq(tab_profile_table(&e, &w->table[i], &p[i], &err), TAB_OK);
-    cr_assert_eq(tab_cross_tables(&e, p, w->n, 0.5, &w->map, &w->unified, &w->linked, &err),
-                 TAB_OK);
+    cr_assert_eq(tab_cross_tables(&e, p, w->n, 0.5, &w->map, &w->unified, &w->linked, &err), TAB_OK);
 }
 
 static const char *const given[] = { "Anna",  "Bruno", "Clara", "Dario",  "Elena",  "Felix",

@@ -1,5 +1,5 @@
-/* Which column is chosen where nobody named one: that which follows from many others together, not one whose near copy
- * stands beside it. */
+/* Which column is chosen where nobody named one: that which follows from many others together, not one
+ * whose near copy stands beside it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static double unit(size_t i, size_t j)
     return tab_unit(tab_mix2(i, j));
 }
 
-/* a, b, c by themselves; near copies a with a little noise, too much of it to be a twin; y follows from a, b and c
- * together; `other` from nothing. */
+/* a, b, c by themselves; near copies a with a little noise, too much of it to be a twin; y follows from a,
+ * b and c together; `other` from nothing. */
 static double value(size_t i, const char *name)
 {
     double a = unit(i, 1), b = unit(i, 2), c = unit(i, 3);

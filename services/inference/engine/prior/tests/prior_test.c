@@ -93,8 +93,7 @@ Test(prior, classes_stand_in_the_context_and_columns_vary)
                     continue;
                 varies |= !isnan(first) && v != first;
                 first = v;
-                cr_assert(!t.cat[(size_t)k * 9 + (size_t)j] ||
-                          (v >= 0 && v == floorf(v) && v < 64));
+                cr_assert(!t.cat[(size_t)k * 9 + (size_t)j] || (v >= 0 && v == floorf(v) && v < 64));
             }
             cr_assert(varies, "task %d: column %d is constant in the context", k, j);
         }
@@ -182,8 +181,7 @@ static bool learnable(const tasks *t, int k)
     tab_data *d = NULL;
     const tab_base *base = NULL;
     bool use[TAB_PRIOR_COLS];
-    size_t n = (size_t)t->s.rows, context = (size_t)t->s.context,
-           classes = (size_t)t->info[k].classes;
+    size_t n = (size_t)t->s.rows, context = (size_t)t->s.context, classes = (size_t)t->info[k].classes;
     const float *y = t->y + (size_t)k * n;
     cr_assert_eq(tab_profile_table(&e, table_of(a, t, k), &p, NULL), TAB_OK);
     cr_assert_eq(tab_base_find("base-1", &base, NULL), TAB_OK);
@@ -198,9 +196,7 @@ static bool learnable(const tasks *t, int k)
         if (label[i] != TAB_NULL)
             share[label[i]] += 1 / (double)context;
     }
-    tab_problem q = {
-        .enc = enc, .data = d, .classification = true, .outputs = classes, .label = label
-    };
+    tab_problem q = { .enc = enc, .data = d, .classification = true, .outputs = classes, .label = label };
     const tab_stack *s = tab_stack_fit(&e, a, &q, &base->recipe);
     cr_assert_not_null(s);
     for (size_t i = 0; i < n; i++) {
@@ -213,7 +209,8 @@ static bool learnable(const tasks *t, int k)
     return with < without;
 }
 
-/* What is drawn is worth learning, and not too easy: 5 % are kept though nothing explains them. 94 as this is written. */
+/* What is drawn is worth learning, and not too easy: 5 % are kept though nothing explains them. 94 as this
+ * is written. */
 Test(prior, base_1_beats_the_class_shares_on_most_tasks)
 {
     tasks t = draw(17, 0, 100, (tab_prior_shape){ .rows = 192, .context = 128, .cols = 8 });
@@ -241,8 +238,7 @@ Test(prior, regression_targets_are_standardised_and_odd_shapes_work)
         cr_assert_float_eq(sq / 64, 1, 0.5);
     }
     drop(&t);
-    t = draw(5, 0, 2,
-             (tab_prior_shape){ .rows = 1024, .context = 512, .cols = TAB_PRIOR_COLS, .easy = 1 });
+    t = draw(5, 0, 2, (tab_prior_shape){ .rows = 1024, .context = 512, .cols = TAB_PRIOR_COLS, .easy = 1 });
     cr_assert_leq(t.info[0].classes, 3);
     drop(&t);
     s.context = 64;
@@ -257,9 +253,7 @@ Test(prior, shapes_keep_their_limits)
         tab_prior_shape s;
         bool big = i % 2;
         tab_prior_shape_of(1, i, big ? 512 : 128, big ? 4096 : 1024, &s);
-        cr_assert(s.rows >= 64 && s.rows <= (big ? 4096 : 1024) && s.context >= 32 &&
-                  s.context < s.rows);
-        cr_assert(s.cols >= 2 && s.cols <= TAB_PRIOR_COLS &&
-                  s.rows * s.cols <= (big ? 80000 : 40000));
+        cr_assert(s.rows >= 64 && s.rows <= (big ? 4096 : 1024) && s.context >= 32 && s.context < s.rows);
+        cr_assert(s.cols >= 2 && s.cols <= TAB_PRIOR_COLS && s.rows * s.cols <= (big ? 80000 : 40000));
     }
 }

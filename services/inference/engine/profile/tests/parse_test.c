@@ -54,12 +54,10 @@ Test(number, is_read_through_its_affixes)
 
 Test(number, is_not_a_code_a_date_or_a_word)
 {
-    static const char *const cases[] = {
-        "",      "-",     "A12", "12A",  "1-2", "1,23",   "1,2345",
-        "1.2.3", "12:30", "e5",  "0x1F", "1e",  "--5",    "5 Main Street 12",
-        "nan",   "inf",   "$",   "(",    "()",  "1,,234", "00,123",
-        "12 b 3"
-    };
+    static const char *const cases[] = { "",      "-",     "A12", "12A",  "1-2", "1,23",   "1,2345",
+                                         "1.2.3", "12:30", "e5",  "0x1F", "1e",  "--5",    "5 Main Street 12",
+                                         "nan",   "inf",   "$",   "(",    "()",  "1,,234", "00,123",
+                                         "12 b 3" };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_number x;
         cr_expect_not(tab_parse_number(tab_str_of(cases[i]), '.', &x), "%s", cases[i]);
@@ -116,13 +114,12 @@ Test(date, is_read_in_the_layouts_people_use)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tab_date d = { .seconds = (double)NAN };
         bool ok = tab_parse_date(tab_str_of(cases[i].text), cases[i].order, &d);
-        double want = (double)tab_days_from_civil(cases[i].y, cases[i].m, cases[i].d) * 86400 +
-                      cases[i].clock;
+        double want =
+            (double)tab_days_from_civil(cases[i].y, cases[i].m, cases[i].d) * 86400 + cases[i].clock;
         /* a zone: the case's clock is in UTC */
         if (ok && strchr(cases[i].text, '.') != NULL && strchr(cases[i].text, 'T') != NULL)
             want += 0.5;
-        cr_expect(ok && d.seconds == want, "%s: got %.1f, want %.1f", cases[i].text, d.seconds,
-                  want);
+        cr_expect(ok && d.seconds == want, "%s: got %.1f, want %.1f", cases[i].text, d.seconds, want);
     }
 }
 
@@ -174,8 +171,7 @@ Test(duration, and_clock)
 Test(boolean, pairs_meet)
 {
     bool a, b;
-    cr_expect((tab_parse_bool(TAB_S("S\xc3\xad"), &a) & tab_parse_bool(TAB_S("no"), &b)) != 0 &&
-              a && !b);
+    cr_expect((tab_parse_bool(TAB_S("S\xc3\xad"), &a) & tab_parse_bool(TAB_S("no"), &b)) != 0 && a && !b);
     cr_expect((tab_parse_bool(TAB_S("yes"), &a) & tab_parse_bool(TAB_S("0"), &b)) == 0);
     cr_expect(tab_parse_bool(TAB_S("male"), &a) == 0);
 }

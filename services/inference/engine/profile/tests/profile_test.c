@@ -27,9 +27,8 @@ static tab_profile *profile_of(tab_arena *a, tab_column *c, size_t cols, size_t 
     return p;
 }
 
-static const char *const mails[] = { "ana.lopez@example.com", "b.meier@mail.de",
-                                     "c_dupont@example.fr",   "dai@example.jp",
-                                     "e.rossi@posta.it",      "f@example.org" };
+static const char *const mails[] = { "ana.lopez@example.com", "b.meier@mail.de",  "c_dupont@example.fr",
+                                     "dai@example.jp",        "e.rossi@posta.it", "f@example.org" };
 static const char *const ibans[] = { "DE89370400440532013000",      "GB29NWBK60161331926819",
                                      "FR1420041010050500013M02606", "NL91ABNA0417164300",
                                      "CH9300762011623852957",       "AT611904300234573201" };
@@ -42,21 +41,17 @@ static const char *const uuids[] = {
 };
 static const char *const names[] = { "Maria Garcia", "Hans M\xc3\xbcller", "Jean Dupont",
                                      "John Smith",   "Anna Rossi",         "Peter Johnson" };
-static const char *const amounts[] = {
-    "$12.99", "$1,200.50", "$7.25", "$19.99", "$3.10", "$850.00"
-};
+static const char *const amounts[] = { "$12.99", "$1,200.50", "$7.25", "$19.99", "$3.10", "$850.00" };
 
 Test(profile, decides_self_checking_numbers_whatever_their_name)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
-    tab_column c[] = { column_of(a, "x", mails, 6), column_of(a, "y", ibans, 6),
-                       column_of(a, "z", uuids, 6), column_of(a, "w", names, 6),
-                       column_of(a, "v", cards, 6) };
+    tab_column c[] = { column_of(a, "x", mails, 6), column_of(a, "y", ibans, 6), column_of(a, "z", uuids, 6),
+                       column_of(a, "w", names, 6), column_of(a, "v", cards, 6) };
     tab_profile *p = profile_of(a, c, 5, 6);
     static const int want[] = { TAB_ROLE_EMAIL, TAB_ROLE_IBAN, TAB_ROLE_UUID, TAB_ROLE_NAME };
     for (size_t k = 0; k < 4; k++)
-        cr_expect_eq(p->col[k].role, want[k], "column %zu is %s", k,
-                     tab_role_names[p->col[k].role]);
+        cr_expect_eq(p->col[k].role, want[k], "column %zu is %s", k, tab_role_names[p->col[k].role]);
     cr_expect(p->col[0].pii && p->col[1].pii && p->col[3].pii && !p->col[2].pii);
     cr_expect(p->col[0].role_confidence > 0.9 && p->col[1].role_confidence > 0.9);
 }
@@ -130,8 +125,8 @@ Test(profile, sector_confidences_sum_to_one)
     cr_expect_float_eq(sum, 1, 1e-5);
 }
 
-/* Whole numbers that repeat as draws from a range do, and periods counted up through a long table, are no keys: a
- * column that is called one is never imputed and never a target. */
+/* Whole numbers that repeat as draws from a range do, and periods counted up through a long table, are no
+ * keys: a column that is called one is never imputed and never a target. */
 Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
 {
     enum { ROWS = 1500, COLS = 5 };
@@ -161,8 +156,8 @@ Test(profile, calls_no_rate_and_no_counter_of_periods_a_key)
         cr_expect_not(p->col[k].identifying, "%d is %s", k, tab_role_names[p->col[k].role]);
 }
 
-/* Decision 0165: of two columns of whole numbers that repeat, the one whose numbers people chose is no key, however sure
- * the models are; a column in even steps, or with all digits, is left to them. */
+/* Decision 0165: of two columns of whole numbers that repeat, the one whose numbers people chose is no
+ * key, however sure the models are; a column in even steps, or with all digits, is left to them. */
 Test(profile, denies_keys_that_end_as_prices_do)
 {
     enum { ROWS = 600 };
@@ -171,8 +166,7 @@ Test(profile, denies_keys_that_end_as_prices_do)
         TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
         tab_builder *b = tab_builder_new(a, TAB_S("x"));
         for (int i = 0; i < ROWS; i++)
-            tab_builder_number(b, 1000 + i * 7919 % 307 * habit[way][0] +
-                                      (i % 9 == 0 ? 0 : habit[way][1]));
+            tab_builder_number(b, 1000 + i * 7919 % 307 * habit[way][0] + (i % 9 == 0 ? 0 : habit[way][1]));
         tab_column c;
         tab_staged s = { .reading = tab_arena_new_of(a, tab_reading, 1) };
         tab_summary sum;
@@ -216,8 +210,7 @@ Test(profile, rules_out_phones_with_too_many_digits)
         for (int q = 0; q < TAB_ROLES; q++)
             p[q] = 1.0f / TAB_ROLES;
         tab_restrict_roles(&c, p);
-        cr_expect((p[TAB_ROLE_PHONE] > 0) == (k == 2), "column %u: %f", k,
-                  (double)p[TAB_ROLE_PHONE]);
+        cr_expect((p[TAB_ROLE_PHONE] > 0) == (k == 2), "column %u: %f", k, (double)p[TAB_ROLE_PHONE]);
     }
 }
 
@@ -230,25 +223,23 @@ Test(profile, stands_hostile_cells)
     nines[(1 << 20) - 1] = dots[(1 << 20) - 1] = 0;
     for (size_t i = 0; i < (1 << 20) - 1; i += 2)
         dots[i] = 'a';
-    const char *cells[] = {
-        nines,
-        dots,
-        "((((((((((",
-        "@@@@@",
-        "\xff\xfe\xfd",
-        "-",
-        "\xe2\x80\x8b",
-        "{{[[\"",
-        "1e999999",
-        "a@b@c@d.com",
-        "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7",
-        "\xe4\xbd\xa0\xe5\xa5\xbd",
-        "\xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d\xe0\xa4\xa4\xe0\xa5\x87",
-        "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
-        "e\xcc\x81\xcc\x81\xcc\x81",
-        "\xf0\x9f\x98\x80",
-        NULL
-    };
+    const char *cells[] = { nines,
+                            dots,
+                            "((((((((((",
+                            "@@@@@",
+                            "\xff\xfe\xfd",
+                            "-",
+                            "\xe2\x80\x8b",
+                            "{{[[\"",
+                            "1e999999",
+                            "a@b@c@d.com",
+                            "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7",
+                            "\xe4\xbd\xa0\xe5\xa5\xbd",
+                            "\xe0\xa4\xa8\xe0\xa4\xae\xe0\xa4\xb8\xe0\xa5\x8d\xe0\xa4\xa4\xe0\xa5\x87",
+                            "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+                            "e\xcc\x81\xcc\x81\xcc\x81",
+                            "\xf0\x9f\x98\x80",
+                            NULL };
     tab_column c = column_of(a, "", cells, sizeof cells / sizeof *cells);
     tab_profile *p = profile_of(a, &c, 1, sizeof cells / sizeof *cells);
     cr_expect(p->col[0].role_confidence >= 0 && p->col[0].role_confidence <= 1);
@@ -290,8 +281,7 @@ Test(summary, merged_equals_summary_of_the_whole)
     cr_expect_eq(merged.n, s[0].n);
     cr_expect(!merged.whole && !s[0].whole);
     for (size_t i = 0; i < merged.n; i++)
-        cr_assert(merged.value[i].hash == s[0].value[i].hash &&
-                  merged.value[i].count == s[0].value[i].count);
+        cr_assert(merged.value[i].hash == s[0].value[i].hash && merged.value[i].count == s[0].value[i].count);
     cr_expect(merged.up == s[0].up && merged.down == s[0].down && merged.same == s[0].same &&
               merged.unit_steps == s[0].unit_steps && merged.steps_squared == s[0].steps_squared);
     cr_expect(merged.min == s[0].min && merged.max == s[0].max && merged.sum == s[0].sum);
@@ -358,8 +348,7 @@ Test(checks, know_their_own_and_no_others)
         { "00447911123456", TAB_CHECK_PHONE_ABROAD, true },
         { "2915123456789", TAB_CHECK_PHONE_ABROAD, false },
         { "0612345678x", TAB_CHECK_PHONE_TRUNK, false },
-        { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE,
-          true }, /* a digit short, check digits wrong */
+        { "GB12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE, true }, /* a digit short, check digits wrong */
         { "GB12ABCD1234567890123", TAB_CHECK_IBAN, false },
         { "US12ABCD1234567890123", TAB_CHECK_IBAN_SHAPE, false },
         { "RSSMRA85T10A562S", TAB_CHECK_FISCAL, true },
@@ -373,16 +362,16 @@ Test(checks, know_their_own_and_no_others)
           "e 4",
           TAB_CHECK_STREET, true },
         { "Via Roma, 3", TAB_CHECK_STREET, true },
-        { "\xd1\x83\xd0\xbb. \xd0\x9b\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xbd\xd0\xb0, \xd0\xb4. 5",
-          TAB_CHECK_STREET, true },
+        { "\xd1\x83\xd0\xbb. \xd0\x9b\xd0\xb5\xd0\xbd\xd0\xb8\xd0\xbd\xd0\xb0, \xd0\xb4. 5", TAB_CHECK_STREET,
+          true },
         { "Ring of Kerry", TAB_CHECK_STREET, false },
         { "2019-05-31", TAB_CHECK_STREET, false },
         { "(030) 123-4567", TAB_CHECK_RANGE, false },
         { "18-24", TAB_CHECK_RANGE, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want,
-                     "%s", cases[i].text);
+        cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want, "%s",
+                     cases[i].text);
 }
 
 Test(roles, are_listed_once)

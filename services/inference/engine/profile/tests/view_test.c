@@ -28,15 +28,13 @@ static tab_profile *profile_of(tab_arena *a, const char *const *cells, size_t n)
 Test(view, of_money_has_numbers_and_nan_for_foreign_cells)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
-    tab_profile *p =
-        PROFILE(a, "$1,200.50", "?", "$3.25", NULL, " $17.10 ", "N/A", "$9.99", "$120.00");
+    tab_profile *p = PROFILE(a, "$1,200.50", "?", "$3.25", NULL, " $17.10 ", "N/A", "$9.99", "$120.00");
     tab_column_profile *c = &p->col[0];
     cr_assert_eq(c->type, TAB_NUMERIC);
-    static const double want[] = { 1200.5, (double)NAN, 3.25, (double)NAN,
-                                   17.1,   (double)NAN, 9.99, 120 };
+    static const double want[] = { 1200.5, (double)NAN, 3.25, (double)NAN, 17.1, (double)NAN, 9.99, 120 };
     for (size_t i = 0; i < 8; i++)
-        cr_expect(c->number[i] == want[i] || (isnan(c->number[i]) && isnan(want[i])), "row %zu: %g",
-                  i, c->number[i]);
+        cr_expect(c->number[i] == want[i] || (isnan(c->number[i]) && isnan(want[i])), "row %zu: %g", i,
+                  c->number[i]);
     cr_expect_eq(c->present, 7);
     cr_expect_eq(c->missing, 0.125, "a mark is a value as sent");
     cr_expect_eq(c->decimals, 2);
@@ -97,16 +95,14 @@ Test(view, of_nothing_is_empty)
 }
 
 /* A long column is read by a sample first; what the sample did not show still counts. */
-static tab_profile *long_dates(tab_arena *a, size_t n, bool slashes, const char *odd,
-                               const char **cells)
+static tab_profile *long_dates(tab_arena *a, size_t n, bool slashes, const char *odd, const char **cells)
 {
     for (size_t i = 0; i < n; i++) {
         char *t = tab_arena_alloc(a, 32, 1);
         int y, m, d;
         tab_civil_from_days(10000 + (int64_t)i, &y, &m, &d);
-        snprintf(t, 32, slashes ? "%d/%d/%d" : "%04d-%02d-%02d 10:00:00",
-                 slashes ? 1 + (int)(i % 12) : y, slashes ? 1 + (int)(i / 12 % 12) : m,
-                 slashes ? 1900 + (int)(i / 144) : d);
+        snprintf(t, 32, slashes ? "%d/%d/%d" : "%04d-%02d-%02d 10:00:00", slashes ? 1 + (int)(i % 12) : y,
+                 slashes ? 1 + (int)(i / 12 % 12) : m, slashes ? 1900 + (int)(i / 144) : d);
         cells[i] = t;
     }
     cells[n / 2 + 1] = odd;

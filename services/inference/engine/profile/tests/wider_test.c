@@ -1,4 +1,5 @@
-/* What the profile promises beyond single columns: names say nothing, every script is read, hostile cells end. */
+/* What the profile promises beyond single columns: names say nothing, every script is read, hostile cells
+ * end. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +24,7 @@ static void is_sound(const tab_profile *p, size_t cols, const char *what)
 {
     double sum = 0;
     for (int s = 0; s < TAB_SECTORS; s++) {
-        cr_expect(p->sector[s] >= 0 && p->sector[s] <= 1, "%s: sector %d %g", what, s,
-                  p->sector[s]);
+        cr_expect(p->sector[s] >= 0 && p->sector[s] <= 1, "%s: sector %d %g", what, s, p->sector[s]);
         sum += p->sector[s];
     }
     cr_expect_float_eq(sum, 1, 1e-4, "%s: sectors sum to %g", what, sum);
@@ -33,8 +33,7 @@ static void is_sound(const tab_profile *p, size_t cols, const char *what)
         cr_expect(c->role >= 0 && c->role < TAB_ROLES, "%s: role %d", what, c->role);
         cr_expect(c->role_confidence >= 0 && c->role_confidence <= 1, "%s: confidence %g", what,
                   c->role_confidence);
-        cr_expect(c->pii_confidence >= 0 && c->pii_confidence <= 1, "%s: pii %g", what,
-                  c->pii_confidence);
+        cr_expect(c->pii_confidence >= 0 && c->pii_confidence <= 1, "%s: pii %g", what, c->pii_confidence);
         cr_expect_eq(c->type, tab_role_type(c->role, c->distinct, c->present), "%s: type", what);
     }
 }
@@ -104,16 +103,15 @@ static tab_profile *called(tab_arena *a, const char *const *names)
 Test(wider, names_of_any_kind_change_nothing)
 {
     static const char *const ways[][COLS] = {
-        { "id", "customer", "email", "ordered", "quantity", "price", "total", "status", "city",
-          "paid" },
+        { "id", "customer", "email", "ordered", "quantity", "price", "total", "status", "city", "paid" },
         { "", "", "", "", "", "", "", "", "", "" },
         { "x", "x", "x", "x", "x", "x", "x", "x", "x", "x" },
         { "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9" },
         /* names of other roles, and of other sectors */
         { "email", "iban", "latitude", "diagnosis", "ssn", "phone", "birth_date", "vin", "ticker",
           "password" },
-        { "\xe5\x90\x8d\xe5\x89\x8d", "\xd0\xb8\xd0\xbc\xd1\x8f", "\xd7\xa9\xd7\x9d", " ", "\t",
-          "a b", "\"", "\\", "\xf0\x9f\x98\x80", "null" },
+        { "\xe5\x90\x8d\xe5\x89\x8d", "\xd0\xb8\xd0\xbc\xd1\x8f", "\xd7\xa9\xd7\x9d", " ", "\t", "a b", "\"",
+          "\\", "\xf0\x9f\x98\x80", "null" },
     };
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 29);
     tab_profile *first = called(a, ways[0]);
@@ -146,7 +144,8 @@ static tab_profile *of_texts(tab_arena *a, const char *const *t, size_t n)
     return profile_of(a, c, 1, n);
 }
 
-/* Three letters of each stretch of Unicode, in columns of 64: no plane, surrogate gap, mark or joiner upsets the readers. */
+/* Three letters of each stretch of Unicode, in columns of 64: no plane, surrogate gap, mark or joiner
+ * upsets the readers. */
 Test(wider, every_stretch_of_unicode_is_read)
 {
     enum { STEP = 37, EACH = 64 };
@@ -173,8 +172,8 @@ Test(wider, every_stretch_of_unicode_is_read)
         cr_assert(tab_builder_finish(b, &c));
         tab_profile *p = profile_of(a, &c, 1, rows);
         is_sound(p, 1, what);
-        cr_expect(first < 0x80 || p->col[0].type == TAB_TEXT || p->col[0].type == TAB_CATEGORICAL,
-                  "%s is %s", what, tab_type_name(p->col[0].type));
+        cr_expect(first < 0x80 || p->col[0].type == TAB_TEXT || p->col[0].type == TAB_CATEGORICAL, "%s is %s",
+                  what, tab_type_name(p->col[0].type));
     }
 }
 
@@ -182,8 +181,7 @@ Test(wider, names_of_people_in_many_scripts_are_no_numbers_and_no_dates)
 {
     static const char *const people[][4] = {
         { "\xd0\x98\xd0\xb2\xd0\xb0\xd0\xbd \xd0\x9f\xd0\xb5\xd1\x82\xd1\x80\xd0\xbe\xd0\xb2",
-          "\xd0\x90\xd0\xbd\xd0\xbd\xd0\xb0 "
-          "\xd0\xa1\xd0\xbc\xd0\xb8\xd1\x80\xd0\xbd\xd0\xbe\xd0\xb2\xd0\xb0",
+          "\xd0\x90\xd0\xbd\xd0\xbd\xd0\xb0 \xd0\xa1\xd0\xbc\xd0\xb8\xd1\x80\xd0\xbd\xd0\xbe\xd0\xb2\xd0\xb0",
           "\xd0\x9e\xd0\xbb\xd0\xb5\xd0\xb3 \xd0\x9a\xd0\xbe\xd0\xb7\xd0\xbb\xd0\xbe\xd0\xb2",
           "\xd0\x9d\xd0\xb8\xd0\xbd\xd0\xb0 "
           "\xd0\x9b\xd0\xb5\xd0\xb1\xd0\xb5\xd0\xb4\xd0\xb5\xd0\xb2\xd0\xb0" },
@@ -199,8 +197,7 @@ Test(wider, names_of_people_in_many_scripts_are_no_numbers_and_no_dates)
           "\xd7\xa9\xd7\xa8\xd7\x94 \xd7\x9c\xd7\x95\xd7\x99",
           "\xd7\x9e\xd7\xa9\xd7\x94 \xd7\x9e\xd7\x96\xd7\xa8\xd7\x97\xd7\x99",
           "\xd7\xa8\xd7\x97\xd7\x9c \xd7\xa4\xd7\xa8\xd7\xa5" },
-        { "\xe0\xa4\xb0\xe0\xa4\xbe\xe0\xa4\xae "
-          "\xe0\xa4\xb6\xe0\xa4\xb0\xe0\xa5\x8d\xe0\xa4\xae\xe0\xa4\xbe",
+        { "\xe0\xa4\xb0\xe0\xa4\xbe\xe0\xa4\xae \xe0\xa4\xb6\xe0\xa4\xb0\xe0\xa5\x8d\xe0\xa4\xae\xe0\xa4\xbe",
           "\xe0\xa4\xb8\xe0\xa5\x80\xe0\xa4\xa4\xe0\xa4\xbe "
           "\xe0\xa4\xb5\xe0\xa4\xb0\xe0\xa5\x8d\xe0\xa4\xae\xe0\xa4\xbe",
           "\xe0\xa4\xae\xe0\xa5\x8b\xe0\xa4\xb9\xe0\xa4\xa8 \xe0\xa4\xb2\xe0\xa4\xbe\xe0\xa4\xb2",
@@ -213,19 +210,20 @@ Test(wider, names_of_people_in_many_scripts_are_no_numbers_and_no_dates)
     for (size_t i = 0; i < sizeof people / sizeof *people; i++) {
         tab_profile *p = of_texts(a, people[i], 4);
         is_sound(p, 1, people[i][0]);
-        cr_expect(p->col[0].type == TAB_TEXT || p->col[0].type == TAB_CATEGORICAL, "%s is %s",
-                  people[i][0], tab_type_name(p->col[0].type));
+        cr_expect(p->col[0].type == TAB_TEXT || p->col[0].type == TAB_CATEGORICAL, "%s is %s", people[i][0],
+                  tab_type_name(p->col[0].type));
     }
 }
 
-/* What reaches a person is found without its usual marks: numbers to call as bare digits, a name in one piece. */
+/* What reaches a person is found without its usual marks: numbers to call as bare digits, a name in one
+ * piece. */
 Test(wider, telephone_numbers_and_names_in_one_piece_are_personal)
 {
     enum { N = 150, KINDS = 6 };
     static const char *const family[] = { "\xe7\x8e\x8b", "\xe6\x9d\x8e", "\xe5\xbc\xa0",
                                           "\xe5\x88\x98", "\xe9\x99\x88", "\xe6\x9d\xa8" };
-    static const char *const given[] = { "\xe4\xbc\x9f", "\xe8\x8a\xb3", "\xe5\xa8\x9c",
-                                         "\xe6\x95\x8f", "\xe7\xa7\x80\xe8\x8b\xb1" };
+    static const char *const given[] = { "\xe4\xbc\x9f", "\xe8\x8a\xb3", "\xe5\xa8\x9c", "\xe6\x95\x8f",
+                                         "\xe7\xa7\x80\xe8\x8b\xb1" };
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 27);
     tab_column *c = tab_arena_new_of(a, tab_column, KINDS);
     uint64_t s = 11;
@@ -253,8 +251,7 @@ Test(wider, telephone_numbers_and_names_in_one_piece_are_personal)
     }
     tab_profile *p = profile_of(a, c, KINDS, N);
     for (size_t k = 0; k < 4; k++) {
-        cr_expect_eq(p->col[k].role, TAB_ROLE_PHONE, "%zu is %s", k,
-                     tab_role_names[p->col[k].role]);
+        cr_expect_eq(p->col[k].role, TAB_ROLE_PHONE, "%zu is %s", k, tab_role_names[p->col[k].role]);
         cr_expect(p->col[k].pii, "%zu", k);
     }
     cr_expect_not(p->col[4].pii, "%s", tab_role_names[p->col[4].role]);
@@ -264,10 +261,8 @@ Test(wider, telephone_numbers_and_names_in_one_piece_are_personal)
 /* One letter with a mark, or a letter and its mark: the same text to a reader. */
 Test(wider, composed_and_decomposed_letters_are_one)
 {
-    static const char *const composed[] = { "Jos\xc3\xa9", "Ren\xc3\xa9", "Zo\xc3\xab",
-                                            "Andr\xc3\xa9" };
-    static const char *const marked[] = { "Jose\xcc\x81", "Rene\xcc\x81", "Zoe\xcc\x88",
-                                          "Andre\xcc\x81" };
+    static const char *const composed[] = { "Jos\xc3\xa9", "Ren\xc3\xa9", "Zo\xc3\xab", "Andr\xc3\xa9" };
+    static const char *const marked[] = { "Jose\xcc\x81", "Rene\xcc\x81", "Zoe\xcc\x88", "Andre\xcc\x81" };
     for (size_t i = 0; i < 4; i++) {
         char x[32], y[32];
         cr_expect(tab_str_eq(tab_fold(tab_str_of(composed[i]), x, sizeof x),
@@ -282,8 +277,8 @@ Test(wider, composed_and_decomposed_letters_are_one)
 
 /* ---- hostile cells --------------------------------------------------------------------------- */
 
-/* Long repetitions of what patterns look for. A reader that goes back over what it has read would not end here within the
- * test's limit. */
+/* Long repetitions of what patterns look for. A reader that goes back over what it has read would not end
+ * here within the test's limit. */
 Test(wider, long_repetitions_end, .timeout = 1800)
 {
     static const char *const parts[] = {

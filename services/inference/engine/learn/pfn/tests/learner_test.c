@@ -23,8 +23,8 @@ static tab_table table_of(tab_arena *a, recipe r)
     tab_column *col = tab_arena_new_of(a, tab_column, cols);
     for (size_t j = 0; j < cols; j++) {
         size_t k = r.reversed ? cols - 1 - j : j;
-        tab_builder *b = tab_builder_new(
-            a, k == cols - 1 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", k)));
+        tab_builder *b =
+            tab_builder_new(a, k == cols - 1 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", k)));
         for (size_t i = 0; i < r.rows; i++) {
             double x = tab_unit(tab_mix2(i, 1)), noise = tab_unit(tab_mix2(i, 2));
             uint64_t level = tab_mix2(i, 3) % 5;
@@ -90,8 +90,8 @@ static void learns(recipe r)
     const tab_member *m = pfn_of(s);
     cr_assert_not_null(m, "%zu x %zu: %s", r.rows, r.numbers, s->skips > 0 ? s->skipped[0] : "");
     cr_assert(isfinite(m->loss));
-    cr_assert_lt(m->loss, s->prior_loss, "%zu x %zu, %zu classes: %g, the class shares have %g",
-                 r.rows, r.numbers, r.classes, m->loss, s->prior_loss);
+    cr_assert_lt(m->loss, s->prior_loss, "%zu x %zu, %zu classes: %g, the class shares have %g", r.rows,
+                 r.numbers, r.classes, m->loss, s->prior_loss);
     for (size_t i = 0; i < s->outputs * t.rows; i++)
         cr_assert(isfinite(s->oof[i]));
 }
@@ -142,8 +142,7 @@ static tab_table extreme(tab_arena *a, size_t rows, size_t classes, bool numeric
 {
     tab_column *col = tab_arena_new_of(a, tab_column, 3);
     for (size_t j = 0; j < 3; j++) {
-        tab_builder *b =
-            tab_builder_new(a, j == 2 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", j)));
+        tab_builder *b = tab_builder_new(a, j == 2 ? TAB_S("y") : tab_str_of(tab_arena_printf(a, "x%zu", j)));
         for (size_t i = 0; i < rows; i++) {
             static const double end[] = { 1.7e308, -1.7e308, 5e-324, 0, -1e-300, 1 };
             if (j < 2)
@@ -151,8 +150,8 @@ static tab_table extreme(tab_arena *a, size_t rows, size_t classes, bool numeric
             else if (numeric)
                 tab_builder_number(b, end[tab_mix2(i, 0) % 6] * 1e-8);
             else
-                tab_builder_text(b, tab_str_of(tab_arena_printf(
-                                        a, "class %d", (int)(tab_mix2(i, 0) % 6 % classes))));
+                tab_builder_text(
+                    b, tab_str_of(tab_arena_printf(a, "class %d", (int)(tab_mix2(i, 0) % 6 % classes))));
         }
         cr_assert(tab_builder_finish(b, &col[j]));
     }

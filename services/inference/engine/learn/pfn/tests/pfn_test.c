@@ -29,8 +29,7 @@ static char *slurp(const char *path, size_t *n)
 /* ---- parity ---------------------------------------------------------------------------------- */
 typedef struct {
     uint32_t n, nc, m, classes, taps;
-    float *x, *code,
-        *logp; /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
+    float *x, *code, *logp;   /* (m, n), (m, 16), (n - nc, 10) or, of a numeric target, (n - nc) means */
     float *target, *quantile; /* (nc), (n - nc, 19) where there are no classes; else NULL */
     uint8_t *slot, *cat;
     const char *tap; /* the first of six */
@@ -111,8 +110,8 @@ static void check_tap(void *arg, const char *stage, const float *v, size_t numbe
                 sum += (double)(want * want);
                 off += (double)((want - v[k]) * (want - v[k]));
             }
-            cr_assert_lt(sqrt(off / sum), 1e-4, "%s of %u x %u: relative error %g", stage, s->n,
-                         s->m, sqrt(off / sum));
+            cr_assert_lt(sqrt(off / sum), 1e-4, "%s of %u x %u: relative error %g", stage, s->n, s->m,
+                         sqrt(off / sum));
             return;
         }
         p += 12 + 4 * (size_t)n;
@@ -148,9 +147,8 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const sample *s)
 {
     float *x = rows_of(s, 0, s->nc);
     tab_pfn_table t = { s->nc, s->m, x, s->cat };
-    tab_pfn_context *c = s->target != NULL
-                             ? tab_pfn_encode_numeric(w, a, &t, s->target, s->code, NULL)
-                             : tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
+    tab_pfn_context *c = s->target != NULL ? tab_pfn_encode_numeric(w, a, &t, s->target, s->code, NULL)
+                                           : tab_pfn_encode(w, a, &t, s->slot, s->code, NULL);
     cr_assert_not_null(c);
     free(x);
     return c;
@@ -168,9 +166,8 @@ static void parity(const tab_pfn *w, sample *s)
     cr_assert(tab_pfn_query(c, &(tab_pfn_table){ q, s->m, x, s->cat }, logp));
     for (size_t i = 0; i < q * 10; i++)
         cr_assert_float_eq(expf(logp[i]), expf(s->logp[i]), 1e-4f,
-                           "%u x %u, %u classes: query %zu slot %zu: %g, PyTorch has %g", s->n,
-                           s->m, s->classes, i / 10, i % 10, (double)expf(logp[i]),
-                           (double)expf(s->logp[i]));
+                           "%u x %u, %u classes: query %zu slot %zu: %g, PyTorch has %g", s->n, s->m,
+                           s->classes, i / 10, i % 10, (double)expf(logp[i]), (double)expf(s->logp[i]));
     free(x);
     free(logp);
 }
@@ -180,15 +177,15 @@ Test(pfn, equals_pytorch)
     with_samples(false, parity);
 }
 
-/* Within 1e-4 of the targets' spread (and float's own grain), alone and in company, and never outside the targets. */
+/* Within 1e-4 of the targets' spread (and float's own grain), alone and in company, and never outside the
+ * targets. */
 static void numeric_parity(const tab_pfn *w, sample *s)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_pfn_context *c = encode(w, a, s);
     size_t q = s->n - s->nc;
-    float *x = rows_of(s, s->nc, q), *mean = malloc(q * 4),
-          *quantile = malloc(q * TAB_PFN_LEVELS * 4), one, few[TAB_PFN_LEVELS], low = INFINITY,
-          high = -INFINITY;
+    float *x = rows_of(s, s->nc, q), *mean = malloc(q * 4), *quantile = malloc(q * TAB_PFN_LEVELS * 4), one,
+          few[TAB_PFN_LEVELS], low = INFINITY, high = -INFINITY;
     double sum = 0, sq = 0;
     for (size_t i = 0; i < s->nc; i++) {
         low = fminf(low, s->target[i]), high = fmaxf(high, s->target[i]);
@@ -205,20 +202,18 @@ static void numeric_parity(const tab_pfn *w, sample *s)
         const float *v = quantile + i * TAB_PFN_LEVELS;
         for (size_t l = 0; l < TAB_PFN_LEVELS; l++) {
             cr_assert_float_eq((double)v[l], (double)s->quantile[i * TAB_PFN_LEVELS + l], 5 * near,
-                               "%u x %u: query %zu, quantile %zu: %g, PyTorch has %g", s->n, s->m,
-                               i, l, (double)v[l], (double)s->quantile[i * TAB_PFN_LEVELS + l]);
+                               "%u x %u: query %zu, quantile %zu: %g, PyTorch has %g", s->n, s->m, i, l,
+                               (double)v[l], (double)s->quantile[i * TAB_PFN_LEVELS + l]);
             cr_assert(l == 0 || v[l] >= v[l - 1], "quantiles cross");
             cr_assert((double)v[l] >= (double)low - near && (double)v[l] <= (double)high + near);
         }
         if (i < 5) {
             float *own = rows_of(s, s->nc + i, 1);
-            cr_assert(
-                tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one, few));
-            cr_assert_eq(memcmp(&one, &mean[i], sizeof one), 0, "alone %g, in company %g",
-                         (double)one, (double)mean[i]);
+            cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, &one, few));
+            cr_assert_eq(memcmp(&one, &mean[i], sizeof one), 0, "alone %g, in company %g", (double)one,
+                         (double)mean[i]);
             cr_assert_eq(memcmp(few, v, sizeof few), 0);
-            cr_assert(
-                tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, few, NULL));
+            cr_assert(tab_pfn_query_numeric(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, few, NULL));
             cr_assert_eq(memcmp(&one, few, sizeof one), 0, "with quantiles and without");
             free(own);
         }
@@ -244,8 +239,7 @@ static void alone(const tab_pfn *w, sample *s)
     for (size_t i = 0; i < q && i < 20; i++) {
         float *own = rows_of(s, s->nc + i, 1);
         cr_assert(tab_pfn_query(c, &(tab_pfn_table){ 1, s->m, own, s->cat }, one));
-        cr_assert_eq(memcmp(one, all + i * 10, sizeof one), 0, "query %zu of %u x %u", i, s->n,
-                     s->m);
+        cr_assert_eq(memcmp(one, all + i * 10, sizeof one), 0, "query %zu of %u x %u", i, s->n, s->m);
         free(own);
     }
     free(x);
@@ -331,8 +325,7 @@ Test(pfn, kernels_agree_with_libm)
             x[k] = (float)i * 0.004f;
         tab_pfn_gelu(16, x);
         double v = (double)((float)i * 0.004f), u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
-        cr_assert_float_eq((double)x[5], v * (1 + tanh(u)) / 2, 1e-6 + 4e-7 * fabs(v), "gelu(%g)",
-                           v);
+        cr_assert_float_eq((double)x[5], v * (1 + tanh(u)) / 2, 1e-6 + 4e-7 * fabs(v), "gelu(%g)", v);
         tab_pfn_sincos(a, &s, &c);
         cr_assert_float_eq((double)s, sin((double)a), 4e-7);
         cr_assert_float_eq((double)c, cos((double)a), 4e-7);
@@ -379,8 +372,7 @@ static void refused(char *b, size_t n, const char *because)
     tab_pfn *w = NULL;
     tab_error err = { 0 };
     cr_assert_eq(tab_pfn_load((tab_str){ b, n }, &w, &err), TAB_VALIDATION, "%s", because);
-    cr_assert_not_null(strstr(err.message, because), "said \"%s\", not \"%s\"", err.message,
-                       because);
+    cr_assert_not_null(strstr(err.message, because), "said \"%s\", not \"%s\"", err.message, because);
     cr_assert_null(w);
 }
 

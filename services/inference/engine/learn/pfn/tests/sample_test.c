@@ -1,4 +1,5 @@
-/* What a member reads of a large table, and that its probabilities are of the table rather than of the sample. */
+/* What a member reads of a large table, and that its probabilities are of the table rather than of the
+ * sample. */
 #include <cblas.h>
 #include <criterion/criterion.h>
 #include <math.h>
@@ -76,9 +77,7 @@ static fixture noise(size_t rows, size_t each)
         label[i] = i % each == 0;
         f.row[i] = (uint32_t)i;
     }
-    f.p = (tab_problem){
-        .enc = f.enc, .data = f.data, .classification = true, .outputs = 2, .label = label
-    };
+    f.p = (tab_problem){ .enc = f.enc, .data = f.data, .classification = true, .outputs = 2, .label = label };
     return f;
 }
 
@@ -106,8 +105,7 @@ Test(sample, members_read_other_rows_of_the_common_class_and_the_same_of_the_rar
 Test(sample, probabilities_are_of_the_table)
 {
     enum { N = 40000, ASKED = 60 };
-    fixture f =
-        noise(N, 200); /* one in 200; one in five of a sample of 512 that keeps as many as it may */
+    fixture f = noise(N, 200); /* one in 200; one in five of a sample of 512 that keeps as many as it may */
     openblas_set_num_threads(1);
     tab_fit_task t = { .context = f.row, .n = N, .arena = f.a };
     void *m = tab_learn_pfn.fit(&f.p, &t, NULL);
