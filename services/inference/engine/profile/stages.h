@@ -1,4 +1,4 @@
-/* From vectors to roles, in two stages (docs/decisions/0061-two-stages.md). Training and serving build their
+/* From vectors to roles, in two stages (docs/decisions/0061-two-stage-roles.md). Training and serving build their
  * inputs by the same functions.
  *
  *   stage 1  one column alone: its features                            -> p1 (TAB_ROLES)
