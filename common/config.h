@@ -57,7 +57,7 @@ typedef struct {
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),          \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
-#define TAB_VERSION "2.0.0"
+#define TAB_VERSION "0.2.0"
 
 /* Fills cfg. Gives -1 to go on, else the exit code: after --help, --version and --check (reads the
  * configuration, prints it with secrets masked) 0; after a bad value 78 with one line on stderr; after an

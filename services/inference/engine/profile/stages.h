@@ -1,5 +1,5 @@
-/* From vectors to roles, in two stages (docs/decisions/0061-two-stage-roles.md). Training and serving build their
- * inputs by the same functions.
+/* From vectors to roles, in two stages (decision 0061). Training and serving build their inputs by the same
+ * functions.
  *
  *   stage 1  one column alone: its features                            -> p1 (TAB_ROLES)
  *   sector   the table: words of sectors, roles, mean features         -> posterior (TAB_SECTORS)

@@ -1,5 +1,5 @@
 /* A column in little: what the features are computed from, mergeable, so that a serve call adds its rows to
- * the pinned profile in time proportional to the request (docs/decisions/0060-bottom-k-summary.md).
+ * the pinned profile in time proportional to the request (decision 0060).
  *
  * The heart is a bottom-k sample: the TAB_SAMPLE distinct values with the smallest hashes, each with its
  * exact count. It is a uniform sample of the distinct values that depends neither on order nor on how rows
