@@ -1,0 +1,352 @@
+"""What a stack is made of: its folder, ports and secrets, the processes that run in it and their configuration."""
+import hashlib, http.client, json, os, pathlib, pwd, re, secrets, shutil, signal, socket, subprocess, sys
+
+from ports import free_port, is_free
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUN = pathlib.Path(os.environ.get("TAB_RUN", ROOT / "run")).resolve()
+MODE = os.environ.get("TAB_MODE", "release")
+BIN = ROOT / "build" / MODE / "bin"
+FAST = os.environ.get("TAB_STACK_FAST", "") != ""  # tests: no fsync; a killed process still loses nothing
+AS_ROOT = os.geteuid() == 0
+SERVERS = ["postgres", "nats", "redis"]
+REPLICAS = {k: int(n) for k, n in re.findall(r"([\w-]+)=(\d+)", os.environ.get("TAB_STACK_REPLICAS", ""))}
+VIA = json.loads(os.environ.get("TAB_STACK_VIA", "{}"))
+ENV_FILE = RUN / "tabella.env"
+
+
+def die(message):
+    sys.exit(f"stack: {message}")
+
+
+# ---- who runs -------------------------------------------------------------------------------------------
+
+
+def started(pid):
+    """When the process started, in clock ticks since boot; with its pid this names it for ever."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return None if fields[0] == "Z" else int(fields[19])
+
+
+def alive(who):
+    return bool(who) and who["started"] is not None and started(who["pid"]) == who["started"]
+
+
+def name_of(pid):
+    return {"pid": pid, "started": started(pid)}
+
+
+def read_json(path, otherwise):
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return otherwise
+
+
+def write_file(path, text, mode=0o644):
+    fd = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(fd, "w") as f:
+        f.write(text)
+    os.replace(f"{path}.new", path)
+
+
+def listens(port):
+    with socket.socket() as s:
+        s.settimeout(0.5)
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+def get(port, path, timeout=2):
+    try:
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+        c.request("GET", path)
+        r = c.getresponse()
+        return r.status, r.read().decode()
+    except OSError:
+        return 0, ""
+
+
+# ---- what runs ------------------------------------------------------------------------------------------
+
+
+def daemons():
+    """The services that are built, by the folder that makes them one, and their replicas."""
+    names = [p.parent.name for p in sorted((ROOT / "services").glob("*/main.c"))]
+    return [
+        n
+        for s in names
+        if (BIN / s).exists()
+        for n in [s, *[f"{s}-{i}" for i in range(2, REPLICAS.get(s, 1) + 1)]]
+    ]
+
+
+def service_of(name):
+    return re.sub(r"-\d+$", "", name)
+
+
+def api_ports():
+    return [f"{n}-http" for n in daemons() if service_of(n) == "api"]
+
+
+def gateway_built():
+    return (ROOT / "build" / MODE / "gateway" / "ngx_http_tab_module.so").exists()
+
+
+def made(name):
+    """When what the process runs was built; 0 for a server, which we do not build."""
+    if name == "gateway":
+        return os.stat(BIN.parent / "gateway" / "ngx_http_tab_module.so").st_mtime_ns
+    return 0 if name in SERVERS else os.stat(BIN / service_of(name)).st_mtime_ns
+
+
+def postgres_bin():
+    found = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True).stdout.strip()
+    return pathlib.Path(found or "/usr/lib/postgresql/15/bin")
+
+
+def searchable(path):
+    """Whether another user can reach the path."""
+    return all(os.stat(p).st_mode & 0o001 for p in [path, *path.parents] if p.exists())
+
+
+def postgres_dir():
+    """Under run/, except where root's folders hide it from the user postgres."""
+    if not AS_ROOT or searchable(RUN):
+        return RUN / "postgres"
+    return pathlib.Path("/var/tmp") / f"tabella-postgres-{hashlib.sha256(str(RUN).encode()).hexdigest()[:12]}"
+
+
+def prepare_run():
+    for d in [RUN, RUN / "log", RUN / "nats", RUN / "redis", RUN / "gateway"]:
+        d.mkdir(parents=True, exist_ok=True)
+    known = read_json(RUN / "ports.json", {})
+    health = [f"{d}-health" for d in daemons()]
+    for name in [
+        "gateway",
+        "gateway-health",
+        "postgres",
+        "nats",
+        "nats-monitor",
+        "redis",
+        "api-http",
+        *api_ports(),
+        *health,
+    ]:
+        if name not in known or not is_free(known[name]):
+            known[name] = free_port()
+    write_file(RUN / "ports.json", json.dumps(known, indent=1))
+    path = RUN / "secrets.json"
+    if not path.exists():
+        write_file(
+            path,
+            json.dumps(
+                {
+                    "admin": secrets.token_hex(16),
+                    "postgres": secrets.token_hex(16),
+                    "nats": secrets.token_hex(16),
+                    "gateway": secrets.token_hex(32),
+                    "kek": secrets.token_hex(32),
+                }
+            ),
+            0o600,
+        )
+    return known, read_json(path, None)
+
+
+def environment(ports, secret):
+    """What the daemons read; `NAME --help` says what each is for."""
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if k in ("PATH", "LANG", "HOME", "TMPDIR")
+        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_"))
+    }
+    env.update(
+        {
+            "TAB_POSTGRES": f"host=127.0.0.1 port={ports['postgres']} dbname=tabella user=tabella "
+            f"password={secret['postgres']}",
+            "TAB_NATS": f"nats://tabella:{secret['nats']}@127.0.0.1:{ports['nats']}",
+            "TAB_REDIS": f"127.0.0.1:{ports['redis']}",
+            "TAB_API_HTTP": f"127.0.0.1:{ports['api-http']}",
+            "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
+            "TAB_GATEWAY_SECRET": secret["gateway"],
+            "TAB_KEK": f"k1:{secret['kek']}",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+    )
+    env.setdefault("TAB_DRAIN_S", "10")
+    return env
+
+
+# ---- servers --------------------------------------------------------------------------------------------
+
+
+def postgres_user():
+    return pwd.getpwnam("postgres") if AS_ROOT else None
+
+
+def init_postgres(ports, secret):
+    data = postgres_dir()
+    if (data / "PG_VERSION").exists():
+        return
+    user = postgres_user()
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(mode=0o700, parents=True)
+    if user:
+        os.chown(data, user.pw_uid, user.pw_gid)
+    password = data.with_name(data.name + ".password")
+    write_file(password, secret["admin"] + "\n", 0o600)
+    if user:
+        os.chown(password, user.pw_uid, user.pw_gid)
+    done = subprocess.run(
+        [
+            postgres_bin() / "initdb",
+            "-D",
+            data,
+            "-U",
+            "admin",
+            f"--pwfile={password}",
+            "-A",
+            "scram-sha-256",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+            "--no-instructions",
+        ],
+        capture_output=True,
+        text=True,
+        cwd="/",
+        preexec_fn=become(user),
+    )
+    password.unlink()
+    if done.returncode != 0:
+        shutil.rmtree(data, ignore_errors=True)
+        die(f"initdb: {done.stderr.strip()}")
+
+
+def become(user):
+    def fn():
+        if user:
+            os.setgroups([])
+            os.setgid(user.pw_gid)
+            os.setuid(user.pw_uid)
+
+    return fn
+
+
+def psql(ports, secret, sql, database="postgres"):
+    return subprocess.run(
+        [
+            postgres_bin() / "psql",
+            "-XqtA",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(ports["postgres"]),
+            "-U",
+            "admin",
+            "-d",
+            database,
+            "-f",
+            "-",
+        ],
+        input=sql,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PGPASSWORD": secret["admin"]},
+    )
+
+
+def write_configs(ports, secret):
+    write_file(
+        RUN / "nats.conf",
+        f"""listen: 127.0.0.1:{ports['nats']}
+http: 127.0.0.1:{ports['nats-monitor']}
+max_payload: 8MB
+write_deadline: "10s"
+authorization {{ user: tabella, password: "{secret['nats']}" }}  # bare, 12e3 would be a number
+jetstream {{ store_dir: "{RUN}/nats", max_mem: 64MB, max_file: 4GB }}
+""",
+        0o600,
+    )
+    write_file(
+        RUN / "nats.url", f"nats://tabella:{secret['nats']}@127.0.0.1:{ports['nats']}\n", 0o600
+    )  # for `tabella admin`
+    write_file(
+        RUN / "redis.conf",
+        f"""bind 127.0.0.1
+port {ports['redis']}
+dir {RUN}/redis
+save ""
+appendonly yes
+appendfsync everysec
+""",
+    )
+    if not gateway_built():
+        return
+    write_file(RUN / "gateway.secret", secret["gateway"] + "\n", 0o400)
+    text = (ROOT / "gateway" / "nginx.conf.template").read_text()
+    values = {
+        "MODULE": str(ROOT / "build" / MODE / "gateway" / "ngx_http_tab_module.so"),
+        "RUN": str(RUN / "gateway"),
+        "USER": "user nobody nogroup;" if AS_ROOT else "",
+        "WORKERS": str(min(os.cpu_count() or 1, 4)),
+        "LISTEN": f"127.0.0.1:{ports['gateway']}",
+        "HEALTH": f"127.0.0.1:{ports['gateway-health']}",
+        "REDIS": f"127.0.0.1:{ports['redis']}",
+        "SECRET_FILE": str(RUN / "gateway.secret"),
+        "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
+        "SERVER": "",
+    }
+    for k, v in values.items():
+        text = text.replace(f"@{k}@", v)
+    write_file(RUN / "gateway" / "nginx.conf", text)
+
+
+def commands(ports):
+    """Each process: argv, the signal that stops it gracefully, the user that it runs as."""
+    fsync = ["-c", "fsync=off", "-c", "full_page_writes=off"] if FAST else []
+    c = {
+        "postgres": (
+            [
+                postgres_bin() / "postgres",
+                "-D",
+                postgres_dir(),
+                "-p",
+                str(ports["postgres"]),
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "unix_socket_directories=",
+                "-c",
+                "max_connections=200",
+                "-c",
+                "shared_buffers=64MB",
+                "-c",
+                "jit=off",
+                "-c",
+                "max_wal_size=512MB",
+                *fsync,
+            ],
+            signal.SIGINT,
+            postgres_user(),
+        ),
+        "nats": (["nats-server", "-c", RUN / "nats.conf"], signal.SIGTERM, None),
+        "redis": (["redis-server", RUN / "redis.conf"], signal.SIGTERM, None),
+    }
+    for d in daemons():
+        c[d] = ([BIN / service_of(d)], signal.SIGTERM, None)
+    if gateway_built():
+        c["gateway"] = (
+            ["nginx", "-c", RUN / "gateway" / "nginx.conf", "-p", RUN / "gateway", "-g", "daemon off;"],
+            signal.SIGQUIT,
+            None,
+        )
+    return c
