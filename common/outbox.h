@@ -1,13 +1,14 @@
 /* Events between services, none lost and none counted twice.
  *
- *   producer's transaction          relay (one at a time)            consumer's transaction
- *   change + row in X.outbox  -->   JetStream, Nats-Msg-Id    -->    row in Y.inbox + effect, then ack
+ *   producer's transaction         relay                               consumer's transaction
+ *   change + row in X.outbox  -->  row in X.outbox_due a service  -->  row in Y.inbox + effect
+ *                                  row of outbox_due deleted      <--  answer after commit
  *
- * A row stays in the outbox for three days after its publication; when the relay finds that the stream is
- * not the one it published to (its store was wiped), it publishes all of them again, after what is new and
- * from the newest down (decision 0156). The inbox forgets after 30 days, longer than anything can be
- * delivered again; what must hold for ever (billing) has a unique event id in its own table beside. Tables
- * are made by the migration runner (common/pg.h). */
+ * PostgreSQL alone keeps events; NATS carries them as calls (common/rpc.h) and keeps nothing (decision
+ * 0243). What was not answered is sent again, and the inbox knows what it has. A row stays in the outbox
+ * for three days: a retried step that writes its event again within these is ignored. The inbox forgets
+ * after 30 days, longer than anything can be sent again; what must hold for ever (billing) has a unique
+ * event id in its own table beside. Tables are made by the migration runner (common/pg.h). */
 #ifndef TAB_OUTBOX_H
 #define TAB_OUTBOX_H
 
@@ -19,12 +20,25 @@
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
                           const char *org, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
 
-/* The relay's thread; any number of processes may run it, one at a time works (advisory lock). */
+/* Who reads what of a schema's outbox: a row for each pair, ended by TAB_EVENT_ROUTES_END. An event of a subject
+ * without a row stays until a relay that knows it comes. */
+typedef struct {
+    const char *subject, *service;
+} tab_event_route;
+#define TAB_EVENT_ROUTES_END \
+    {                        \
+        NULL, NULL           \
+    }
+enum { TAB_EVENT_ROUTES_MOST = 16, TAB_LANES_MOST = 6 };
+
+/* Threads that deliver: one that sorts new rows by service and one for each service, so that one that is
+ * away holds up no other. Any number of processes may run a relay, one at a time works for a service
+ * (advisory lock). Up to one connection for each thread. routes is borrowed for good. */
 typedef struct tab_relay tab_relay;
-tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema);
-void tab_relay_free(tab_relay *r);
+tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const tab_event_route *routes);
+void tab_relay_free(tab_relay *r); /* calls under way are given up */
 TAB_DEFINE_AUTO(tab_relay)
-void tab_relay_nudge(tab_relay *r); /* after a commit: publish now instead of within a second */
+void tab_relay_nudge(tab_relay *r); /* after a commit: deliver now instead of within a second */
 
 typedef struct {
     const char *event_id, *subject, *org;
@@ -33,17 +47,17 @@ typedef struct {
     tab_str payload;
 } tab_event;
 
-/* Runs fn once for each event of the subject (several: end it in ">"), in a transaction bound to the
- * event's organization, with the event's id in schema.inbox. A failure rolls back and comes again later,
- * after 1 s at first, for ever: fn gives TAB_OK for what it can never use. */
+/* fn runs once for each event, in a transaction bound to the event's organization, with the event's id in
+ * schema.inbox. A failure rolls back and comes again later, after 1 s at first, for ever: fn gives TAB_OK
+ * for what it can never use. */
 typedef tab_status tab_event_fn(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
 /* In its place, for who takes several at once: all events of a transaction, one organization's, no id
  * twice; n > 0. */
 typedef tab_status tab_events_fn(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
-typedef struct tab_consumer tab_consumer;
-tab_consumer *tab_consumer_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const char *subject,
-                                tab_event_fn *fn, tab_events_fn *all, void *self);
-void tab_consumer_free(tab_consumer *c);
-TAB_DEFINE_AUTO(tab_consumer)
+
+/* Before tab_rpc_serve: the service takes the events that relays route to it, on its worker threads. One of
+ * fn and all; the other is NULL. False: out of memory. */
+bool tab_events_take(tab_pg *pg, tab_rpc *rpc, const char *schema, tab_event_fn *fn, tab_events_fn *all,
+                     void *self) TAB_CHECKED;
 
 #endif

@@ -28,6 +28,11 @@ static const char *const each_schema[] = {
     "created timestamptz NOT NULL DEFAULT now(), published timestamptz)",
     "CREATE INDEX IF NOT EXISTS outbox_pending ON %s.outbox (seq) WHERE published IS NULL",
     "CREATE INDEX IF NOT EXISTS outbox_published ON %s.outbox (published) WHERE published IS NOT NULL",
+    "ALTER TABLE %s.outbox ADD COLUMN IF NOT EXISTS sent timestamptz",
+    "CREATE INDEX IF NOT EXISTS outbox_kept ON %s.outbox (seq) WHERE sent IS NULL AND published IS NOT NULL",
+    "CREATE TABLE IF NOT EXISTS %s.outbox_due (service text, seq bigint, tries int NOT NULL DEFAULT 0, "
+    "retry_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (service, seq))",
+    /* Daemons of versions that published to JetStream; decision 0243. */
     "CREATE TABLE IF NOT EXISTS %s.outbox_stream (one bool PRIMARY KEY DEFAULT true CHECK (one), "
     "created text NOT NULL)",
     "ALTER TABLE %s.outbox_stream ADD COLUMN IF NOT EXISTS again bigint NOT NULL DEFAULT 0",

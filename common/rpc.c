@@ -648,6 +648,7 @@ void tab_rpc_free(tab_rpc *rpc)
     natsConnection_Destroy(rpc->nc);
     if (rpc->fd >= 0)
         close(rpc->fd);
+    free(rpc->also_self);
     free(rpc->chunk);
     pthread_cond_destroy(&rpc->tick);
     pthread_cond_destroy(&rpc->changed);

@@ -31,9 +31,8 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service);
 void tab_rpc_free(tab_rpc *rpc);
 TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
-const char *tab_rpc_worker(const tab_rpc *rpc); /* this process's random name, for addressed calls */
-struct __natsConnection *
-tab_rpc_nats(tab_rpc *rpc); /* for JetStream and plain subjects; NULL: never connected */
+const char *tab_rpc_worker(const tab_rpc *rpc);      /* this process's random name, for addressed calls */
+struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* for plain subjects; NULL: never connected */
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
@@ -66,6 +65,9 @@ typedef struct {
  * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). */
 void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most);
 bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_CHECKED;
+
+/* Before tab_rpc_serve: one further method with a self of its own, which tab_rpc_free frees. */
+void tab_rpc_also(tab_rpc *rpc, const tab_rpc_method *method, void *self);
 
 /* Takes no more calls, works off what came, waits at most so long. True: all was finished. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);

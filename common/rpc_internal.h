@@ -103,8 +103,9 @@ struct tab_rpc {
     int fd;
 
     /* serving */
-    const tab_rpc_method *methods;
-    void *self;
+    const tab_rpc_method *methods, *also; /* also: one beside the table, or NULL */
+    void *self, *also_self;
+    ptrdiff_t n_methods;
     int64_t threads, queue_most;
     size_t arena_most;
     rpc_job *queue, **queue_end, *running;
@@ -112,7 +113,7 @@ struct tab_rpc {
     pthread_cond_t work;
     pthread_t *workers;
     int64_t n_workers;
-    rpc_method_metrics *metrics; /* one a method */
+    rpc_method_metrics *metrics; /* one a method, the one beside last */
 };
 
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn);

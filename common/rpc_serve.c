@@ -152,10 +152,13 @@ static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, ta
 static const tab_rpc_method *method_of(const tab_rpc *rpc, const char *subject)
 {
     const char *dot = strrchr(subject, '.');
+    const char *name = dot == NULL ? subject : dot + 1;
     const tab_rpc_method *m = rpc->methods;
-    while (m->name != NULL && strcmp(m->name, dot == NULL ? subject : dot + 1) != 0)
+    while (m->name != NULL && strcmp(m->name, name) != 0)
         m++;
-    return m->name == NULL ? NULL : m;
+    if (m->name != NULL)
+        return m;
+    return rpc->also != NULL && strcmp(rpc->also->name, name) == 0 ? rpc->also : NULL;
 }
 
 struct rpc_method_metrics {
@@ -171,21 +174,23 @@ static tab_metric *counter(const char *method, tab_status s)
 
 static void count(tab_rpc *rpc, const tab_rpc_method *m, tab_status s, int64_t from_us)
 {
-    rpc_method_metrics *x = &rpc->metrics[m - rpc->methods];
+    rpc_method_metrics *x = &rpc->metrics[m == rpc->also ? rpc->n_methods : m - rpc->methods];
     tab_metric_add(s == TAB_OK ? x->ok : counter(m->name, s), 1);
     tab_metric_observe(x->seconds, (double)(tab_now_us() - from_us) * 1e-6);
 }
 
 static bool prepare_metrics(tab_rpc *rpc)
 {
-    size_t n = 0;
+    ptrdiff_t n = 0;
     while (rpc->methods[n].name != NULL)
         n++;
-    rpc->metrics = calloc(n + 1, sizeof *rpc->metrics);
-    for (size_t i = 0; i < n && rpc->metrics != NULL; i++) {
+    rpc->n_methods = n;
+    rpc->metrics = calloc((size_t)n + 1, sizeof *rpc->metrics);
+    for (ptrdiff_t i = 0; i < n + (rpc->also != NULL) && rpc->metrics != NULL; i++) {
+        const char *name = i == n ? rpc->also->name : rpc->methods[i].name;
         char labels[128];
-        snprintf(labels, sizeof labels, "method=\"%s\"", rpc->methods[i].name);
-        rpc->metrics[i].ok = counter(rpc->methods[i].name, TAB_OK);
+        snprintf(labels, sizeof labels, "method=\"%s\"", name);
+        rpc->metrics[i].ok = counter(name, TAB_OK);
         rpc->metrics[i].seconds =
             tab_histogram("tabella_rpc_duration_seconds", "Duration of calls served", labels);
     }
@@ -246,7 +251,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, -1), m->in, &call.in, &call.tables,
                           &call.n_tables, &err);
         if (s == TAB_OK)
-            s = m->fn(rpc->self, &call, &err);
+            s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, &call, &err);
     }
     leave_slot(rpc, j);
     bool held = s == TAB_OK && answer_ok(rpc, j, &call, &err, &s);
@@ -428,6 +433,12 @@ void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next)
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
+
+void tab_rpc_also(tab_rpc *rpc, const tab_rpc_method *method, void *self)
+{
+    rpc->also = method;
+    rpc->also_self = self;
+}
 
 bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
 {

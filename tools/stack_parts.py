@@ -272,7 +272,6 @@ http: 127.0.0.1:{ports['nats-monitor']}
 max_payload: 8MB
 write_deadline: "10s"
 authorization {{ user: tabella, password: "{secret['nats']}" }}  # bare, 12e3 would be a number
-jetstream {{ store_dir: "{RUN}/nats", max_mem: 64MB, max_file: 4GB }}
 """,
         0o600,
     )

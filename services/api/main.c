@@ -73,7 +73,12 @@ int main(int argc, char **argv)
     self.redis = redis; /* not watched: without it each process counts by itself */
     self.pg = pg;
     self.rpc = rpc;
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api");
+    static const tab_event_route routes[] = {
+        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
+        { "tabella.event.work.done", "reports" },  { "tabella.event.work.served", "metering" },
+        { "tabella.event.work.served", "jobs" },   TAB_EVENT_ROUTES_END
+    };
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
     self.house = house_open(&self);
     TAB_AUTO(http) *h = http_open(&self);

@@ -59,7 +59,8 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "data-connector");
     if (pg == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
-    TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector");
+    static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };
+    TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector", routes);
     pthread_t sweeper;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
 
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
-    int64_t pool = cfg.workers + cfg.threads + 4;
+    int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool > pool ? cfg.pg_pool : pool);
     TAB_AUTO(tab_redis) *redis = tab_redis_open(cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
@@ -51,13 +51,16 @@ int main(int argc, char **argv)
                    .give_up_s = cfg.give_up_s };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs");
+    static const tab_event_route routes[] = {
+        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
+        { "tabella.event.work.done", "reports" },  { "tabella.event.job.ended", "keys" },
+        { "tabella.event.audit", "keys" },         TAB_EVENT_ROUTES_END
+    };
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
     self.relay = relay;
-    TAB_AUTO(tab_consumer) *events =
-        tab_consumer_open(pg, rpc, "jobs", "tabella.event.work.>", NULL, jobs_on_work, &self);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (relay == NULL || events == NULL || !jobs_work_start(&self) ||
-        !tab_rpc_serve(rpc, jobs_methods, &self))
+    if (relay == NULL || !tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) ||
+        !jobs_work_start(&self) || !tab_rpc_serve(rpc, jobs_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
 

@@ -33,18 +33,12 @@ int main(int argc, char **argv)
     if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
 
-    TAB_AUTO(tab_consumer) *audit =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.audit", keys_on_event, NULL, &self);
-    TAB_AUTO(tab_consumer) *ended =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.job.ended", keys_on_event, NULL, &self);
-    TAB_AUTO(tab_consumer) *alert =
-        tab_consumer_open(pg, rpc, "keys", "tabella.event.usage.alert", keys_on_event, NULL, &self);
     pthread_t chores;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
-    if (audit == NULL || ended == NULL || alert == NULL ||
+    if (!tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) ||
         pthread_create(&chores, NULL, keys_chores, &self) != 0)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, keys_methods, &self);

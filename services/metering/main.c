@@ -1,5 +1,5 @@
 /* metering: how much was used. Owns the usage ledger in the Postgres schema `metering`.
- * Start: configuration, log, servers, methods, consumer, relay, ready. Stop, on SIGTERM: not ready, drain,
+ * Start: configuration, log, servers, methods, relay, ready. Stop, on SIGTERM: not ready, drain,
  * free. */
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +42,7 @@ int main(int argc, char **argv)
     tab_log_open("metering", cfg.log_level);
     sigset_t stop = tab_signals_hold();
 
+    static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "metering");
@@ -56,11 +57,10 @@ int main(int argc, char **argv)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_consumer) *work =
-        tab_consumer_open(pg, rpc, "metering", "tabella.event.work.>", NULL, metering_on_work, &self);
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering"); /* alerts */
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (work == NULL || relay == NULL || !tab_rpc_serve(rpc, metering_methods, &self))
+    if (relay == NULL || !tab_events_take(pg, rpc, "metering", NULL, metering_on_work, &self) ||
+        !tab_rpc_serve(rpc, metering_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
 

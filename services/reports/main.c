@@ -1,5 +1,5 @@
 /* reports: held-out reports and run records, immutable. Owns the Postgres schema `reports`.
- * Start: configuration, log, servers, methods, consumer, ready. Stop, on SIGTERM: not ready, drain, free. */
+ * Start: configuration, log, servers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
@@ -32,10 +32,9 @@ int main(int argc, char **argv)
     reports self = { .pg = pg };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_consumer) *work =
-        tab_consumer_open(pg, rpc, "reports", "tabella.event.work.done", reports_on_work, NULL, &self);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (work == NULL || !tab_rpc_serve(rpc, reports_methods, &self))
+    if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||
+        !tab_rpc_serve(rpc, reports_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
 
