@@ -2,7 +2,7 @@
 CFLAGS_services_inference_engine_learn_kernel = -O3
 # What the engine knows, compiled: word lists and trained models are linked in as read-only data.
 LEXICON_TXT := $(wildcard services/inference/engine/lexicon/*.txt)
-LEXICON_C    = tools/lexicon.c common/base.c services/inference/engine/profile/text.c services/inference/engine/sector/sectors.c
+LEXICON_C    = tools/compile_lexicon.c common/base.c services/inference/engine/profile/fold_text.c services/inference/engine/sector/sectors.c
 $(GEN)/lexicon.bin: $(LEXICON_C) $(LEXICON_TXT) services/inference/engine/lexicon/lexicon.h | $(GENH)
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) -std=gnu17 -O2 $(LEXICON_C) -o $(GEN)/lexicon-tool.$$$$ && \
 	 $(GEN)/lexicon-tool.$$$$ services/inference/engine/lexicon $@.$$$$ && mv $@.$$$$ $@ && rm -f $(GEN)/lexicon-tool.$$$$
@@ -17,7 +17,7 @@ CFLAGS_tools_train_perceptron = $(CFLAGS_tools_train_softmax)
 TRAIN_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/*.c))
 $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
-CFLAGS_services_inference_engine_profile_linear = -O3
+CFLAGS_services_inference_engine_profile_logistic = -O3
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -1,6 +1,6 @@
 /* Which bases there are (the engine's table) and which of them an operator has retired (a row in
  * Postgres). */
-#include "services/inference/engine/bases.h"
+#include "services/inference/engine/recipes.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-"""The C prior (services/inference/engine/prior) as a stream of batches, drawn ahead by threads."""
+"""The C prior (tools/pretrain/prior) as a stream of batches, drawn ahead by threads."""
 import collections
 import concurrent.futures
 import ctypes
@@ -25,7 +25,7 @@ class Info(ctypes.Structure):
 def load(root=ROOT, flags=("-O3", "-march=native")):
     """Compile the folder with the machine's own compiler and load it."""
     out = os.path.join(tempfile.mkdtemp(prefix="prior"), "libprior.so")
-    src = sorted(glob.glob(os.path.join(root, "services/inference/engine/prior/*.c")))
+    src = sorted(glob.glob(os.path.join(root, "tools/pretrain/prior/*.c")))
     subprocess.run(
         [
             "cc",
@@ -51,7 +51,7 @@ def load(root=ROOT, flags=("-O3", "-march=native")):
 
 def version(root=ROOT):
     """TAB_PRIOR_VERSION: which mixture of tables is drawn."""
-    with open(os.path.join(root, "services/inference/engine/prior/prior.h")) as f:
+    with open(os.path.join(root, "tools/pretrain/prior/prior.h")) as f:
         return int(re.search(r"TAB_PRIOR_VERSION (\d+)", f.read()).group(1))
 
 

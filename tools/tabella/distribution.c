@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/roles.h"
-#include "services/inference/engine/profile/text.h"
 
 /* Columns that a character takes (Unicode's East Asian Width, in blocks). */
 static int width_of(uint32_t c)

@@ -1,9 +1,9 @@
-/* Fits the engine's linear models (profile/linear.h) by stochastic gradient descent with per-weight steps
+/* Fits the engine's linear models (profile/logistic.h) by stochastic gradient descent with per-weight steps
  * (Adagrad, Duchi et al., JMLR 2011), weights drawn to a starting model by an L2 term. Deterministic. */
 #ifndef TAB_SOFTMAX_H
 #define TAB_SOFTMAX_H
 
-#include "services/inference/engine/profile/linear.h"
+#include "services/inference/engine/profile/logistic.h"
 
 typedef struct {
     uint32_t classes, inputs, tied;

@@ -39,7 +39,7 @@ typedef struct {
 
 static uint64_t group_of(const tab_labelled *t)
 {
-    return tab_hash_bytes(t->source, strlen(t->source), 11);
+    return tab_wyhash(t->source, strlen(t->source), 11);
 }
 
 static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
@@ -132,7 +132,7 @@ static const float WEIGHT = 3;
 static bool returns(size_t table, size_t column)
 {
     uint64_t at[2] = { table, column };
-    return tab_hash_bytes(at, sizeof at, 5) % 100 < 12;
+    return tab_wyhash(at, sizeof at, 5) % 100 < 12;
 }
 
 static void add_stage1(rowset *r, const sample *s, size_t table, bool again)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/agreement.h"
+#include "services/inference/engine/align/alignment_weights.h"
 #include "services/inference/engine/align/domain.h"
-#include "services/inference/engine/align/text.h"
-#include "services/inference/engine/align/weights.h"
+#include "services/inference/engine/align/normalize_text.h"
 
 enum { GRAMS = 512, SHAPES = 128, QUANTILES = 21, SAMPLE = 2000, CHUNKS = 64 };
 
@@ -343,11 +343,11 @@ static float rivals(const float *p, size_t n, size_t step, float z)
 }
 
 /* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of
- * either column. A rival below WEAK says no more than one there; without a rival there is no lead. Lists
- * of values rival one another in crowds (sixty hold yes and no), so that their number counts too; the
- * constants for them were fitted with the weights (weights.h). Counts, ages and ratings of any two tables
- * have numbers in common: whole numbers, and those of two roles, count ALONE less where no other columns
- * go together (decision 0220). */
+ * either column. A rival below WEAK says no more than one there; without a rival there is no lead. Lists of
+ * values rival one another in crowds (sixty hold yes and no), so that their number counts too; the constants
+ * for them were fitted with the weights (alignment_weights.h). Counts, ages and ratings of any two tables
+ * have numbers in common: whole numbers, and those of two roles, count ALONE less where no other columns go
+ * together (decision 0220). */
 static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z, float *p)
 {
     static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = 4;

@@ -1,6 +1,6 @@
 #include "services/inference/engine/align/minhash.h"
 
-#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/align/normalize_text.h"
 
 void tab_minhash(const uint32_t *token, size_t n, uint64_t band[TAB_BANDS])
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/align/normalize_text.h"
 
 /* A line a group; a name may stand in four. Short forms that begin the full one ("dan", "daniel") need no
  * entry where they have three letters or more: the comparison of tokens sees those. From general

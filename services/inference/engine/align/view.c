@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/align/normalize_text.h"
 
 /* Growing arrays of the whole set of views; one thread builds them. */
 struct tab_view_scratch {

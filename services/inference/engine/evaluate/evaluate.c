@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/evaluate/metrics.h"
+#include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/message.h"

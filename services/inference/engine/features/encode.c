@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/features/encode_text.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/features/text.h"
-#include "services/inference/engine/profile/text.h"
+#include "services/inference/engine/profile/fold_text.h"
 
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
@@ -155,7 +155,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
         return false;
     size_t present = 0;
     for (size_t i = 0; i < v->levels; i++)
-        c[i] = (counted){ tab_hash_bytes(v->level[i].p, v->level[i].n, 0), 0, (uint32_t)i };
+        c[i] = (counted){ tab_wyhash(v->level[i].p, v->level[i].n, 0), 0, (uint32_t)i };
     for (size_t i = 0; i < rows; i++) {
         if (v->code[i] == TAB_NULL)
             f->has_missing = true;
@@ -180,7 +180,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
 
 static uint32_t find_code(const tab_feature *f, tab_str text)
 {
-    uint64_t h = tab_hash_bytes(text.p, text.n, 0);
+    uint64_t h = tab_wyhash(text.p, text.n, 0);
     if (f->slots > 0)
         for (size_t s = h & (f->slots - 1); f->slot[s] != 0; s = (s + 1) & (f->slots - 1))
             if (f->level_hash[f->slot[s] - 1] == h)
@@ -243,7 +243,7 @@ static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint
         if (level == NULL)
             return false;
         for (size_t i = 0; i < v->levels; i++)
-            level[i] = tab_hash_bytes(v->level[i].p, v->level[i].n, 0);
+            level[i] = tab_wyhash(v->level[i].p, v->level[i].n, 0);
     }
     if (*column == 0) {
         uint64_t sum = 0;

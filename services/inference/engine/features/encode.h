@@ -5,8 +5,8 @@
  *   numeric, boolean      x                            a missing cell stays missing
  *   datetime              seconds; day of week, hour, month where they vary
  *   categorical           codes by falling frequency; a second, numeric reading where all levels are numbers
- *   text                  length, words, and (features/text.c) a few directions of hashed character n-grams;
- *                         the codes as well where texts repeat
+ *   text                  length, words, and a few directions of hashed character n-grams
+ *                         (features/encode_text.c); the codes as well where texts repeat
  *   identifying           none, unless its values repeat: a key of something else, a month, a day
  *
  * A feature is held in two forms: `x` (float, robustly scaled; NaN = missing) or `code`, and `bin`, one byte
@@ -60,7 +60,7 @@ typedef struct {
     size_t bins;          /* codes: used bins without the missing one; numbers: edges + 1 */
 } tab_feature;
 
-typedef struct tab_text_basis tab_text_basis; /* features/text.h */
+typedef struct tab_text_basis tab_text_basis; /* features/encode_text.h */
 
 typedef struct {
     size_t n;              /* features */
@@ -117,8 +117,8 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
 bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
                         tab_encoder *ret_enc, tab_data *ret_data);
 
-/* One number's form (features/number.c). fit: from its n present values, which it sorts; f->edge has room for
- * TAB_BINS. False: memory. */
+/* One number's form (features/encode_number.c). fit: from its n present values, which it sorts; f->edge has
+ * room for TAB_BINS. False: memory. */
 bool tab_number_fit(tab_feature *f, double *value, size_t n);
 float tab_number_scaled(const tab_feature *f, double value);
 uint8_t tab_number_bin(const tab_feature *f, float x);

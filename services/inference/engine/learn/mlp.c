@@ -22,7 +22,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/clones.h"
 #include "services/inference/engine/learn/learner.h"
-#include "services/inference/engine/learn/pool.h"
+#include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/solve.h"
 
 enum {

@@ -18,9 +18,9 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
+#include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/pfn/net.h"
 #include "services/inference/engine/learn/pfn/sample.h"
-#include "services/inference/engine/learn/pool.h"
 
 enum {
     MEMBERS = 8,

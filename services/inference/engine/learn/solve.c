@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/inference/engine/learn/pfn/kernels.h"
+#include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 

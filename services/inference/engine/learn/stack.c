@@ -1,5 +1,5 @@
-/* See stack.h: folds, fits and out-of-fold outputs. How outputs are calibrated and weighed: pool.c; what a
- * fitted stack answers: stack_answer.c. */
+/* See stack.h: folds, fits and out-of-fold outputs. How outputs are calibrated and weighed: opinion_pool.c;
+ * what a fitted stack answers: stack_answer.c. */
 #include "services/inference/engine/learn/stack.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/admit.h"
-#include "services/inference/engine/learn/pool.h"
+#include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/stack_answer.h"
 #include "services/inference/engine/learn/whole.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/pool.h"
+#include "services/inference/engine/learn/opinion_pool.h"
 
 bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q,
                     const uint32_t *row, size_t n, tab_fold_view *ret)

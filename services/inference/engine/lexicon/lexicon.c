@@ -1,6 +1,6 @@
 #include "services/inference/engine/lexicon/lexicon.h"
 
-#include "services/inference/engine/profile/text.h"
+#include "services/inference/engine/profile/fold_text.h"
 
 /* The compiled table (tools/module.mk makes it), aligned as its widest member asks. */
 __asm__(".section .rodata\n"
@@ -17,7 +17,7 @@ const tab_lexeme *tab_lexicon_find(tab_str term)
     const tab_lexicon_header *h = (const tab_lexicon_header *)tab_lexicon_data;
     const tab_lexicon_slot *slot = (const tab_lexicon_slot *)(h + 1);
     const tab_lexeme *set = (const tab_lexeme *)(slot + h->slots);
-    uint64_t hash = tab_hash_bytes(term.p, term.n, 7);
+    uint64_t hash = tab_wyhash(term.p, term.n, 7);
     uint32_t f = tab_lexicon_fingerprint(hash);
     for (uint32_t i = (uint32_t)hash & (h->slots - 1); slot[i].fingerprint != 0; i = (i + 1) & (h->slots - 1))
         if (slot[i].fingerprint == f)

@@ -3,8 +3,8 @@
 #ifndef TAB_CLUSTERS_H
 #define TAB_CLUSTERS_H
 
+#include "services/inference/engine/link/duplicates.h"
 #include "services/inference/engine/link/link.h"
-#include "services/inference/engine/link/twins.h"
 #include "services/inference/engine/unify/unify.h"
 
 /* A reported match. */

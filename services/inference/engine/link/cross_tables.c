@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/foreign_keys.h"
 #include "services/inference/engine/link/geo.h"
-#include "services/inference/engine/link/keys.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 

@@ -61,7 +61,7 @@ tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_aren
                                tab_error *err) TAB_CHECKED;
 void tab_link_tables_free(tab_link_table *t, size_t n);
 
-/* blocks.c: candidates of the attributes; lists are malloc'd by the arena. */
+/* blocking.c: candidates of the attributes; lists are malloc'd by the arena. */
 tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                            const tab_attribute *attr, size_t attrs, const tab_near *extra_ab,
                            const tab_near *extra_ba, tab_arena *a, tab_candidates *ret,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/align/text.h"
+#include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/link/link.h"
 

@@ -1,10 +1,10 @@
 /* Of rows that cannot be told apart one is as likely as the other: a match whose row has k candidates as
  * good, none of them taken by a better partner, is one of k, and its probability that of them all over k
- * (decision 0211). Rows of one table that are one entity (twins.h) share nothing. */
+ * (decision 0211). Rows of one table that are one entity (duplicates.h) share nothing. */
 #include <stdlib.h>
 
+#include "services/inference/engine/link/duplicates.h"
 #include "services/inference/engine/link/link.h"
-#include "services/inference/engine/link/twins.h"
 
 /* Counts of the row's other candidates, one of which is `x` with score `key`: it is as good as the row's
  * match, and its own row has no better one. */

@@ -8,8 +8,8 @@
 #ifndef TAB_FITTED_H
 #define TAB_FITTED_H
 
-#include "services/inference/engine/bases.h"
 #include "services/inference/engine/profile/profile.h"
+#include "services/inference/engine/recipes.h"
 
 typedef struct tab_fitted tab_fitted;
 

@@ -3,9 +3,9 @@
 #define TAB_FITTED_PARTS_H
 
 #include "services/inference/engine/predict/anomaly.h"
+#include "services/inference/engine/predict/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
-#include "services/inference/engine/predict/twins.h"
 
 typedef struct {
     tab_str name;
@@ -45,8 +45,8 @@ struct tab_fitted {
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err) TAB_CHECKED;
 double tab_target_value(const tab_fitted *f, double y); /* back to the target's units */
 
-/* The parsed cells of new rows by the fitted table's columns (serve.c). strict: a value that cannot be of its
- * column's type is an error. */
+/* The parsed cells of new rows by the fitted table's columns (read_request.c). strict: a value that cannot be
+ * of its column's type is an error. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
 

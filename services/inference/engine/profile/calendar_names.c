@@ -3,8 +3,8 @@
  * Finnish, Hungarian, Romanian, Greek, Indonesian, Croatian, Arabic, Hindi, Hebrew; weekdays also Chinese,
  * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one
  * stays. */
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/text.h"
 
 struct named {
     const char *word;

@@ -33,7 +33,7 @@ static bool distinct_levels(tab_reading *r)
         tab_str s = tab_trim(tab_level(c, i));
         size_t k = r->levels;
         if (changed) {
-            size_t h = tab_hash_bytes(s.p, s.n, 0) & (slots - 1);
+            size_t h = tab_wyhash(s.p, s.n, 0) & (slots - 1);
             while (table[h] != 0 && !tab_str_eq(r->level[table[h] - 1], s))
                 h = (h + 1) & (slots - 1);
             if (table[h] != 0) {

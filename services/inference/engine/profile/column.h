@@ -3,9 +3,9 @@
 #ifndef TAB_PROFILE_COLUMN_H
 #define TAB_PROFILE_COLUMN_H
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/profile.h"
-#include "services/inference/engine/profile/text.h"
 
 /* At most a fifth of the cells that are no null and no mark like "?" may fail a reading. */
 #define TAB_FOREIGN_SHARE 0.2

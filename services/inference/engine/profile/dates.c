@@ -2,8 +2,8 @@
  * it is, and what is left must be a clock and a zone. */
 #include <math.h>
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/text.h"
 
 /* Howard Hinnant, "chrono-compatible low-level date algorithms": eras of 400 years. */
 int64_t tab_days_from_civil(int64_t y, int m, int d)

@@ -1,7 +1,7 @@
 #include <math.h>
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/text.h"
 
 static bool digit(char c)
 {

@@ -24,7 +24,7 @@ static uint64_t shape_of(tab_str s)
                 buf[n++] = k;
         last = k;
     }
-    return tab_hash_bytes(buf, n, 3);
+    return tab_wyhash(buf, n, 3);
 }
 
 /* The same with lengths kept: for codes of fixed form. */
@@ -36,7 +36,7 @@ static uint64_t exact_shape_of(tab_str s)
         unsigned char c = (unsigned char)s.p[i];
         buf[i] = c >= '0' && c <= '9' ? '0' : (c | 32) >= 'a' && (c | 32) <= 'z' ? 'A' : (char)c;
     }
-    return tab_hash_bytes(buf, n, 4);
+    return tab_wyhash(buf, n, 4);
 }
 
 /* Share of the commonest, share of the three commonest, number of different ones; n <= TAB_LOOKED_AT. */

@@ -11,7 +11,7 @@
 
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/summary.h"
+#include "services/inference/engine/profile/column_summary.h"
 #include "services/inference/engine/sector/sectors.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/text.h"
+#include "services/inference/engine/profile/fold_text.h"
 
 static bool known_tld(tab_str s)
 {

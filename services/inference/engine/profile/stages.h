@@ -9,7 +9,7 @@
 #define TAB_STAGES_H
 
 #include "services/inference/engine/profile/features.h"
-#include "services/inference/engine/profile/linear.h"
+#include "services/inference/engine/profile/logistic.h"
 #include "services/inference/engine/profile/roles.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/evaluate/evaluate.h"
-#include "services/inference/engine/evaluate/metrics.h"
+#include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/features/mix.h"
 
 Test(metrics, auc_by_hand)

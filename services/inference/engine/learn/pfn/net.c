@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/pfn/cells.h"
-#include "services/inference/engine/learn/pfn/kernels.h"
+#include "services/inference/engine/learn/pfn/cell_features.h"
+#include "services/inference/engine/learn/pfn/tensor_ops.h"
 #include "services/inference/engine/learn/pfn/vote.h"
 
 enum { PIECE_CELLS = 2048, STRIP = 512, HEAD = 16, ROW_HEAD = 32 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/pfn/kernels.h"
+#include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 bool tab_pfn_voters_new(tab_pfn_voters *v, tab_arena *a, size_t n, size_t d, const uint8_t *slot)
 {

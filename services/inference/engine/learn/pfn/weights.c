@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "services/inference/engine/learn/pfn/kernels.h"
+#include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 enum { HEAD = 64, ENTRY = 64, DIGEST = 32, NAME = 40, MOST_TENSORS = 512 };
 static const size_t MOST_BYTES = (size_t)64 << 20;

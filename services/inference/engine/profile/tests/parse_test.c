@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
-#include "services/inference/engine/profile/text.h"
 
 Test(number, is_read_through_its_affixes)
 {

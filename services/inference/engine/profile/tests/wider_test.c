@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/profile/stages.h"
-#include "services/inference/engine/profile/text.h"
 
 static tab_profile *profile_of(tab_arena *a, tab_column *c, size_t cols, size_t rows)
 {

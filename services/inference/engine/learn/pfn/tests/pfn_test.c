@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/learn/pfn/kernels.h"
 #include "services/inference/engine/learn/pfn/net.h"
+#include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 #define WEIGHTS "services/inference/engine/learn/weights/pfn.tabw"
 #define VECTORS "services/inference/engine/learn/pfn/tests/parity.bin"

@@ -1,0 +1,263 @@
+#include "services/inference/engine/align/normalize_text.h"
+
+#include <utf8proc.h>
+
+/* What one code point becomes: nothing, a break between words, or letters and digits. */
+typedef struct {
+    char *out;
+    size_t n;
+    bool gap; /* a break is due before the next letter */
+} writer;
+
+static void put(writer *w, const char *p, size_t n)
+{
+    if (w->n + n + 1 > TAB_NORMAL_MAX)
+        return;
+    if (w->gap && w->n > 0)
+        w->out[w->n++] = ' ';
+    w->gap = false;
+    memcpy(w->out + w->n, p, n);
+    w->n += n;
+}
+
+/* Points and accents that writers leave out: combining diacriticals, Hebrew and Arabic points. */
+static bool droppable_mark(int32_t c)
+{
+    return (c >= 0x300 && c <= 0x36f) || (c >= 0x591 && c <= 0x5c7) || (c >= 0x64b && c <= 0x65f) ||
+           c == 0x670 || (c >= 0x1ab0 && c <= 0x1aff) || (c >= 0x20d0 && c <= 0x20ff) || c == 0x640;
+}
+
+/* Letters that decomposition leaves alone and keyboards without them replace. */
+static const struct {
+    int32_t c;
+    const char *latin;
+} plain[] = {
+    { 0xf8, "o" },  { 0x142, "l" },  { 0x111, "d" }, { 0xf0, "d" },  { 0xfe, "th" },
+    { 0xe6, "ae" }, { 0x153, "oe" }, { 0x131, "i" }, { 0x127, "h" }, { 0x2bc, "" },
+};
+
+static void put_point(writer *w, int32_t c)
+{
+    if (c == '\'' || c == 0x2019 || c == 0x2018 || c == 0x60 || c == 0xb4 || c == 0x2bc)
+        return;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (plain[i].c == c) {
+            put(w, plain[i].latin, strlen(plain[i].latin));
+            return;
+        }
+    if (droppable_mark(c))
+        return;
+    switch (utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME: {
+        utf8proc_uint8_t b[4];
+        utf8proc_ssize_t n = utf8proc_encode_char(c, b);
+        put(w, (const char *)b, (size_t)n);
+        break;
+    }
+    case UTF8PROC_CATEGORY_CF: /* joiners and direction marks: nothing */
+        break;
+    default:
+        w->gap = true;
+    }
+}
+
+static void put_wide(writer *w, int32_t c)
+{
+    utf8proc_int32_t d[24];
+    int boundary = 0;
+    utf8proc_ssize_t n = utf8proc_decompose_char(
+        c, d, 24, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, &boundary);
+    for (utf8proc_ssize_t i = 0; i < n && n <= 24; i++) {
+        if (d[i] < 0x80 && d[i] != '\'' && d[i] != '`') {
+            char a = (char)d[i];
+            if (a >= 'A' && a <= 'Z')
+                a = (char)(a + 32);
+            if ((a >= 'a' && a <= 'z') || (a >= '0' && a <= '9'))
+                put(w, &a, 1);
+            else
+                w->gap = true;
+        } else {
+            put_point(w, d[i]);
+        }
+    }
+}
+
+/* &#252; &#xfc; &amp; and the few other names that tables from web pages carry. Returns bytes read. */
+static size_t read_reference(tab_str s, size_t at, int32_t *ret)
+{
+    static const struct {
+        const char *name;
+        int32_t c;
+    } names[] = { { "amp;", '&' },  { "lt;", '<' },    { "gt;", '>' },
+                  { "quot;", '"' }, { "apos;", '\'' }, { "nbsp;", ' ' } };
+    size_t left = s.n - at - 1;
+    const char *p = s.p + at + 1;
+    if (left >= 3 && p[0] == '#') {
+        bool hex = p[1] == 'x' || p[1] == 'X';
+        int32_t c = 0;
+        size_t i = hex ? 2 : 1, from = i;
+        for (; i < left && i < 9; i++) {
+            int d = p[i] >= '0' && p[i] <= '9'          ? p[i] - '0'
+                    : hex && p[i] >= 'a' && p[i] <= 'f' ? p[i] - 'a' + 10
+                    : hex && p[i] >= 'A' && p[i] <= 'F' ? p[i] - 'A' + 10
+                                                        : -1;
+            if (d < 0)
+                break;
+            c = c * (hex ? 16 : 10) + d;
+        }
+        if (i == from || i >= left || p[i] != ';' || c <= 0 || c > 0x10ffff)
+            return 0;
+        *ret = c;
+        return i + 2;
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        size_t n = strlen(names[k].name);
+        if (left >= n && memcmp(p, names[k].name, n) == 0) {
+            *ret = names[k].c;
+            return n + 1;
+        }
+    }
+    return 0;
+}
+
+/* "007" and "7" are one number: drop the zeros in front of every run of digits that is a whole token. */
+static size_t drop_padding(char *t, size_t n)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        bool digits = true;
+        while (end < n && t[end] != ' ') {
+            digits = digits && t[end] >= '0' && t[end] <= '9';
+            end++;
+        }
+        size_t from = i;
+        while (digits && from + 1 < end && t[from] == '0')
+            from++;
+        memmove(t + to, t + from, end - from);
+        to += end - from;
+        if (end < n)
+            t[to++] = ' ';
+        i = end + 1;
+    }
+    return to;
+}
+
+size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
+{
+    writer w = { out, 0, false };
+    for (size_t i = 0; i < s.n && w.n + 8 < TAB_NORMAL_MAX;) {
+        unsigned char b = (unsigned char)s.p[i];
+        int32_t c = 0;
+        size_t read;
+        if (b == '&' && (read = read_reference(s, i, &c)) > 0) {
+            put_wide(&w, c);
+            i += read;
+        } else if (b < 0x80) {
+            char a = (char)b;
+            if (a >= 'A' && a <= 'Z')
+                a = (char)(a + 32);
+            if ((a >= 'a' && a <= 'z') || (a >= '0' && a <= '9'))
+                put(&w, &a, 1);
+            else if (a != '\'' && a != '`')
+                w.gap = true;
+            i++;
+        } else {
+            utf8proc_ssize_t n =
+                utf8proc_iterate((const utf8proc_uint8_t *)s.p + i, (utf8proc_ssize_t)(s.n - i), &c);
+            if (n <= 0) {
+                w.gap = true;
+                i++;
+            } else {
+                put_wide(&w, c);
+                i += (size_t)n;
+            }
+        }
+    }
+    return drop_padding(out, w.n);
+}
+
+/* Scripts written without spaces between words. */
+static bool unspaced(int32_t c)
+{
+    return (c >= 0x2e80 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xe00 && c <= 0xeff) ||
+           (c >= 0x1000 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) || (c >= 0x20000 && c <= 0x3ffff);
+}
+
+static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *ctx)
+{
+    size_t last = 0, at = 0;
+    bool first = true;
+    while (at < word.n) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t n =
+            utf8proc_iterate((const utf8proc_uint8_t *)word.p + at, (utf8proc_ssize_t)(word.n - at), &c);
+        size_t len = n <= 0 ? 1 : (size_t)n;
+        if (!first)
+            emit(ctx, (tab_str){ word.p + last, at + len - last });
+        else if (at + len >= word.n)
+            emit(ctx, word);
+        first = false;
+        last = at;
+        at += len;
+    }
+}
+
+void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ctx)
+{
+    for (size_t i = 0; i < t.n;) {
+        size_t end = i;
+        while (end < t.n && t.p[end] != ' ')
+            end++;
+        tab_str word = { t.p + i, end - i };
+        utf8proc_int32_t c = 0;
+        if (word.n > 0 && (unsigned char)word.p[0] >= 0xe0 &&
+            utf8proc_iterate((const utf8proc_uint8_t *)word.p, (utf8proc_ssize_t)word.n, &c) > 0 &&
+            unspaced(c))
+            pairs_of_letters(word, emit, ctx);
+        else if (word.n > 0)
+            emit(ctx, word);
+        i = end + 1;
+    }
+}
+
+void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *ctx)
+{
+    enum { WORD = 48 };
+    char word[WORD];
+    size_t n = 0, parts = 0;
+    bool in_part = false, plain_word = true;
+    for (size_t i = 0; i <= raw.n; i++) {
+        char c = i < raw.n ? raw.p[i] : ' ';
+        if (c == ' ' || c == '\t' || c == '\n' || c == ',' || c == ';') {
+            if (parts > 1 && plain_word && n >= 4 && n < WORD)
+                emit(ctx, (tab_str){ word, n });
+            n = parts = 0;
+            in_part = false;
+            plain_word = true;
+            continue;
+        }
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c + 32);
+        bool alnum = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if ((unsigned char)c >= 0x80)
+            plain_word = false;
+        if (alnum) {
+            parts += !in_part;
+            if (n < WORD)
+                word[n] = c;
+            n += n < WORD;
+        }
+        in_part = alnum || c == '\'';
+    }
+}

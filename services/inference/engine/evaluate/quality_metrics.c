@@ -1,0 +1,130 @@
+#include "services/inference/engine/evaluate/quality_metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    double score;
+    bool positive;
+} ranked;
+
+static int by_score(const void *a, const void *b)
+{
+    double x = ((const ranked *)a)->score, y = ((const ranked *)b)->score;
+    return (x > y) - (x < y);
+}
+
+/* By rising score, and how many are positive; the caller frees it. NULL: no memory. */
+static ranked *rank_by(const double *score, const bool *positive, size_t n, double *positives)
+{
+    ranked *r = malloc((n + 1) * sizeof *r);
+    if (r == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        r[i] = (ranked){ score[i], positive[i] };
+        *positives += positive[i];
+    }
+    qsort(r, n, sizeof *r, by_score);
+    return r;
+}
+
+/* Mann-Whitney: the positives' mean ranks. */
+double tab_auc(const double *score, const bool *positive, size_t n)
+{
+    double ranks = 0, p = 0;
+    ranked *r = rank_by(score, positive, n, &p);
+    if (r == NULL)
+        return (double)NAN;
+    for (size_t i = 0; i < n;) {
+        size_t j = i, hits = 0;
+        for (; j < n && r[j].score == r[i].score; j++)
+            hits += r[j].positive;
+        ranks += (double)hits * ((double)(i + j + 1) / 2);
+        i = j;
+    }
+    free(r);
+    double q = (double)n - p;
+    return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
+}
+
+double tab_average_precision(const double *score, const bool *positive, size_t n)
+{
+    double p = 0, taken = 0, hits = 0, sum = 0;
+    ranked *r = rank_by(score, positive, n, &p);
+    if (r == NULL)
+        return (double)NAN;
+    for (size_t end = n; end > 0;) { /* from the highest score down */
+        size_t from = end;
+        double gained = 0;
+        while (from > 0 && r[from - 1].score == r[end - 1].score)
+            gained += r[--from].positive;
+        hits += gained;
+        taken += (double)(end - from);
+        sum += gained * hits / taken;
+        end = from;
+    }
+    free(r);
+    return p > 0 ? sum / p : (double)NAN;
+}
+
+double tab_auc_classes(const double *probability, const uint32_t *truth, size_t n, size_t classes)
+{
+    double *score = malloc((n + 1) * sizeof *score), sum = 0;
+    bool *positive = malloc((n + 1) * sizeof *positive);
+    size_t used = 0;
+    for (size_t k = classes == 2; score != NULL && positive != NULL && k < classes; k++) {
+        for (size_t i = 0; i < n; i++) {
+            score[i] = probability[i * classes + k];
+            positive[i] = truth[i] == k;
+        }
+        double a = tab_auc(score, positive, n);
+        if (!isnan(a))
+            sum += a, used++;
+    }
+    free(score);
+    free(positive);
+    return used > 0 ? sum / (double)used : (double)NAN;
+}
+
+static size_t top_of(const double *p, size_t classes)
+{
+    size_t top = 0;
+    for (size_t k = 1; k < classes; k++)
+        if (p[k] > p[top])
+            top = k;
+    return top;
+}
+
+double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_t classes)
+{
+    enum { BINS = 15 };
+    double gap[BINS] = { 0 }, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *p = probability + i * classes;
+        size_t top = top_of(p, classes), b = (size_t)(p[top] * BINS);
+        gap[b < BINS ? b : BINS - 1] += (truth[i] == top) - p[top];
+    }
+    for (size_t b = 0; b < BINS; b++)
+        sum += fabs(gap[b]);
+    return n > 0 ? sum / (double)n : 0;
+}
+
+double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, size_t classes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum -= log(truth[i] < classes ? fmax(1e-7, probability[i * classes + truth[i]]) : 1e-7);
+    return n > 0 ? sum / (double)n : 0;
+}
+
+double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n, size_t classes)
+{
+    double over = 0, var = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *p = probability + i * classes;
+        size_t top = top_of(p, classes);
+        over += (truth[i] == top) - p[top];
+        var += p[top] * (1 - p[top]);
+    }
+    return var > 1e-9 ? over / sqrt(var) : 0;
+}

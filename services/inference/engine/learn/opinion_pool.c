@@ -1,0 +1,272 @@
+/* See opinion_pool.h. Calibration and weights, with z_l the calibrated out-of-fold log-probabilities of
+ * learner l:
+ *
+ *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
+ *   weights       w >= 0 minimise the log-loss of softmax(sum over l of w_l z_l) plus a small ridge towards
+ *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The
+ *                 sum of w is free, so that the pool is sharpened or softened in the same step
+ *
+ * The class shares stand among the z_l, so that a target which nothing explains is answered by its shares.
+ * For regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by
+ * exact moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
+#include "services/inference/engine/learn/opinion_pool.h"
+
+#include <math.h>
+
+enum { MOST = TAB_LEARNERS + 1, POOLED = 10000 /* most classes */ };
+static const double LEAST_WEIGHT = 0.03;
+
+void tab_log_softmax(float *z, size_t k, double t)
+{
+    double top = (double)z[0] * t, sum = 0;
+    for (size_t j = 1; j < k; j++)
+        top = fmax(top, (double)z[j] * t);
+    for (size_t j = 0; j < k; j++)
+        sum += exp((double)z[j] * t - top);
+    double norm = top + log(sum);
+    for (size_t j = 0; j < k; j++)
+        z[j] = (float)((double)z[j] * t - norm);
+}
+
+static double tempered_loss(const tab_problem *p, const uint32_t *row, size_t n, const float *z, double t)
+{
+    size_t k = p->outputs;
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *f = z + (size_t)row[i] * k;
+        double top = (double)f[0] * t, sum = 0;
+        for (size_t j = 1; j < k; j++)
+            top = fmax(top, (double)f[j] * t);
+        for (size_t j = 0; j < k; j++)
+            sum += exp((double)f[j] * t - top);
+        loss += top + log(sum) - (double)f[p->label[row[i]]] * t;
+    }
+    return loss;
+}
+
+/* The temperature in [0.2, 4] with the least loss, plus a weak pull to 1: the loss is convex in it.
+ */
+double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n, const float *z)
+{
+    const double golden = 0.6180339887498949;
+    double lo = log(0.2), hi = log(4), a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    double fa = tempered_loss(p, row, n, z, exp(a)) + a * a, fb = tempered_loss(p, row, n, z, exp(b)) + b * b;
+    for (int i = 0; i < 18; i++) {
+        if (fa <= fb) {
+            hi = b, b = a, fb = fa, a = hi - golden * (hi - lo);
+            fa = tempered_loss(p, row, n, z, exp(a)) + a * a;
+        } else {
+            lo = a, a = b, fa = fb, b = lo + golden * (hi - lo);
+            fb = tempered_loss(p, row, n, z, exp(b)) + b * b;
+        }
+    }
+    return exp((lo + hi) / 2);
+}
+
+/* Loss of the geometric pool at w, its gradient and Hessian; the pull included. */
+static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t *row, size_t n,
+                        float *const *z, const double *w, double *g, double (*h)[TAB_LEARNERS + 1])
+{
+    size_t parts = s->members + 1, k = s->outputs;
+    double loss = 0, share[POOLED];
+    if (g != NULL) {
+        memset(g, 0, MOST * sizeof *g);
+        memset(h, 0, MOST * sizeof *h);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float *at[MOST];
+        for (size_t l = 0; l < s->members; l++)
+            at[l] = z[l] + (size_t)row[i] * k;
+        at[s->members] = s->prior;
+        uint32_t label = p->label[row[i]];
+        double top = -INFINITY, sum = 0, own = 0;
+        for (size_t j = 0; j < k; j++) {
+            double v = 0;
+            for (size_t l = 0; l < parts; l++)
+                v += w[l] * (double)at[l][j];
+            share[j] = v;
+            top = fmax(top, v);
+            if (j == label)
+                own = v;
+        }
+        for (size_t j = 0; j < k; j++)
+            sum += share[j] = exp(share[j] - top);
+        loss += top + log(sum) - own;
+        if (g == NULL)
+            continue;
+        double mean[MOST] = { 0 };
+        for (size_t j = 0; j < k; j++) {
+            share[j] /= sum;
+            if (share[j] < 1e-12)
+                continue;
+            for (size_t l = 0; l < parts; l++)
+                mean[l] += share[j] * (double)at[l][j];
+        }
+        for (size_t l = 0; l < parts; l++)
+            g[l] += mean[l] - (double)at[l][label];
+        for (size_t j = 0; j < k; j++) {
+            if (share[j] < 1e-12)
+                continue;
+            for (size_t l = 0; l < parts; l++) {
+                double d = share[j] * ((double)at[l][j] - mean[l]);
+                for (size_t q = 0; q <= l; q++)
+                    h[l][q] += d * ((double)at[q][j] - mean[q]);
+            }
+        }
+    }
+    return loss;
+}
+
+/* Adds the pull towards equal weights of the learners, and of the prior towards none. */
+static double pull(const tab_stack *s, double strength, const double *w, double *g,
+                   double (*h)[TAB_LEARNERS + 1])
+{
+    double loss = 0;
+    for (size_t l = 0; l <= s->members; l++) {
+        double d = w[l] - (l < s->members ? 1.0 / (double)s->members : 0);
+        loss += strength * d * d / 2;
+        if (g != NULL) {
+            g[l] += strength * d;
+            h[l][l] += strength;
+        }
+    }
+    return loss;
+}
+
+/* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
+ * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. */
+static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
+{
+    size_t parts = s->members + 1;
+    double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2, loss;
+    bool closed[MOST] = { false };
+    for (size_t l = 0; l < parts; l++)
+        w[l] = l < s->members ? 1.0 / (double)s->members : 0;
+again:
+    loss = INFINITY;
+    for (int round = 0; round < 25; round++) {
+        loss = pool_loss(p, s, row, n, z, w, g, h) + pull(s, strength, w, g, h);
+        double a[MOST][MOST], x[MOST];
+        size_t open[MOST], m = 0;
+        for (size_t l = 0; l < parts; l++)
+            if (!closed[l] && (w[l] > 0 || g[l] < 0))
+                open[m++] = l;
+        for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
+            for (size_t j = 0; j < m; j++) {
+                size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
+                a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
+            }
+            x[i] = g[open[i]];
+        }
+        for (size_t i = 0; i < m; i++)
+            for (size_t j = i + 1; j < m; j++) {
+                double f = a[j][i] / a[i][i];
+                for (size_t q = i; q < m; q++)
+                    a[j][q] -= f * a[i][q];
+                x[j] -= f * x[i];
+            }
+        for (size_t i = m; i-- > 0;) {
+            for (size_t q = i + 1; q < m; q++)
+                x[i] -= a[i][q] * x[q];
+            x[i] /= a[i][i];
+        }
+        double next[MOST], got = INFINITY, length = 1, moved = 0;
+        for (int halving = 0; halving < 10; halving++, length /= 2) {
+            memcpy(next, w, sizeof next);
+            for (size_t i = 0; i < m; i++) {
+                next[open[i]] = w[open[i]] - length * x[i];
+                if (!(next[open[i]] > 0))
+                    next[open[i]] = 0;
+            }
+            got = pool_loss(p, s, row, n, z, next, NULL, NULL) + pull(s, strength, next, NULL, NULL);
+            if (got <= loss)
+                break;
+        }
+        if (!(got <= loss))
+            break;
+        for (size_t l = 0; l < parts; l++)
+            moved = fmax(moved, fabs(next[l] - w[l])), w[l] = next[l];
+        if (moved < 1e-4)
+            break;
+    }
+    /* A learner with hardly a say costs every answer its time: out, and the rest once more. */
+    bool closing = false;
+    for (size_t l = 0; l < s->members; l++)
+        if (!closed[l] && w[l] < LEAST_WEIGHT) {
+            closing = closing || w[l] > 0;
+            closed[l] = true;
+            w[l] = 0;
+        }
+    if (closing)
+        goto again;
+    for (size_t l = 0; l < s->members; l++)
+        s->member[l].weight = w[l];
+    s->prior_weight = w[s->members];
+}
+
+static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
+                                  float *const *z)
+{
+    size_t parts = s->members + 1;
+    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
+    for (size_t i = 0; i < n; i++) {
+        double f[MOST], y = (double)p->y[row[i]];
+        for (size_t l = 0; l < s->members; l++)
+            f[l] = (double)z[l][row[i]];
+        f[s->members] = (double)s->prior[0];
+        for (size_t l = 0; l < parts; l++) {
+            b[l] += f[l] * y;
+            for (size_t j = 0; j <= l; j++)
+                a[l][j] += f[l] * f[j];
+        }
+    }
+    double equal = s->members > 0 ? 1.0 / (double)s->members : 0, pull = 0.002 * (double)n + 0.1;
+    for (size_t l = 0; l < parts; l++) {
+        for (size_t j = l + 1; j < parts; j++)
+            a[l][j] = a[j][l];
+        w[l] = l < s->members ? equal : (s->members == 0);
+    }
+    for (size_t l = 0; l < s->members; l++) {
+        a[l][l] += pull;
+        b[l] += pull * equal;
+    }
+    bool closed[MOST] = { false };
+again:
+    for (int round = 0; round < 200; round++)
+        for (size_t i = 0; i < parts; i++)
+            for (size_t j = 0; j < i; j++) { /* the best shift d of weight from j to i */
+                if (closed[i] || closed[j])
+                    continue;
+                double slope = b[i] - b[j], curve = a[i][i] + a[j][j] - 2 * a[i][j];
+                for (size_t l = 0; l < parts; l++)
+                    slope -= (a[i][l] - a[j][l]) * w[l];
+                double d = curve > 1e-12 ? slope / curve : 0;
+                d = d > w[j] ? w[j] : d < -w[i] ? -w[i] : d;
+                w[i] += d;
+                w[j] -= d;
+            }
+    bool closing = false;
+    size_t most = 0;
+    for (size_t l = 1; l < s->members; l++)
+        most = w[l] > w[most] ? l : most;
+    for (size_t l = 0; l < s->members; l++)
+        if (!closed[l] && l != most && w[l] < LEAST_WEIGHT) {
+            closing = closing || w[l] > 0;
+            closed[l] = true;
+            w[most] += w[l];
+            w[l] = 0;
+        }
+    if (closing)
+        goto again;
+    for (size_t l = 0; l < s->members; l++)
+        s->member[l].weight = w[l];
+    s->prior_weight = w[s->members];
+}
+
+void tab_pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
+{
+    if (s->classification)
+        pool_weights(p, s, row, n, z);
+    else
+        least_squares_weights(p, s, row, n, z);
+}

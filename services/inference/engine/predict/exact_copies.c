@@ -1,0 +1,135 @@
+#include "services/inference/engine/predict/exact_copies.h"
+
+#include <math.h>
+
+enum { LEAST_ROWS = 20 }; /* fewer rows with a twin say too little */
+
+static bool has_target(const tab_problem *p, size_t i)
+{
+    return p->classification ? p->label[i] != TAB_NULL : !isnan(p->y[i]);
+}
+
+/* Rows stand sorted by hash: the first of at least `hash`. */
+static size_t first_of(const tab_data *d, uint64_t hash)
+{
+    size_t lo = 0, hi = d->rows;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (d->hash[mid] < hash)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static double blend(double m, double strength)
+{
+    return m * strength / (1 + (m - 1) * strength);
+}
+
+/* Log-likelihood of each twin's label given the others', at alpha. */
+static double likelihood(const tab_problem *p, const tab_stack *s, double alpha)
+{
+    const tab_data *d = p->data;
+    double sum = 2 * log(1 - alpha); /* two rows' worth of doubt */
+    for (size_t i = 0; i < d->rows;) {
+        size_t j = i, m = 0;
+        for (; j < d->rows && d->hash[j] == d->hash[i]; j++)
+            m += has_target(p, j);
+        for (size_t a = i; m > 1 && a < j; a++) {
+            if (!has_target(p, a))
+                continue;
+            size_t same = 0;
+            for (size_t b = i; b < j; b++)
+                same += b != a && has_target(p, b) && p->label[b] == p->label[a];
+            double w = blend((double)(m - 1), alpha);
+            double own = exp((double)s->oof[a * p->outputs + p->label[a]]);
+            sum += log((1 - w) * own + w * (double)same / (double)(m - 1) + 1e-12);
+            if (a - i > 50) /* a large group has said enough */
+                break;
+        }
+        i = j;
+    }
+    return sum;
+}
+
+tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
+{
+    const tab_data *d = p->data;
+    tab_twins t = { 0 };
+    size_t rows = 0;
+    double cross = 0, own = 0;
+    for (size_t i = 0; i < d->rows;) {
+        size_t j = i, m = 0;
+        double sum = 0, square = 0;
+        for (; j < d->rows && d->hash[j] == d->hash[i]; j++) {
+            if (!has_target(p, j))
+                continue;
+            m++;
+            if (!p->classification) {
+                double r = (double)(p->y[j] - s->oof[j]);
+                sum += r, square += r * r;
+            }
+        }
+        if (m > 1) {
+            rows += m;
+            cross += (sum * sum - square) / (double)(m - 1);
+            own += square;
+        }
+        i = j;
+    }
+    if (rows < LEAST_ROWS)
+        return t;
+    if (!p->classification) {
+        double rho = own > 0 ? cross / own : 0;
+        rho *= (double)rows / ((double)rows + LEAST_ROWS);
+        t.strength = rho < 0.1 ? 0 : rho > 0.99 ? 0.99 : rho;
+        return t;
+    }
+    const double golden = 0.6180339887498949;
+    double lo = 0, hi = 0.99, a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    double fa = likelihood(p, s, a), fb = likelihood(p, s, b), none = likelihood(p, s, 0);
+    for (int k = 0; k < 14; k++) {
+        if (fa >= fb) {
+            hi = b, b = a, fb = fa, a = hi - golden * (hi - lo);
+            fa = likelihood(p, s, a);
+        } else {
+            lo = a, a = b, fa = fb, b = lo + golden * (hi - lo);
+            fb = likelihood(p, s, b);
+        }
+    }
+    if ((fa > fb ? fa : fb) > none + 2) /* a clear gain, not a lucky one */
+        t.strength = (lo + hi) / 2;
+    return t;
+}
+
+void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
+                     uint64_t hash, float *out, float *scale)
+{
+    const tab_data *d = p->data;
+    if (t->strength <= 0)
+        return;
+    size_t first = first_of(d, hash), m = 0, k = p->outputs;
+    double residual = 0;
+    for (size_t i = first; i < d->rows && d->hash[i] == hash; i++)
+        if (has_target(p, i)) {
+            m++;
+            residual += p->classification ? 0 : (double)(p->y[i] - s->oof[i]);
+        }
+    if (m == 0)
+        return;
+    double w = blend((double)m, t->strength);
+    if (!p->classification) {
+        out[0] = (float)((double)s->oof[first] + w * residual / (double)m);
+        *scale = (float)((double)v->oof_scale[first] * sqrt(fmax(0.01, 1 - t->strength * w)));
+        return;
+    }
+    for (size_t j = 0; j < k; j++)
+        out[j] = (float)((1 - w) * exp((double)s->oof[first * k + j]));
+    for (size_t i = first; i < d->rows && d->hash[i] == hash; i++)
+        if (has_target(p, i))
+            out[p->label[i]] += (float)(w / (double)m);
+    for (size_t j = 0; j < k; j++)
+        out[j] = logf(out[j] > 1e-30f ? out[j] : 1e-30f);
+}

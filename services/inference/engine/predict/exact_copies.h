@@ -1,0 +1,26 @@
+/* Rows that were seen before, cell for cell. Tables often hold copies, and a query may be one. What its
+ * twins' targets say beyond the model is learned from the twins inside the table, which share a fold:
+ *
+ *   regression       residuals of twins correlate by rho; a row with m twins of mean residual r moves by
+ *                    w r, w = m rho / (1 + (m - 1) rho), and its scale shrinks by sqrt(1 - rho w)
+ *                    (BLUP of a random effect: Robinson, Statistical Science 1991)
+ *   classification   p <- (1 - a) p + a (share of the twins' labels), a = m alpha / (1 + (m - 1) alpha), with
+ *                    alpha of greatest leave-one-out likelihood over the table's twins
+ *
+ * Both start from the out-of-fold answer of the twins, the model's opinion before it saw them. Where equal
+ * rows do not have equal targets, rho and alpha come out near 0 and nothing changes. */
+#ifndef TAB_PREDICT_EXACT_COPIES_H
+#define TAB_PREDICT_EXACT_COPIES_H
+
+#include "services/inference/engine/predict/interval.h"
+
+typedef struct {
+    double strength; /* rho or alpha; 0: twins say nothing more */
+} tab_twins;
+
+tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s);
+/* Corrects one answer: out (outputs) as tab_stack_predict gives it, scale as tab_interval_scale does (v
+ * may be NULL for classification). hash: of the query row (tab_data). */
+void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
+                     uint64_t hash, float *out, float *scale);
+#endif

@@ -1,0 +1,177 @@
+#include "services/inference/engine/profile/column_summary.h"
+
+#include <math.h>
+
+/* A max-heap of the smallest hashes seen, so that one pass keeps the sample whatever the column's size. */
+typedef struct {
+    uint64_t hash;
+    uint32_t level;
+} entry;
+
+static void sift_down(entry *h, size_t n, size_t i)
+{
+    for (;;) {
+        size_t big = i, l = 2 * i + 1, r = l + 1;
+        if (l < n && h[l].hash > h[big].hash)
+            big = l;
+        if (r < n && h[r].hash > h[big].hash)
+            big = r;
+        if (big == i)
+            return;
+        entry t = h[i];
+        h[i] = h[big];
+        h[big] = t;
+        i = big;
+    }
+}
+
+static void push(entry *h, size_t *n, entry e)
+{
+    if (*n < TAB_SAMPLE) {
+        size_t i = (*n)++;
+        h[i] = e;
+        while (i > 0 && h[(i - 1) / 2].hash < h[i].hash) {
+            entry t = h[i];
+            h[i] = h[(i - 1) / 2];
+            h[(i - 1) / 2] = t;
+            i = (i - 1) / 2;
+        }
+    } else if (e.hash < h[0].hash) {
+        h[0] = e;
+        sift_down(h, *n, 0);
+    }
+}
+
+/* The heap's entries in rising order of their hashes. */
+static void drain(entry *h, size_t n)
+{
+    while (n > 1) {
+        entry t = h[0];
+        h[0] = h[--n];
+        h[n] = t;
+        sift_down(h, n, 0);
+    }
+}
+
+static void walk_numbers(const tab_reading *r, tab_summary *s)
+{
+    double before = (double)NAN;
+    for (size_t i = 0; i < r->rows; i++) {
+        double x;
+        if (r->column->layout == TAB_NUMBERS)
+            x = r->column->num[i];
+        else
+            x = r->num == NULL || r->code[i] == TAB_NULL ? (double)NAN : r->num[r->code[i]];
+        if (isnan(x))
+            continue;
+        if (s->numbers == 0) {
+            s->first = s->min = s->max = x;
+        } else {
+            s->up += x > before;
+            s->down += x < before;
+            s->same += x == before;
+            s->unit_steps += x - before == 1;
+            s->steps_squared += (x - before) * (x - before);
+        }
+        s->numbers++;
+        s->integers += x == floor(x);
+        s->sum += x;
+        s->sum_squares += x * x;
+        s->min = fmin(s->min, x);
+        s->max = fmax(s->max, x);
+        before = x;
+    }
+    s->last = before;
+}
+
+bool tab_summarize(tab_reading *r, tab_summary *ret)
+{
+    tab_summary s = { .rows = r->rows, .nulls = r->nulls };
+    entry heap[TAB_SAMPLE];
+    size_t n = 0;
+    if (!tab_read_levels(r))
+        return false;
+    for (size_t k = 0; k < r->levels; k++) {
+        s.bytes += r->level[k].n * r->count[k];
+        push(heap, &n, (entry){ tab_wyhash(r->level[k].p, r->level[k].n, 1), (uint32_t)k });
+    }
+    drain(heap, n);
+    s.n = n;
+    s.whole = n == r->levels;
+    s.value = tab_arena_new_of(r->arena, tab_sampled, n);
+    if (s.value == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        tab_str t = r->level[heap[i].level];
+        if (t.n > TAB_SAMPLE_BYTES)
+            t.n = TAB_SAMPLE_BYTES;
+        s.value[i] = (tab_sampled){ heap[i].hash, r->count[heap[i].level], t };
+    }
+    walk_numbers(r, &s);
+    *ret = s;
+    return true;
+}
+
+bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b, tab_summary *ret)
+{
+    tab_summary s = { .rows = a->rows + b->rows, .nulls = a->nulls + b->nulls, .bytes = a->bytes + b->bytes };
+    s.value = tab_arena_new_of(arena, tab_sampled, a->n + b->n);
+    if (s.value == NULL)
+        return false;
+    size_t i = 0, j = 0, n = 0;
+    while (i < a->n || j < b->n) {
+        const tab_sampled *x = i < a->n ? &a->value[i] : NULL, *y = j < b->n ? &b->value[j] : NULL;
+        if (x != NULL && y != NULL && x->hash == y->hash) {
+            s.value[n] = *x;
+            s.value[n++].count += y->count;
+            i++, j++;
+        } else if (y == NULL || (x != NULL && x->hash < y->hash)) {
+            s.value[n++] = *x;
+            i++;
+        } else {
+            s.value[n++] = *y;
+            j++;
+        }
+    }
+    /* Beyond the smaller of the two largest hashes a side that is not whole may have lost counts. */
+    uint64_t bound = UINT64_MAX;
+    if (!a->whole && a->n > 0)
+        bound = a->value[a->n - 1].hash;
+    if (!b->whole && b->n > 0 && b->value[b->n - 1].hash < bound)
+        bound = b->value[b->n - 1].hash;
+    size_t sure = n;
+    while (sure > 0 && s.value[sure - 1].hash > bound)
+        sure--;
+    s.n = sure < TAB_SAMPLE ? sure : TAB_SAMPLE;
+    s.whole = a->whole && b->whole && s.n == n;
+    s.numbers = a->numbers + b->numbers;
+    s.integers = a->integers + b->integers;
+    s.sum = a->sum + b->sum;
+    s.sum_squares = a->sum_squares + b->sum_squares;
+    s.up = a->up + b->up;
+    s.down = a->down + b->down;
+    s.same = a->same + b->same;
+    s.unit_steps = a->unit_steps + b->unit_steps;
+    s.steps_squared = a->steps_squared + b->steps_squared;
+    const tab_summary *one = a->numbers == 0 ? b : a;
+    s.min = a->numbers == 0 || b->numbers == 0 ? one->min : fmin(a->min, b->min);
+    s.max = a->numbers == 0 || b->numbers == 0 ? one->max : fmax(a->max, b->max);
+    s.first = one->first;
+    s.last = b->numbers == 0 ? a->last : b->last;
+    if (a->numbers > 0 && b->numbers > 0) {
+        s.up += b->first > a->last;
+        s.down += b->first < a->last;
+        s.same += b->first == a->last;
+        s.unit_steps += b->first - a->last == 1;
+        s.steps_squared += (b->first - a->last) * (b->first - a->last);
+    }
+    *ret = s;
+    return true;
+}
+
+double tab_summary_distinct(const tab_summary *s)
+{
+    if (s->whole || s->n < 2)
+        return (double)s->n;
+    return (double)(s->n - 1) / ((double)s->value[s->n - 1].hash / 0x1p64);
+}

@@ -1,0 +1,46 @@
+/* What the files of this folder share. Inside, blocks of columns are column-major: (width, rows). */
+#ifndef TAB_PRIOR_INTERNAL_H
+#define TAB_PRIOR_INTERNAL_H
+
+#include "tools/pretrain/prior/prior.h"
+#include "tools/pretrain/prior/random.h"
+
+#define NODE_WIDTH 24
+#define GRAPH_NODES 32
+#define POOL (GRAPH_NODES * NODE_WIDTH) /* columns a family may make before some are chosen */
+
+struct tab_prior {
+    float *pool;   /* (POOL, rows) what the family made */
+    float *work;   /* (6 * NODE_WIDTH, rows) scratch of a function */
+    float *table;  /* (TAB_PRIOR_COLS, rows) the chosen columns */
+    float *target; /* (4, rows) numeric target and up to three more coordinates of it */
+    int *order;    /* (2 * rows) */
+    float *sorted; /* (rows) */
+    int *label;    /* (rows) */
+    uint8_t cat[TAB_PRIOR_COLS];
+};
+
+/* What a family leaves behind besides p->table and p->target. */
+typedef struct {
+    int dims;    /* coordinates of the target, 1..4 */
+    int classes; /* when p->label is already the class; else 0 */
+} drawn;
+
+/* Fills p->table (cols, n), p->cat and p->target. */
+drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
+
+drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
+/* out (width, n): independent columns, or those of common clusters or of a walk along the rows. */
+void tab_prior_roots(tab_rand *r, float *out, int width, int n);
+/* p->table: such columns in groups, some mixed. */
+void tab_prior_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
+/* Mean 0, SD 1 over n values, clipped at 30; all equal: zeros. Returns false then. */
+bool tab_prior_standardise(float *v, int n);
+void tab_prior_sort(float *v, int n); /* ascending */
+
+/* Can 16 random trees tell more of the class than its frequencies do, out of bag? */
+bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes);
+
+#endif
