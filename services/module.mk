@@ -2,7 +2,7 @@
 CFLAGS_services_inference_engine_learn_kernel = -O3
 # What the engine knows, compiled: word lists and trained models are linked in as read-only data.
 LEXICON_TXT := $(wildcard services/inference/engine/lexicon/*.txt)
-LEXICON_C    = tools/compile_lexicon.c common/base.c services/inference/engine/profile/fold_text.c services/inference/engine/sector/sectors.c
+LEXICON_C    = tools/compile_lexicon.c common/base.c services/inference/engine/lexicon/fold_text.c services/inference/engine/sector/sectors.c
 $(GEN)/lexicon.bin: $(LEXICON_C) $(LEXICON_TXT) services/inference/engine/lexicon/lexicon.h | $(GENH)
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) -std=gnu17 -O2 $(LEXICON_C) -o $(GEN)/lexicon-tool.$$$$ && \
 	 $(GEN)/lexicon-tool.$$$$ services/inference/engine/lexicon $@.$$$$ && mv $@.$$$$ $@ && rm -f $(GEN)/lexicon-tool.$$$$

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/sector/sectors.h"
 
 enum { SLOTS = 1 << 18, MAX_SETS = 1 << 16 };

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/roles.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/roles.h"
 
 /* Columns that a character takes (Unicode's East Asian Width, in blocks). */

@@ -8,7 +8,7 @@
 
 #include "services/inference/engine/features/encode_text.h"
 #include "services/inference/engine/features/mix.h"
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */

@@ -1,6 +1,6 @@
 #include "services/inference/engine/lexicon/lexicon.h"
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 
 /* The compiled table (tools/module.mk makes it), aligned as its widest member asks. */
 __asm__(".section .rodata\n"

@@ -3,7 +3,7 @@
  * is linked in, so that it is mapped from the program's file and shared by all processes.
  *
  * A file is `# note` lines and terms divided by ';' or line ends, as they stand in tables; terms are folded
- * (profile/fold_text.h) when compiled. The table keeps hashes, no text: slot and 32 bits of fingerprint make
+ * (lexicon/fold_text.h) when compiled. The table keeps hashes, no text: slot and 32 bits of fingerprint make
  * a false answer as rare as 1 in 2^32 look-ups. */
 #ifndef TAB_LEXICON_H
 #define TAB_LEXICON_H

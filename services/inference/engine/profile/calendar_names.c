@@ -3,7 +3,7 @@
  * Finnish, Hungarian, Romanian, Greek, Indonesian, Croatian, Arabic, Hindi, Hebrew; weekdays also Chinese,
  * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one
  * stays. */
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
 struct named {

@@ -3,7 +3,7 @@
 #ifndef TAB_PROFILE_COLUMN_H
 #define TAB_PROFILE_COLUMN_H
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 #include "services/inference/engine/profile/profile.h"
 

@@ -2,7 +2,7 @@
  * it is, and what is left must be a clock and a zone. */
 #include <math.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
 /* Howard Hinnant, "chrono-compatible low-level date algorithms": eras of 400 years. */

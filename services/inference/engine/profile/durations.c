@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
 static bool digit(char c)

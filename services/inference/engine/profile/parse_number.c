@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
 static bool digit(char c)

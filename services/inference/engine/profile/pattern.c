@@ -1,9 +1,9 @@
 #include "services/inference/engine/profile/pattern.h"
 
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/checksum.h"
-#include "services/inference/engine/profile/fold_text.h"
 
 static bool known_tld(tab_str s)
 {

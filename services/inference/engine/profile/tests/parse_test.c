@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
 Test(number, is_read_through_its_affixes)

@@ -1,4 +1,4 @@
-#include "services/inference/engine/profile/fold_text.h"
+#include "services/inference/engine/lexicon/fold_text.h"
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Text as look-ups see it: trimmed, of one case and width, Latin letters without accents. */
-#ifndef TAB_PROFILE_FOLD_TEXT_H
-#define TAB_PROFILE_FOLD_TEXT_H
+#ifndef TAB_LEXICON_FOLD_TEXT_H
+#define TAB_LEXICON_FOLD_TEXT_H
 
 #include "common/base.h"
 

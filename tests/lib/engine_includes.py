@@ -1,0 +1,56 @@
+"""The engine knows no server, and its folders include each other as its README says ("Who may include whom").
+
+usage: engine_includes.py [ROOT], default: the project's root. Prints what does not hold and exits 1 when there is something."""
+import re
+import sys
+from pathlib import Path
+
+ENGINE = "services/inference/engine/"
+FOR_ALL = {"engine", "message"}  # headers at the engine's root that every folder may include
+COMMON = {"arena", "base", "table"}
+SERVERS = re.compile(r"(nats|libpq|hiredis|event2?|evhttp|openssl|curl)\b|.*(libpq-fe|hiredis)\.h")
+
+
+def place(path):
+    """The folder of a file below the engine, or the stem of one that lies at its root."""
+    folder, _, name = path.rpartition("/")
+    return folder or name.split(".")[0]
+
+
+def allowed(readme):
+    rows = re.findall(r"^    ([a-z/]+):((?: [a-z/]+)*)$", readme, re.M)
+    return {who: set(whom.split()) for who, whom in rows}
+
+
+def findings(root):
+    arrows = allowed((root / ENGINE / "README.md").read_text(encoding="utf-8"))
+    if len(arrows) < 10:
+        yield "README.md: the list of who may include whom is not there"
+    for path in sorted((root / ENGINE).rglob("*.[ch]")):
+        if "tests" in path.parts:
+            continue
+        name = path.relative_to(root / ENGINE).as_posix()
+        own = place(name)
+        if own not in arrows and own not in FOR_ALL:
+            yield f"{name}: the README's list does not name {own}"
+            continue
+        for header in re.findall(
+            r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', path.read_text(encoding="utf-8"), re.M
+        ):
+            if header.startswith(ENGINE):
+                other = place(header[len(ENGINE) :])
+                if other != own and other not in FOR_ALL | arrows.get(own, set()):
+                    yield f"{name}: {own} may not include {other} ({header})"
+            elif header.startswith("common/"):
+                if place(header[len("common/") :]) not in COMMON:
+                    yield f"{name}: {header} is not for the engine"
+            elif header.startswith("proto/"):
+                if header != "proto/bundle.pb-c.h":
+                    yield f"{name}: {header} is not for the engine"
+            elif "/" in header and not header.startswith("sys/") or SERVERS.match(header):
+                yield f"{name}: {header} is not for the engine"
+
+
+found = list(findings(Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+print("\n".join(found), end="\n" if found else "")
+sys.exit(bool(found))
