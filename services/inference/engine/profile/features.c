@@ -272,20 +272,25 @@ static void grams(tab_str f, float *gram)
     }
 }
 
-/* ---- the vector ------------------------------------------------------------------------------ */
+/* ---- one sampled value ------------------------------------------------------------------------ */
 
-void tab_features_of(const tab_summary *s, tab_features *f)
+/* What one pass over the sampled values collects. */
+typedef struct {
+    gather g;
+    weighted number[TAB_SAMPLE], date[TAB_SAMPLE]; /* numbers; years since 1970 of dates, with their cells */
+    size_t numbers, dates;
+    uint64_t shape[TAB_SAMPLE], exact[TAB_SAMPLE]; /* hashed shapes of the values that are looked at */
+    size_t shapes;
+    double cells; /* of all sampled values, marks among them */
+    double bools; /* cells that read as yes or no */
+    char decimal;
+} sampled;
+
+/* The decimal mark of the sample: the one that more values with a comma allow, as column.c decides it for the
+ * column. Texts of 32 bytes and more are no numbers worth a second reading. */
+static char decimal_mark(const tab_summary *s)
 {
-    gather g = { .min_len = 1e9, .bool_pairs = UINT64_MAX, .year_lo = 1e9, .year_hi = -1e9 };
-    weighted numbers[TAB_SAMPLE], dates[TAB_SAMPLE];
-    uint64_t shapes[TAB_SAMPLE], exact[TAB_SAMPLE];
-    size_t n_numbers = 0, n_dates = 0, n = 0;
-    memset(f, 0, sizeof *f);
-    f->present = (double)(s->rows - s->nulls);
-    f->distinct = tab_summary_distinct(s);
-
-    /* The decimal mark and the day/month order of the sample, as column.c decides them for the column. */
-    double point = 0, comma = 0, dmy = 0, mdy = 0, bools = 0;
+    double point = 0, comma = 0;
     for (size_t i = 0; i < s->n; i++) {
         tab_str t = s->value[i].text;
         tab_number x;
@@ -294,206 +299,287 @@ void tab_features_of(const tab_summary *s, tab_features *f)
             comma += tab_parse_number(t, ',', &x);
         }
     }
-    char decimal = comma > point ? ',' : '.';
-    double sample_cells = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        tab_str t = s->value[i].text;
-        double w = (double)s->value[i].count;
-        tab_foreign foreign = tab_foreign_mark(t);
-        sample_cells += w;
-        if (foreign == TAB_FOREIGN_STRICT) {
-            g.marks += w;
-            continue;
-        }
-        g.words_unknown += foreign == TAB_FOREIGN_WORD ? w : 0;
-        if (t.n == 0)
-            continue;
-        g.cells += w;
-        g.top = fmax(g.top, w);
-        g.entropy -= w > 1 ? w * log(w) : 0;
-        g.distinct++;
-        tab_number x;
-        bool number = t.n <= 64 && tab_parse_number(t, decimal, &x);
-        if (number) {
-            tab_number_gather(&x, w, &g);
-            numbers[n_numbers++] = (weighted){ x.value, w };
-        }
-        bool plain = number && x.affix == TAB_AFFIX_NONE && !x.grouped && !x.leading_zero;
-        /* The looks that cost most are spent on the values of the smallest hashes: a sample of the sample. */
-        if (g.values >= TAB_LOOKED_AT)
-            continue;
-        char buf[512];
-        tab_str folded = tab_fold(t, buf, sizeof buf);
-        if (folded.n == 0)
-            continue;
-        g.values++;
-        g.looked += w;
-        shapes[n] = shape_of(t);
-        exact[n++] = exact_shape_of(t);
-        characters(t, &g);
-        tab_date d;
-        if (t.n <= 64 && !(plain && x.digits != 8 && x.digits != 14) &&
-            tab_parse_date(t, TAB_ORDER_MDY, &d)) {
-            g.dates += w;
-            g.date_only += d.form == TAB_FORM_DATE ? w : 0;
-            g.datetime += d.form == TAB_FORM_DATETIME ? w : 0;
-            g.period += d.form == TAB_FORM_PERIOD ? w : 0;
-            g.midnight += d.midnight ? w : 0;
-            g.compact += d.compact ? w : 0;
-            dmy += d.only_dmy;
-            mdy += d.only_mdy;
-            g.year_lo = fmin(g.year_lo, d.year);
-            g.year_hi = fmax(g.year_hi, d.year);
-            int64_t day = (int64_t)floor(d.seconds / 86400);
-            int yy, mm, dd;
-            tab_civil_from_days(day, &yy, &mm, &dd);
-            g.weekend += (day + 3) % 7 >= 5 || (day + 3) % 7 < 0 ? w : 0;
-            g.first_of_month += dd == 1 ? w : 0;
-            dates[n_dates++] = (weighted){ d.seconds / 86400 / 365.25, w };
-        }
-        double secs;
-        if (!plain && t.n <= 40) {
-            g.clock += tab_parse_clock(t, &secs) ? w : 0;
-            g.duration += tab_parse_duration(t, &secs) ? w : 0;
-        }
-        bool yes;
-        uint64_t pairs = tab_parse_bool(t, &yes);
-        if (pairs != 0) {
-            bools += w;
-            g.bool_pairs &= pairs;
-        }
-        for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
-            g.check[__builtin_ctzll(m)]++;
-        if (!plain || x.leading_zero) {
-            g.month += tab_month_name(t) > 0;
-            g.weekday += tab_weekday_name(t) > 0;
-        }
-        if (!plain)
-            look_up(folded, &g, f->sector);
-        grams(folded, f->gram);
+    return comma > point ? ',' : '.';
+}
+
+/* Counts a value that reads as a date and that w cells hold. */
+static void gather_date(sampled *q, const tab_date *d, double w)
+{
+    gather *g = &q->g;
+    g->dates += w;
+    g->date_only += d->form == TAB_FORM_DATE ? w : 0;
+    g->datetime += d->form == TAB_FORM_DATETIME ? w : 0;
+    g->period += d->form == TAB_FORM_PERIOD ? w : 0;
+    g->midnight += d->midnight ? w : 0;
+    g->compact += d->compact ? w : 0;
+    int64_t day = (int64_t)floor(d->seconds / 86400);
+    int year, month, of_month;
+    tab_civil_from_days(day, &year, &month, &of_month);
+    /* 1970-01-01 was a Thursday: with 3 added, Saturday is 5 and Sunday 6. A remainder is negative before. */
+    g->weekend += (day + 3) % 7 >= 5 || (day + 3) % 7 < 0 ? w : 0;
+    g->first_of_month += of_month == 1 ? w : 0;
+    q->date[q->dates++] = (weighted){ d->seconds / 86400 / 365.25, w };
+}
+
+/* Dates, clocks, durations and yes or no. plain: the value is a bare number, which is a date only where it
+ * has the 8 digits of a day or the 14 of a second. A text is no date beyond 64 bytes, no clock beyond 40. */
+static void read_time(sampled *q, tab_str t, const tab_number *x, bool plain, double w)
+{
+    gather *g = &q->g;
+    tab_date d;
+    if (t.n <= 64 && !(plain && x->digits != 8 && x->digits != 14) && tab_parse_date(t, TAB_ORDER_MDY, &d))
+        gather_date(q, &d, w);
+    double seconds;
+    if (!plain && t.n <= 40) {
+        g->clock += tab_parse_clock(t, &seconds) ? w : 0;
+        g->duration += tab_parse_duration(t, &seconds) ? w : 0;
     }
-    double v = g.values, cells = g.cells, present = f->present;
-    f->values = (size_t)v;
-    f->marks = g.marks;
-    if (g.min_len > 1e8)
-        g.min_len = 0;
-    double top, three, kinds, etop, ethree, ekinds;
-    common(shapes, n, &top, &three, &kinds);
-    common(exact, n, &etop, &ethree, &ekinds);
+    bool yes;
+    uint64_t pairs = tab_parse_bool(t, &yes);
+    if (pairs != 0) {
+        q->bools += w;
+        g->bool_pairs &= pairs;
+    }
+}
+
+/* One sampled value t, held by w cells. Every value is read as a number. The looks that cost most (words,
+ * characters, patterns, dates) are spent on the first TAB_LOOKED_AT, which have the smallest hashes and so
+ * are a uniform sample of the sample (decision 0060). */
+static void look_at(sampled *q, tab_str t, double w, tab_features *f)
+{
+    gather *g = &q->g;
+    tab_foreign foreign = tab_foreign_mark(t);
+    q->cells += w;
+    if (foreign == TAB_FOREIGN_STRICT) {
+        g->marks += w;
+        return;
+    }
+    g->words_unknown += foreign == TAB_FOREIGN_WORD ? w : 0;
+    if (t.n == 0)
+        return;
+    g->cells += w;
+    g->top = fmax(g->top, w);
+    g->entropy -= w > 1 ? w * log(w) : 0;
+    g->distinct++;
+    tab_number x;
+    bool number = t.n <= 64 && tab_parse_number(t, q->decimal, &x);
+    if (number) {
+        tab_number_gather(&x, w, g);
+        q->number[q->numbers++] = (weighted){ x.value, w };
+    }
+    bool plain = number && x.affix == TAB_AFFIX_NONE && !x.grouped && !x.leading_zero;
+    if (g->values >= TAB_LOOKED_AT)
+        return;
+    char buf[512];
+    tab_str folded = tab_fold(t, buf, sizeof buf);
+    if (folded.n == 0)
+        return;
+    g->values++;
+    g->looked += w;
+    q->shape[q->shapes] = shape_of(t);
+    q->exact[q->shapes++] = exact_shape_of(t);
+    characters(t, g);
+    read_time(q, t, &x, plain, w);
+    for (uint64_t m = tab_checks_of(t); m != 0; m &= m - 1)
+        g->check[__builtin_ctzll(m)]++;
+    if (!plain || x.leading_zero) {
+        g->month += tab_month_name(t) > 0;
+        g->weekday += tab_weekday_name(t) > 0;
+    }
+    if (!plain)
+        look_up(folded, g, f->sector);
+    grams(folded, f->gram);
+}
+
+/* ---- the vector ------------------------------------------------------------------------------ */
+
+/* How full the column is and how its values repeat. */
+static void put_repetition(cursor *c, const tab_summary *s, const sampled *q, const tab_features *f)
+{
+    const gather *g = &q->g;
+    const double present = f->present, distinct = f->distinct, cells = g->cells;
+    const double rows[] = {
+        share((double)s->nulls, (double)s->rows), /* missing cells */
+        log1p((double)s->rows) / 4,               /* size of the table */
+        share(distinct, present),                 /* 1 for keys, near 0 for categories */
+        log1p(distinct) / 4,                      /* how many values there are, whatever the rows */
+        distinct <= 1,                            /* constant */
+        distinct == 2,                            /* a flag, a sex */
+        distinct <= 6,                            /* a rating, a small enumeration */
+        distinct <= 15,                           /* months, grades */
+        distinct <= 40,                           /* a longer enumeration */
+        present > 2 && distinct == present,       /* no value twice */
+        share(g->marks, q->cells),                /* "?", "N/A" */
+        share(g->words_unknown, q->cells),        /* "unknown" */
+        share(g->top, cells),                     /* of the commonest value */
+                                                  /* entropy over that of as many equally common values */
+        cells > 0 && g->distinct > 1 ? (g->entropy / cells + log(cells)) / log(g->distinct) : 0,
+    };
+    PUT_ROWS(c, rows);
+}
+
+/* How the values are written: lengths, kinds of characters, words. */
+static void put_writing(cursor *c, const gather *g)
+{
+    const double v = g->values, mean = share(g->len, v);
+    const double lengths[] = {
+        log1p(mean) / 2,                                           /* characters a value */
+        log1p(sqrt(fmax(0, share(g->len2, v) - mean * mean))) / 2, /* their standard deviation */
+        log1p(g->min_len) / 2,                                     /* the shortest */
+        log1p(g->max_len) / 2,                                     /* the longest */
+        g->max_len == g->min_len && v > 1,                         /* all of one length: codes */
+        log1p(share(g->tokens, v)),                                /* words a value */
+        share(g->letters, v),                                      /* mean share of letters in a value */
+        share(g->digits, v),                                       /* of digits */
+        share(g->upper, v),                                        /* of capitals among its letters */
+        share(g->blanks, v),                                       /* of blanks */
+        share(g->other, v),                                        /* of anything else */
+    };
+    PUT_ROWS(c, lengths);
+    for (int i = 0; i < 12; i++) /* values that hold one of "-./:,_@#()'&" */
+        put(c, share(g->punct[i], v));
+    const double forms[] = {
+        share(g->one_token, v),    /* values of one word: codes, first names */
+        share(g->two_tokens, v),   /* of two: names of persons */
+        share(g->three_tokens, v), /* of three */
+        share(g->many_tokens, v),  /* of more than five: text */
+        share(g->starts_digit, v), /* addresses in America, dates */
+        share(g->ends_digit, v),   /* addresses in Europe, codes */
+        share(g->starts_upper, v), /* names, titles */
+        share(g->all_upper, v),    /* codes, tickers */
+        share(g->all_lower, v),    /* categories, user names */
+        share(g->title, v),        /* every word with a capital: names, places */
+        share(g->mixed, v),        /* letters and digits: codes, addresses */
+        share(g->all_digits, v),   /* numbers, keys */
+        share(g->all_letters, v),  /* one bare word */
+        share(g->long_text, v),    /* beyond 60 characters */
+        share(g->lead_zero, v),    /* digits that begin with 0: a code, no quantity */
+    };
+    PUT_ROWS(c, forms);
+}
+
+/* Templates, and words with a meaning of their own. */
+static void put_shapes(cursor *c, const sampled *q)
+{
+    const gather *g = &q->g;
+    const double v = g->values;
+    double top, three, kinds, exact_top, exact_three, exact_kinds;
+    common(q->shape, q->shapes, &top, &three, &kinds);
+    common(q->exact, q->shapes, &exact_top, &exact_three, &exact_kinds);
+    const double rows[] = {
+        top,                                               /* share of the commonest shape */
+        three,                                             /* of the three commonest */
+        log1p(kinds) / 3,                                  /* how many shapes there are */
+        exact_top,                                         /* the same with lengths kept */
+        exact_three,                                       /* codes have few exact shapes, */
+        log1p(exact_kinds) / 3,                            /* names have many */
+        share(g->month, v),                                /* names of months */
+        share(g->weekday, v),                              /* names of weekdays */
+        share(q->bools, g->looked) * (g->bool_pairs != 0), /* yes and no, of one pair */
+        share(g->first_given, v),                          /* the first word is a given name */
+        share(g->last_family, v),                          /* the last word is a family name */
+        share(g->sep_comma, v),                            /* commas and blanks: lists, addresses */
+        share(g->sep_semicolon, v),                        /* lists */
+        share(g->sep_pipe, v),                             /* lists */
+        share(g->bracket, v),                              /* JSON, lists */
+        share(g->quote, v),                                /* quotation, exclamation, question: prose */
+    };
+    PUT_ROWS(c, rows);
+}
+
+/* How many cells read as a number, a date, a clock or a duration, and in which notation. */
+static void put_readings(cursor *c, sampled *q, tab_features *f)
+{
+    const gather *g = &q->g;
+    f->number_share = share(g->num, g->cells);
+    f->date_share = share(g->dates, g->looked);
+    f->clock_share = share(g->clock, g->looked);
+    f->duration_share = share(g->duration, g->looked);
+    put(c, f->number_share);
+    for (int i = 1; i < TAB_AFFIXES; i++) /* currency, percent, scale, unit, ordinal */
+        put(c, share(g->affix[i], g->cells));
+    qsort(q->date, q->dates, sizeof *q->date, tab_weighted_by_x);
+    const bool any = q->dates > 0;
+    const double last = any ? q->date[q->dates - 1].x : 0;
+    const double span = q->dates > 1 ? last - q->date[0].x : 0;
+    const double middle = any ? tab_weighted_quantile(q->date, q->dates, g->dates, 0.5) : 0;
+    const double rows[] = {
+        share(g->grouped, g->cells),        /* 1,200: amounts, counts */
+        share(g->exponent, g->cells),       /* 1.2e-5: measures */
+        share(g->bounded, g->cells),        /* <5, >10 */
+        f->date_share,                      /* cells that are dates */
+        share(g->date_only, g->looked),     /* a day */
+        share(g->datetime, g->looked),      /* a day and a time */
+        share(g->midnight, g->looked),      /* a time that is always 00:00:00 says nothing */
+        share(g->period, g->looked),        /* a month, a quarter, a week */
+        share(g->compact, g->looked),       /* 20190531 */
+        share(g->weekend, g->dates),        /* 2/7 for births, near 0 for business */
+        share(g->first_of_month, g->dates), /* reporting dates */
+        log1p(span) / 2,                    /* years between first and last */
+        any && span > 15 && middle < 35 &&
+            last < 45,         /* births: decades, mostly before 2005, none past 2015 */
+        any ? middle / 50 : 0, /* how recent */
+        f->clock_share,        /* cells that are clock times */
+        f->duration_share,     /* cells that are durations */
+    };
+    PUT_ROWS(c, rows);
+}
+
+/* Counts of n-grams to square roots of unit length: a common n-gram does not drown the rest. */
+static void scale_grams(float *gram)
+{
+    double norm = 0;
+    for (int i = 0; i < TAB_GRAMS; i++) {
+        if (gram[i] == 0)
+            continue;
+        gram[i] = sqrtf(gram[i]);
+        norm += (double)gram[i] * (double)gram[i];
+    }
+    norm = norm > 0 ? 1 / sqrt(norm) : 0;
+    for (int i = 0; i < TAB_GRAMS; i++)
+        gram[i] *= (float)norm;
+}
+
+void tab_features_of(const tab_summary *s, tab_features *f)
+{
+    sampled q = { .g = { .min_len = 1e9, .bool_pairs = UINT64_MAX }, .decimal = decimal_mark(s) };
+    gather *g = &q.g;
+    memset(f, 0, sizeof *f);
+    f->present = (double)(s->rows - s->nulls);
+    f->distinct = tab_summary_distinct(s);
+    for (size_t i = 0; i < s->n; i++)
+        look_at(&q, s->value[i].text, (double)s->value[i].count, f);
+    f->values = (size_t)g->values;
+    f->marks = g->marks;
+    if (g->min_len > 1e8) /* no value was looked at */
+        g->min_len = 0;
 
     cursor c = { f->dense, f->dense + TAB_DENSE_OTHER };
-    put(&c, share((double)s->nulls, (double)s->rows));
-    put(&c, log1p((double)s->rows) / 4);
-    put(&c, share(f->distinct, present));
-    put(&c, log1p(f->distinct) / 4);
-    put(&c, f->distinct <= 1);
-    put(&c, f->distinct == 2);
-    put(&c, f->distinct <= 6);
-    put(&c, f->distinct <= 15);
-    put(&c, f->distinct <= 40);
-    put(&c, present > 2 && f->distinct == present);
-    put(&c, share(g.marks, sample_cells));
-    put(&c, share(g.words_unknown, sample_cells));
-    put(&c, share(g.top, cells));
-    put(&c, cells > 0 && g.distinct > 1 ? (g.entropy / cells + log(cells)) / log(g.distinct) : 0);
-    double mean_len = share(g.len, v);
-    put(&c, log1p(mean_len) / 2);
-    put(&c, log1p(sqrt(fmax(0, share(g.len2, v) - mean_len * mean_len))) / 2);
-    put(&c, log1p(g.min_len) / 2);
-    put(&c, log1p(g.max_len) / 2);
-    put(&c, g.max_len == g.min_len && v > 1);
-    put(&c, log1p(share(g.tokens, v)));
-    put(&c, share(g.letters, v));
-    put(&c, share(g.digits, v));
-    put(&c, share(g.upper, v));
-    put(&c, share(g.blanks, v));
-    put(&c, share(g.other, v));
-    for (int i = 0; i < 12; i++)
-        put(&c, share(g.punct[i], v));
-    put(&c, share(g.one_token, v));
-    put(&c, share(g.two_tokens, v));
-    put(&c, share(g.three_tokens, v));
-    put(&c, share(g.many_tokens, v));
-    put(&c, share(g.starts_digit, v));
-    put(&c, share(g.ends_digit, v));
-    put(&c, share(g.starts_upper, v));
-    put(&c, share(g.all_upper, v));
-    put(&c, share(g.all_lower, v));
-    put(&c, share(g.title, v));
-    put(&c, share(g.mixed, v));
-    put(&c, share(g.all_digits, v));
-    put(&c, share(g.all_letters, v));
-    put(&c, share(g.long_text, v));
-    put(&c, share(g.lead_zero, v));
-    put(&c, top);
-    put(&c, three);
-    put(&c, log1p(kinds) / 3);
-    put(&c, etop);
-    put(&c, ethree);
-    put(&c, log1p(ekinds) / 3);
-    put(&c, share(g.month, v));
-    put(&c, share(g.weekday, v));
-    put(&c, share(bools, g.looked) * (g.bool_pairs != 0));
-    put(&c, share(g.first_given, v));
-    put(&c, share(g.last_family, v));
-    put(&c, share(g.sep_comma, v));
-    put(&c, share(g.sep_semicolon, v));
-    put(&c, share(g.sep_pipe, v));
-    put(&c, share(g.bracket, v));
-    put(&c, share(g.quote, v));
-    f->number_share = share(g.num, cells);
-    f->date_share = share(g.dates, g.looked);
-    f->clock_share = share(g.clock, g.looked);
-    f->duration_share = share(g.duration, g.looked);
-    put(&c, f->number_share);
-    for (int i = 1; i < TAB_AFFIXES; i++)
-        put(&c, share(g.affix[i], cells));
-    put(&c, share(g.grouped, cells));
-    put(&c, share(g.exponent, cells));
-    put(&c, share(g.bounded, cells));
-    put(&c, f->date_share);
-    put(&c, share(g.date_only, g.looked));
-    put(&c, share(g.datetime, g.looked));
-    put(&c, share(g.midnight, g.looked));
-    put(&c, share(g.period, g.looked));
-    put(&c, share(g.compact, g.looked));
-    put(&c, share(g.weekend, g.dates));
-    put(&c, share(g.first_of_month, g.dates));
-    qsort(dates, n_dates, sizeof *dates, tab_weighted_by_x);
-    double span = n_dates > 1 ? dates[n_dates - 1].x - dates[0].x : 0;
-    double mid = n_dates > 0 ? tab_weighted_quantile(dates, n_dates, g.dates, 0.5) : 0;
-    put(&c, log1p(span) / 2);
-    put(&c, n_dates > 0 && span > 15 && mid < 35 && dates[n_dates - 1].x < 45);
-    put(&c, n_dates > 0 ? mid / 50 : 0);
-    put(&c, f->clock_share);
-    put(&c, f->duration_share);
-    tab_number_features(&c, s, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
+    put_repetition(&c, s, &q, f);
+    put_writing(&c, g);
+    put_shapes(&c, &q);
+    put_readings(&c, &q, f);
+    /* Quantiles of a column whose cells are mostly no numbers say nothing. */
+    size_t numbers = f->number_share >= 0.5 ? q.numbers : 0;
+    tab_number_features(&c, s, g, q.number, numbers, f);
     while (c.at < f->dense + TAB_DENSE_PLAIN)
         put(&c, 0);
     c.at = f->dense + TAB_DENSE_PLAIN;
-    tab_crossed_features(&c, &g, numbers, f->number_share >= 0.5 ? n_numbers : 0, f);
+    tab_crossed_features(&c, g, q.number, numbers, f);
     while (c.at < c.end)
         put(&c, 0);
 
     c = (cursor){ f->dense + TAB_DENSE_OTHER, f->dense + TAB_DENSE };
-    for (int i = 0; i < TAB_LISTS; i++)
-        put(&c, share(g.full[i], v));
-    for (int i = 0; i < TAB_LISTS; i++)
-        put(&c, share(g.token[i], v));
-    for (int i = 0; i < TAB_CHECK_COUNT; i++)
-        put(&c, f->check[i] = share(g.check[i], v));
+    for (int i = 0; i < TAB_LISTS; i++) /* whole values in each word list */
+        put(&c, share(g->full[i], g->values));
+    for (int i = 0; i < TAB_LISTS; i++) /* values with a word in each word list */
+        put(&c, share(g->token[i], g->values));
+    for (int i = 0; i < TAB_CHECK_COUNT; i++) /* values that pass each test of checksum.h */
+        put(&c, f->check[i] = share(g->check[i], g->values));
 
-    double norm = 0;
-    for (int i = 0; i < TAB_GRAMS; i++) {
-        if (f->gram[i] == 0)
-            continue;
-        f->gram[i] = sqrtf(f->gram[i]);
-        norm += (double)f->gram[i] * (double)f->gram[i];
-    }
-    norm = norm > 0 ? 1 / sqrt(norm) : 0;
-    for (int i = 0; i < TAB_GRAMS; i++)
-        f->gram[i] *= (float)norm;
+    scale_grams(f->gram);
     /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. */
     for (int i = 0; i < TAB_SECTORS; i++)
-        f->sector[i] = (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], v + 2));
+        f->sector[i] =
+            (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], g->values + 2));
 }

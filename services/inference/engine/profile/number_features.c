@@ -103,6 +103,92 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
 }
 
+/* Where the numbers lie, v (n) sorted; q (9): quantiles, which are put too. */
+static void put_spread(cursor *c, const gather *g, const weighted *v, size_t n, const double *q, double mean,
+                       double sd)
+{
+    static const int low = 1, middle = 4, high = 7, top = 8;
+    const bool any = n > 0;
+    const double total = g->num, lo = any ? v[0].x : 0, hi = any ? v[n - 1].x : 0;
+    const double rows[] = {
+        signed_log(mean),
+        log1p(sd) / 2,
+        sd > 0 ? fmax(-4, fmin(4, (mean - q[middle]) / sd)) * 2 : 0,                    /* skew */
+        any && mean != 0 ? fmin(4, sd / fabs(mean)) : 0,                                /* relative spread */
+        any && q[middle] != 0 ? fmax(-4, fmin(8, log1p(fabs(q[top] / q[middle])))) : 0, /* a long tail */
+        q[high] - q[low] > 0 ? fmin(6, log1p((hi - lo) / (q[high] - q[low]))) : 0,      /* outliers */
+        share(g->integer, total),  /* counts, keys, years */
+        share(g->negative, total), /* balances, temperatures, longitudes */
+        share(g->zero, total),     /* counts, amounts that may be nil */
+        share(g->m5, total),       /* round to fives: set by people */
+        share(g->m10, total),      /* to tens */
+        share(g->m100, total),     /* to hundreds: salaries, prices */
+        share(g->m1000, total),    /* to thousands */
+        share(g->cents99, total),  /* .99, .95, .49, .98: retail prices */
+        share(g->half, total),     /* .25, .50, .75: ratings, quotes */
+        g->dec_max / 4,            /* most decimals written */
+    };
+    PUT_ROWS(c, rows);
+    for (int i = 0; i < 8; i++) /* numbers of i decimals; the last: 7 and more */
+        put(c, share(g->decimal[i], total));
+}
+
+/* Ranges that a role keeps to, as flags: everything in such a range at once is a hint, no proof. */
+static void put_ranges(cursor *c, const gather *g, double lo, double hi, bool any, bool whole)
+{
+    const double many = g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7];
+    const bool fine = many > g->num / 2; /* most have three decimals and more, as coordinates do */
+    const double rows[] = {
+        any && lo >= 0 && hi <= 1 && !whole,                   /* shares */
+        any && lo >= 0 && hi <= 1 && whole,                    /* 0 and 1: flags */
+        any && lo >= 0 && hi <= 100 && hi > 1,                 /* percentages, scores */
+        any && lo >= 1 && hi <= 5 && hi >= 3,                  /* ratings of five stars */
+        any && lo >= 0 && hi <= 10 && hi > 1,                  /* ratings of ten */
+        any && lo >= 0 && hi <= 110 && hi > 30 && lo < 60,     /* ages */
+        any && lo >= 14 && hi <= 100 && whole && hi - lo > 10, /* ages of those who work */
+        any && lo >= -90 && hi <= 90 && fine,                  /* latitudes */
+        any && lo >= -180 && hi <= 180 && fine,                /* longitudes */
+        any && lo >= 1500 && hi <= 2100 && whole,              /* years */
+        any && lo >= 1900 && hi <= 2030 && whole,              /* years of our time */
+        any && lo == 1 && hi == 12 && whole,                   /* months, all of them */
+        any && lo >= 1 && hi <= 12 && hi > 2 && whole,         /* some of them */
+        any && lo >= 1 && hi <= 31 && hi > 12 && whole,        /* days of a month */
+        any && lo == 1 && hi == 31 && whole,                   /* all of them */
+        any && lo >= 0 && hi <= 23 && hi > 10 && whole,        /* hours */
+        any && lo >= 1 && hi <= 7 && hi > 4 && whole,          /* weekdays */
+        any && lo >= 0 && hi <= 59 && hi > 31 && whole,        /* minutes, weeks of a year */
+        any && lo > 6e8 && hi < 4.2e9 && whole,                /* seconds since 1970, 1989 to 2103 */
+        any && lo > 6e11 && hi < 4.2e12 && whole,              /* milliseconds */
+        any && lo >= 0 && hi <= 2359 && hi > 1200 && whole,    /* 930 as 09:30 */
+        any && lo == 0,                                        /* counts, shares */
+        any && lo == 1,                                        /* ranks, row numbers */
+    };
+    PUT_ROWS(c, rows);
+}
+
+/* How the numbers go from row to row, and how densely they fill their range. */
+static void put_order(cursor *c, const tab_summary *s, const tab_features *f, double lo, double hi, bool any,
+                      bool whole)
+{
+    const double distinct = f->distinct, span = hi - lo + 1, sum = s->sum;
+    const double steps = (double)(s->up + s->down + s->same);
+    const bool one_length = floor(log10(fabs(hi) + 1)) == floor(log10(fabs(lo) + 1));
+    const double rows[] = {
+        whole && span > 0 ? fmin(1, distinct / span) : 0,                    /* share of the range in use */
+        whole && lo == 1 && distinct == f->present && span == distinct,      /* 1..n: row numbers, ranks */
+        whole && (lo == 0 || lo == 1) && span == distinct && distinct <= 12, /* codes of an enumeration */
+        share((double)s->up, steps),                                         /* rising: dates, keys */
+        share((double)s->down, steps),                                       /* falling: a ranking's score */
+        share((double)s->same, steps),                                       /* grouped rows */
+        share((double)s->unit_steps, steps),                                 /* counted up */
+        steps > 0 && (s->down == 0 || s->up == 0),                           /* sorted */
+        any && (fabs(sum - 1) < 0.01 || fabs(sum - 100) < 0.5) && lo >= 0,   /* parts of a whole */
+        whole && any ? one_length : 0,                                       /* as many digits: keys, codes */
+        whole && hi > 0 ? log10(hi + 1) / 4 : 0,                             /* how many digits */
+    };
+    PUT_ROWS(c, rows);
+}
+
 void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
                          tab_features *f)
 {
@@ -115,68 +201,14 @@ void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weigh
         q[i] = n > 0 ? tab_weighted_quantile(v, n, total, at[i]) : 0;
         put(c, n > 0 ? signed_log(q[i]) : 0);
     }
-    double lo = n > 0 ? v[0].x : 0, hi = n > 0 ? v[n - 1].x : 0;
+    /* "Whole" allows one cell in a thousand that is not: a slip in a column of counts. */
     bool any = n > 0, whole = g->integer >= total * 0.999 && any;
-    f->min = lo;
-    f->max = hi;
+    f->min = any ? v[0].x : 0;
+    f->max = any ? v[n - 1].x : 0;
     f->q50 = q[4];
-    put(c, signed_log(mean));
-    put(c, log1p(sd) / 2);
-    put(c, sd > 0 ? fmax(-4, fmin(4, (mean - q[4]) / sd)) * 2 : 0);
-    put(c, any && mean != 0 ? fmin(4, sd / fabs(mean)) : 0);
-    put(c, any && q[4] != 0 ? fmax(-4, fmin(8, log1p(fabs(q[8] / q[4])))) : 0);
-    put(c, q[7] - q[1] > 0 ? fmin(6, log1p((hi - lo) / (q[7] - q[1]))) : 0);
-    put(c, share(g->integer, total));
-    put(c, share(g->negative, total));
-    put(c, share(g->zero, total));
-    put(c, share(g->m5, total));
-    put(c, share(g->m10, total));
-    put(c, share(g->m100, total));
-    put(c, share(g->m1000, total));
-    put(c, share(g->cents99, total));
-    put(c, share(g->half, total));
-    put(c, g->dec_max / 4);
-    for (int i = 0; i < 8; i++)
-        put(c, share(g->decimal[i], total));
-    put(c, any && lo >= 0 && hi <= 1 && !whole);
-    put(c, any && lo >= 0 && hi <= 1 && whole);
-    put(c, any && lo >= 0 && hi <= 100 && hi > 1);
-    put(c, any && lo >= 1 && hi <= 5 && hi >= 3);
-    put(c, any && lo >= 0 && hi <= 10 && hi > 1);
-    put(c, any && lo >= 0 && hi <= 110 && hi > 30 && lo < 60);
-    put(c, any && lo >= 14 && hi <= 100 && whole && hi - lo > 10);
-    put(c, any && lo >= -90 && hi <= 90 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
-    put(c, any && lo >= -180 && hi <= 180 &&
-               g->decimal[3] + g->decimal[4] + g->decimal[5] + g->decimal[6] + g->decimal[7] > total / 2);
-    put(c, any && lo >= 1500 && hi <= 2100 && whole);
-    put(c, any && lo >= 1900 && hi <= 2030 && whole);
-    put(c, any && lo == 1 && hi == 12 && whole);
-    put(c, any && lo >= 1 && hi <= 12 && hi > 2 && whole);
-    put(c, any && lo >= 1 && hi <= 31 && hi > 12 && whole);
-    put(c, any && lo == 1 && hi == 31 && whole);
-    put(c, any && lo >= 0 && hi <= 23 && hi > 10 && whole);
-    put(c, any && lo >= 1 && hi <= 7 && hi > 4 && whole);
-    put(c, any && lo >= 0 && hi <= 59 && hi > 31 && whole);
-    put(c, any && lo > 6e8 && hi < 4.2e9 && whole);
-    put(c, any && lo > 6e11 && hi < 4.2e12 && whole);
-    put(c, any && lo >= 0 && hi <= 2359 && hi > 1200 && whole);
-    put(c, any && lo == 0);
-    put(c, any && lo == 1);
-    double distinct = f->distinct, span = hi - lo + 1;
-    put(c, whole && span > 0 ? fmin(1, distinct / span) : 0);
-    put(c, whole && lo == 1 && distinct == f->present && span == distinct);
-    put(c, whole && (lo == 0 || lo == 1) && span == distinct && distinct <= 12);
-    double steps = (double)(s->up + s->down + s->same);
-    put(c, share((double)s->up, steps));
-    put(c, share((double)s->down, steps));
-    put(c, share((double)s->same, steps));
-    put(c, share((double)s->unit_steps, steps));
-    put(c, steps > 0 && (s->down == 0 || s->up == 0));
-    double sum = s->sum;
-    put(c, any && (fabs(sum - 1) < 0.01 || fabs(sum - 100) < 0.5) && lo >= 0);
-    put(c, whole && any ? floor(log10(fabs(hi) + 1)) == floor(log10(fabs(lo) + 1)) : 0);
-    put(c, whole && hi > 0 ? log10(hi + 1) / 4 : 0);
+    put_spread(c, g, v, n, q, mean, sd);
+    put_ranges(c, g, f->min, f->max, any, whole);
+    put_order(c, s, f, f->min, f->max, any, whole);
     put_habits(c, s, g, v, n, var, f);
 }
 
