@@ -21,5 +21,10 @@ $(B)/bin/migrate: $(B)/tools/migrate/main.o $(B)/gen/schema.o $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 EXTRA_BUILD += $(B)/bin/migrate
 
+# nats-check: a message published and read back, for the supervisor and for probes
+$(B)/bin/nats-check: $(B)/tools/nats-check/main.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+EXTRA_BUILD += $(B)/bin/nats-check
+
 # The in-context transformer's weights are part of its object
 $(B)/services/inference/engine/learn/pfn/weights.o: services/inference/engine/learn/weights/pfn.tabw

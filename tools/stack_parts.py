@@ -22,6 +22,14 @@ def die(message):
 # ---- who runs -------------------------------------------------------------------------------------------
 
 
+def say(text):
+    """A line of the supervisor's log. Where that is full, nobody can be told, and nothing ends of it."""
+    try:
+        os.write(2, (text + "\n").encode())
+    except OSError:
+        pass
+
+
 def started(pid):
     """When the process started, in clock ticks since boot; with its pid this names it for ever."""
     try:
@@ -48,10 +56,15 @@ def read_json(path, otherwise):
 
 
 def write_file(path, text, mode=0o644):
+    """All of it or, where the disk is full, what was there before; OSError then."""
     fd = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(fd, "w") as f:
-        f.write(text)
-    os.replace(f"{path}.new", path)
+    try:
+        with os.fdopen(fd, "w") as f:
+            f.write(text)
+        os.replace(f"{path}.new", path)
+    except OSError:
+        pathlib.Path(f"{path}.new").unlink(missing_ok=True)
+        raise
 
 
 def listens(port):

@@ -2,10 +2,23 @@
 import collections, ctypes, os, pathlib, signal, subprocess, sys, time
 
 from stack_parts import *
+from stack_watch import Watch
+
+
+def log_of(name):
+    """The log, to append to; nowhere, where it cannot be opened: a process without its log beats none."""
+    try:
+        return open(RUN / "log" / f"{name}.log", "ab")
+    except OSError as e:
+        say(f"log of {name}: {e}")
+        return open(os.devnull, "ab")
 
 
 class Supervisor:
-    """start -> running --dies--> waiting (0.1 s doubling to 5 s; from the start again after 10 s of life)"""
+    """start -> running --dies--> waiting (0.1 s doubling to 5 s; from the start again after 10 s of life)
+
+    Nothing that fails here ends the supervisor, which would end all of its children (decision 0013): what cannot be
+    written is written later, what cannot be started is started later."""
 
     def __init__(self, servers_only):
         self.ports, self.secret = prepare_run()
@@ -17,6 +30,8 @@ class Supervisor:
         self.libc = ctypes.CDLL(None)
         self.stopping = False
         self.restarts = collections.Counter()
+        self.phase, self.unsaved = "starting", False
+        self.watch = Watch(self.env)
 
     def spawn(self, name):
         argv, _, user = commands(self.ports)[name]
@@ -40,8 +55,9 @@ class Supervisor:
                 os._exit(1)
 
         commands_stop = {n: c[1] for n, c in commands(self.ports).items()}
-        log = open(RUN / "log" / f"{name}.log", "ab")
+        log = log_of(name)
         try:
+            built = made(name)
             p = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -51,14 +67,14 @@ class Supervisor:
                 cwd="/" if user else ROOT,
                 preexec_fn=before,
             )
-        except OSError as e:
-            print(f"{name}: {e}", file=sys.stderr, flush=True)
+        except (OSError, subprocess.SubprocessError) as e:
+            say(f"{name}: {e}")
             self.wait_for(name)
             return
         finally:
             log.close()
         self.waiting.pop(name, None)
-        self.running[name] = {"process": p, "since": time.monotonic(), "made": made(name)}
+        self.running[name] = {"process": p, "since": time.monotonic(), "made": built}
         self.save()
 
     def wait_for(self, name):
@@ -66,16 +82,22 @@ class Supervisor:
         self.delay[name] = min(self.delay[name] * 2, 5)
 
     def save(self, ready=None):
+        if ready is not None:
+            self.phase = ready
         state = {
             "supervisor": name_of(os.getpid()),
             "servers_only": self.servers_only,
             "restarts": dict(self.restarts),
             "children": {n: name_of(r["process"].pid) for n, r in self.running.items()},
+            "phase": self.phase,
         }
-        if ready is not None:
-            self.phase = ready
-        state["phase"] = getattr(self, "phase", "starting")
-        write_file(RUN / "state.json", json.dumps(state, indent=1))
+        try:
+            write_file(RUN / "state.json", json.dumps(state, indent=1))
+            self.unsaved = False
+        except OSError as e:
+            if not self.unsaved:
+                say(f"state.json: {e}; written when it can be")
+            self.unsaved = True
 
     def reap(self):
         died = False
@@ -90,21 +112,25 @@ class Supervisor:
             if time.monotonic() - r["since"] > 10:
                 self.delay[name] = 0.1
             self.restarts[name] += 1
-            print(f"{name} ended ({code}); again in {self.delay[name]:.1f} s", file=sys.stderr, flush=True)
+            say(f"{name} ended ({code}); again in {self.delay[name]:.1f} s")
             if name == "gateway":
                 self.clear_gateway()
             if name == "postgres":
-                (postgres_dir() / "postmaster.pid").unlink(missing_ok=True) if not self.orphans() else None
+                self.clear_postgres()
             self.wait_for(name)
         if died:
             self.save()
         for name in [n for n, at in self.waiting.items() if at <= time.monotonic()]:
             self.spawn(name)
 
-    def orphans(self):
-        """PostgreSQL's processes see their postmaster's death by themselves and end."""
+    @staticmethod
+    def clear_postgres():
+        """The lock of a postmaster that is gone; its processes see its death by themselves and end."""
         time.sleep(0.05)
-        return False
+        try:
+            (postgres_dir() / "postmaster.pid").unlink(missing_ok=True)
+        except OSError as e:
+            say(f"postmaster.pid: {e}")
 
     def clear_gateway(self):
         """Workers of a killed nginx master go on with its old configuration and keep the port."""
@@ -130,22 +156,44 @@ class Supervisor:
 
     def pause(self, seconds):
         """Waits for a signal or so long; True when it is time to stop."""
-        nearest = min(self.waiting.values(), default=None)
-        if nearest is not None:
-            seconds = max(0.01, min(seconds, nearest - time.monotonic()))
+        now = time.monotonic()
+        times = [
+            now + seconds,
+            *self.waiting.values(),
+            self.watch.due(),
+            *([now + 1] if self.unsaved else []),
+        ]
+        seconds = max(0.01, min(times) - now)
         info = signal.sigtimedwait(self.signals, seconds)
         if info and info.si_signo in (signal.SIGTERM, signal.SIGINT):
             return True
         if info and info.si_signo == signal.SIGHUP:
             self.renew()
         self.reap()
+        self.look()
+        if self.unsaved:
+            self.save()
         return False
+
+    def look(self):
+        """Kills a NATS server that carries nothing; reap starts it again."""
+        nats = self.running.get("nats")
+        if nats and self.watch.stuck(nats["since"]):
+            nats["process"].kill()
+
+    def turn(self):
+        """One round of waiting and looking after the children; True when it is time to stop."""
+        try:
+            return self.pause(3600)
+        except Exception as e:
+            say(f"the supervisor goes on after {type(e).__name__}: {e}")
+            return bool(signal.sigtimedwait([signal.SIGTERM, signal.SIGINT], 1))
 
     def until(self, condition, seconds, what):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                print(f"{what}: not there after {seconds} s, see {RUN}/log", file=sys.stderr, flush=True)
+                say(f"{what}: not there after {seconds} s, see {RUN}/log")
                 return False
             if self.pause(0.03):
                 raise KeyboardInterrupt
@@ -169,9 +217,16 @@ class Supervisor:
                     self.spawn(name)
 
     def migrate(self):
-        done = subprocess.run([BIN / "migrate"], env=self.env, capture_output=True, text=True)
-        with open(RUN / "log" / "migrate.log", "a") as f:
-            f.write(done.stdout + done.stderr)
+        try:
+            done = subprocess.run([BIN / "migrate"], env=self.env, capture_output=True)
+        except OSError as e:
+            say(f"migrate: {e}")
+            return False
+        with log_of("migrate") as f:
+            try:
+                os.write(f.fileno(), done.stdout + done.stderr)
+            except OSError as e:
+                say(f"log of migrate: {e}")
         return done.returncode == 0
 
     def first_database(self):
@@ -209,13 +264,13 @@ class Supervisor:
             self.save("servers")
             if not self.servers_only:
                 if not self.migrate():
-                    print(f"not migrated, see {RUN}/log/migrate.log", file=sys.stderr, flush=True)
+                    say(f"not migrated, see {RUN}/log/migrate.log")
                 for name in daemons():
                     self.spawn(name)
                 if gateway_built():
                     self.spawn("gateway")
             self.save("running")
-            while not self.pause(3600):
+            while not self.turn():
                 pass
         except KeyboardInterrupt:
             pass
@@ -223,6 +278,7 @@ class Supervisor:
 
     def stop(self):
         self.stopping = True
+        self.watch.stop()
         self.save("stopping")
         stops = {n: c[1] for n, c in commands(self.ports).items()}
         apis = [d for d in daemons() if service_of(d) == "api"]
