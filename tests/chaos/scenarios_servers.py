@@ -1,5 +1,5 @@
 """PostgreSQL, Redis and NATS restarted, killed, frozen, wiped, full (F21 to F24, F28 to F36); lost links (F66, F69)."""
-import os, random, shutil, signal, subprocess, threading, time
+import os, random, signal, threading, time
 
 from experiment import FREEZE_S, Skip, fault
 from ledger import Cut
@@ -166,15 +166,10 @@ def nats_frozen(x):
     x.check("no memory grows", all(now[k] < memory[k] + 64 for k in memory), (memory, now))
 
 
-@fault("F36", "NATS' store wiped", within=10)
-def nats_wiped(x):
-    """With 20,000 kept events behind it, as after a day: what was under way comes before them."""
-    x.world.sql(
-        "INSERT INTO api.outbox (event_id, subject, org, payload, published) SELECT 'kept_' || %s || i, 'tabella.event.other', 'org_x', "
-        "'', now() FROM generate_series(1, 20000) i",
-        x.seed,
-    )
-    without(x, "nats", 1, lambda: shutil.rmtree(x.world.run / "nats", ignore_errors=True))
+@fault("F36", "NATS killed and away", within=10)
+def nats_away(x):
+    """Events wait in their outboxes meanwhile; calls answer 503."""
+    without(x, "nats", 3)
 
 
 @fault("F66", "one of two apis cut off from NATS while an endpoint moves", twins=True, within=10)
