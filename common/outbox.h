@@ -20,8 +20,8 @@
 tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, const char *subject,
                           const char *org, const ProtobufCMessage *event, tab_error *err) TAB_CHECKED;
 
-/* Who reads what of a schema's outbox: a row for each pair, ended by TAB_EVENT_ROUTES_END. An event of a subject
- * without a row stays until a relay that knows it comes. */
+/* Who reads what of a schema's outbox: a row for each pair, ended by TAB_EVENT_ROUTES_END. An event of a
+ * subject without a row stays until a relay that knows it comes. */
 typedef struct {
     const char *subject, *service;
 } tab_event_route;

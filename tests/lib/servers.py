@@ -96,9 +96,7 @@ class Servers:
 
     def start_nats(self):
         with open(self.dir + "/nats.conf", "w") as f:
-            f.write(
-                f'listen: 127.0.0.1:{self.nats_port}\nmax_payload: 8MB\n'
-            )
+            f.write(f"listen: 127.0.0.1:{self.nats_port}\nmax_payload: 8MB\n")
         self.nats = subprocess.Popen(
             ["nats-server", "-c", self.dir + "/nats.conf"],
             stdout=subprocess.DEVNULL,
