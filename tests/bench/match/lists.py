@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Columns against lists of values: where tab_align_weights_listed (align/alignment_weights.h) comes from.
+"""Columns against lists of values: where the list weights of align/alignment_weights.h comes from.
 
   lists.py make OUT       from the shared data's tables: one table of a case against lists of the other's values, among lists of
                           all others' (TAB_SHARED, default ../shared); then

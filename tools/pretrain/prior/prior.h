@@ -63,7 +63,7 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
                     uint8_t *cat, tab_prior_info *info);
 
 /* `count` tasks of one shape, indexes first.., end to end in the same layout; info may be NULL.
- * Returns 0, or -1 when memory is out or the shape is not a legal one. */
+ * Returns 0, or -1 when out of memory or the shape is not a legal one. */
 int tab_prior_batch(uint64_t seed, uint64_t first, int count, const tab_prior_shape *s, float *x, float *y,
                     uint8_t *cat, tab_prior_info *info);
 

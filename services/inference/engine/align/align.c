@@ -1,3 +1,9 @@
+/* See align.h. Three steps:
+ *
+ *   signatures   of each column: n-grams, shapes, quantiles, values, tokens
+ *   features     of each pair of columns, from the signatures and, where there are any, from matched rows;
+ *                a weighted sum of them is the pair's log-odds
+ *   competition  of the pairs that share a column: log-odds become probabilities (decision 0106) */
 #include "services/inference/engine/align/align.h"
 
 #include <math.h>
@@ -8,6 +14,9 @@
 #include "services/inference/engine/align/domain.h"
 #include "services/inference/engine/align/normalize_text.h"
 
+/* Sizes of the signatures: buckets of hashed 3-grams and of shapes, quantiles, values looked at for
+ * n-grams and tokens (all values are compared by key). CHUNKS: turns that parallel_for may share out; no
+ * result depends on it. Chosen by hand, not measured. */
 enum { GRAMS = 512, SHAPES = 128, QUANTILES = 21, SAMPLE = 2000, CHUNKS = 64 };
 
 typedef struct {
@@ -23,7 +32,7 @@ typedef struct {
     uint32_t keys, toks;
     bool numeric;
     bool ragged; /* filled from the top, and not to the end */
-    double distinct, missing, length, tokens, digits, spread;
+    double distinct, length, tokens, digits;
 } column_signature;
 
 struct tab_signature {
@@ -31,12 +40,14 @@ struct tab_signature {
     column_signature *col;
 };
 
+/* For qsort: by id. */
 static int by_id(const void *a, const void *b)
 {
     const weighed *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* Scales a vector to unit length; zeros stay zeros. */
 static void unit(float *x, size_t n)
 {
     float sum = 0;
@@ -64,10 +75,10 @@ static uint32_t shape_of(tab_str s)
     return (uint32_t)(tab_hash_bytes(out, n, 3) % SHAPES);
 }
 
-static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
-                        column_signature *s)
+/* Every `step`-th value gives its n-grams, its shape, and its share of the means; a value counts by the root
+ * of its rows, so that a common one does not drown the rest. */
+static void sign_writing(const tab_views *v, const tab_view *w, size_t step, column_signature *s)
 {
-    size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, sampled = 0;
     double length = 0, tokens = 0, digits = 0, letters = 0, weight = 0;
     const tab_column *raw = w->profile->column;
     for (uint32_t i = 0; i < w->values; i += (uint32_t)step) {
@@ -92,28 +103,35 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
         length += (double)x->rows * (double)text.n;
         tokens += (double)x->rows * x->tok_n;
         weight += x->rows;
-        sampled++;
     }
     for (size_t i = 0; i < GRAMS; i++)
         s->gram[i] = logf(1 + s->gram[i]);
     unit(s->gram, GRAMS);
     unit(s->shape, SHAPES);
-    size_t filled = 0;
-    while (filled < t->rows && w->code[filled] != TAB_NULL)
-        filled++;
-    s->ragged = filled == w->present && filled < t->rows;
-    s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
-    s->missing = t->rows > 0 ? 1 - (double)w->present / (double)t->rows : 0;
     s->length = weight > 0 ? length / weight : 0;
     s->tokens = weight > 0 ? tokens / weight : 0;
     s->digits = letters > 0 ? digits / letters : 0;
+}
 
-    s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
-    for (size_t q = 0; s->numeric && q < QUANTILES; q++)
-        s->quantile[q] = w->sorted[(w->sorted_n - 1) * q / (QUANTILES - 1)];
-    s->spread = s->numeric ? s->quantile[QUANTILES - 2] - s->quantile[1] : 0;
+/* Sorts by id and adds up what has one id. Returns how many are left. */
+static uint32_t merge_ids(weighed *x, size_t n)
+{
+    uint32_t to = 0;
+    qsort(x, n, sizeof *x, by_id);
+    for (size_t i = 0; i < n; i++)
+        if (to > 0 && x[to - 1].id == x[i].id)
+            x[to - 1].w += x[i].w;
+        else
+            x[to++] = x[i];
+    return to;
+}
 
-    size_t most = 0;
+/* All values with their share of the rows, and the tokens of every `step`-th one: root of the rows times idf,
+ * of unit length. False: the arena is full. */
+static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, tab_arena *a,
+                          column_signature *s)
+{
+    size_t most = 0, n = 0;
     for (uint32_t i = 0; i < w->values; i += (uint32_t)step)
         most += w->value[i].tok_n;
     s->key = tab_arena_new_of(a, weighed, w->values);
@@ -122,24 +140,11 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
         return false;
     for (uint32_t i = 0; i < w->values; i++)
         s->key[i] = (weighed){ w->value[i].key, (float)w->value[i].rows / (float)w->present };
-    qsort(s->key, w->values, sizeof *s->key, by_id);
-    for (uint32_t i = 0; i < w->values; i++) {
-        if (s->keys > 0 && s->key[s->keys - 1].id == s->key[i].id)
-            s->key[s->keys - 1].w += s->key[i].w;
-        else
-            s->key[s->keys++] = s->key[i];
-    }
-    size_t n = 0;
+    s->keys = merge_ids(s->key, w->values);
     for (uint32_t i = 0; i < w->values; i += (uint32_t)step)
         for (uint32_t k = 0; k < w->value[i].tok_n; k++)
             s->tok[n++] = (weighed){ v->tok[w->value[i].tok + k], (float)w->value[i].rows };
-    qsort(s->tok, n, sizeof *s->tok, by_id);
-    for (size_t i = 0; i < n; i++) {
-        if (s->toks > 0 && s->tok[s->toks - 1].id == s->tok[i].id)
-            s->tok[s->toks - 1].w += s->tok[i].w;
-        else
-            s->tok[s->toks++] = s->tok[i];
-    }
+    s->toks = merge_ids(s->tok, n);
     float sum = 0;
     for (uint32_t i = 0; i < s->toks; i++) {
         uint32_t df = v->df[s->tok[i].id];
@@ -151,20 +156,38 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     return true;
 }
 
+/* A column's signature. ragged: it is filled from the top and then empty to the end, as lists of values
+ * are. */
+static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_view *w, tab_arena *a,
+                        column_signature *s)
+{
+    size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, filled = 0;
+    sign_writing(v, w, step, s);
+    while (filled < t->rows && w->code[filled] != TAB_NULL)
+        filled++;
+    s->ragged = filled == w->present && filled < t->rows;
+    s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
+    s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
+    for (size_t q = 0; s->numeric && q < QUANTILES; q++)
+        s->quantile[q] = w->sorted[(w->sorted_n - 1) * q / (QUANTILES - 1)];
+    return sign_contents(v, w, step, a, s);
+}
+
+/* One signature a column. */
 tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t table, tab_arena *a,
                               tab_signature **ret, tab_error *err)
 {
     const tab_table_view *t = &v->table[table];
     tab_signature *s = tab_arena_new_of(a, tab_signature, 1);
     if (s == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     s->cols = t->cols;
     s->col = tab_arena_new_of(a, column_signature, t->cols);
     for (size_t c = 0; c < t->cols; c++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         if (s->col == NULL || !sign_column(v, t, &t->col[c], a, &s->col[c]))
-            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     *ret = s;
     return TAB_OK;
@@ -172,6 +195,7 @@ tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t ta
 
 /* ---- features of a pair of columns ----------------------------------------------------------- */
 
+/* Inner product; the cosine of vectors of unit length. */
 static float inner(const float *a, const float *b, size_t n)
 {
     float sum = 0;
@@ -180,17 +204,20 @@ static float inner(const float *a, const float *b, size_t n)
     return sum;
 }
 
+/* The smaller of two sizes over the larger; 1 where both are nothing. */
 static double ratio(double a, double b)
 {
     double hi = fmax(a, b), lo = fmin(a, b);
     return hi <= 0 ? 1 : lo / hi;
 }
 
-/* Largest distance between the two distribution functions, read off the quantiles (Kolmogorov). */
+/* Largest distance between the two distribution functions, read off the quantiles (Kolmogorov's
+ * statistic). Where a quantile of one falls between two of the other, or on several equal ones, the
+ * distance is to the nearer end of that interval. */
 static double quantile_distance(const double *a, const double *b)
 {
     double worst = 0;
-    for (int side = 0; side < 2; side++, (void)0) {
+    for (int side = 0; side < 2; side++) {
         const double *x = side ? b : a, *y = side ? a : b;
         for (size_t q = 1; q + 1 < QUANTILES; q++) {
             size_t below = 0, upto = 0;
@@ -210,7 +237,7 @@ static double quantile_distance(const double *a, const double *b)
 }
 
 /* Whether w lists what values there are: each once while x holds its values again and again, or hardly one
- * twice and from the top as far as there are any. */
+ * twice (four of five are different) and from the top as far as there are any (decision 0171). */
 static bool lists(const tab_view *w, const column_signature *s, const tab_view *x)
 {
     if (w->values < 2 || 5 * (size_t)w->values < 4 * w->present)
@@ -224,6 +251,7 @@ typedef struct {
     double values, rows, rows_a, rows_b;
 } common;
 
+/* A walk along both sorted lists. */
 static common values_in_common(const tab_views *v, const column_signature *a, const column_signature *b)
 {
     common c = { 0 };
@@ -242,6 +270,9 @@ static common values_in_common(const tab_views *v, const column_signature *a, co
     return c;
 }
 
+/* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
+ * features change their meaning: the other column's share of explained values stands in place of symmetric
+ * measures (decision 0171). exp(-shared / 3): one value in common may be chance, ten are not. */
 static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
                            const column_signature *a, const column_signature *b, float *f)
 {
@@ -271,26 +302,34 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
     double mine = listed_b ? a->keys : b->keys, rows = listed_b ? c.rows_a : c.rows_b;
     double few = 1 / sqrt(1.0 + (listed ? mine : least));
     const tab_column_profile *pa = wa->profile, *pb = wb->profile;
-    float *at = f;
-    *at++ = (float)(listed ? soft.rows : all > 0 ? shared / all : 0);
-    *at++ = (float)(listed ? shared / mine : least > 0 ? shared / least : 0);
-    *at++ = (float)(listed ? rows : c.rows);
-    *at++ = (float)token;
-    *at++ = inner(a->gram, b->gram, GRAMS);
-    *at++ = inner(a->shape, b->shape, SHAPES);
-    *at++ = (float)(both ? 1 - quantile_distance(a->quantile, b->quantile) : 0);
-    *at++ = both;
-    *at++ = a->numeric != b->numeric;
-    *at++ = (float)(listed ? soft.values : ratio(a->distinct, b->distinct));
-    *at++ = (float)ratio(a->length + 1, b->length + 1);
-    *at++ = (float)ratio(a->tokens + 1, b->tokens + 1);
-    *at++ = (float)(1 - fabs(a->digits - b->digits));
-    *at++ = (float)(pa->role == pb->role ? pa->role_confidence * pb->role_confidence : 0);
-    *at++ = pa->type == pb->type;
-    *at++ = (float)few;
-    *at++ = (float)(listed ? 1 - exp(-shared / 3) : few * (all > 0 ? shared / all : 0));
-    *at++ = wa->kind == TAB_VIEW_DATE && wb->kind == TAB_VIEW_DATE;
-    *at++ = listed;
+    const double row[TAB_ALIGN_VALUE_FEATURES] = {
+        /* named in alignment_weights.h */
+        listed    ? soft.rows
+        : all > 0 ? shared / all
+                  : 0,
+        listed      ? shared / mine
+        : least > 0 ? shared / least
+                    : 0,
+        listed ? rows : c.rows,
+        token,
+        (double)inner(a->gram, b->gram, GRAMS),
+        (double)inner(a->shape, b->shape, SHAPES),
+        both ? 1 - quantile_distance(a->quantile, b->quantile) : 0,
+        both,
+        a->numeric != b->numeric,
+        listed ? soft.values : ratio(a->distinct, b->distinct),
+        ratio(a->length + 1, b->length + 1),
+        ratio(a->tokens + 1, b->tokens + 1),
+        1 - fabs(a->digits - b->digits),
+        pa->role == pb->role ? pa->role_confidence * pb->role_confidence : 0,
+        pa->type == pb->type,
+        few,
+        listed ? 1 - exp(-shared / 3) : few * (all > 0 ? shared / all : 0),
+        wa->kind == TAB_VIEW_DATE && wb->kind == TAB_VIEW_DATE,
+        listed,
+    };
+    for (size_t i = 0; i < TAB_ALIGN_VALUE_FEATURES; i++)
+        f[i] = (float)row[i];
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
@@ -309,11 +348,14 @@ typedef struct {
 
 static const float NEVER = -20; /* log-odds of a column without values */
 
-static double log_odds(const float *w, const float *f)
+/* Which weights judge a pair of columns: matched rows speak where there are any. */
+typedef enum { BY_VALUES, BY_LIST, BY_ROWS } judged_by;
+
+static double log_odds(judged_by by, const float *f)
 {
-    double z = (double)w[TAB_ALIGN_FEATURES];
+    double z = (double)tab_align_intercept[by];
     for (size_t i = 0; i < TAB_ALIGN_FEATURES; i++)
-        z += (double)w[i] * (double)f[i];
+        z += (double)tab_align_weight[i].of[by] * (double)f[i];
     return z;
 }
 
@@ -321,6 +363,7 @@ typedef struct {
     float first, second;
 } best_two;
 
+/* Keeps the two greatest. */
 static void note(best_two *b, float x)
 {
     if (x > b->first) {
@@ -332,7 +375,7 @@ static void note(best_two *b, float x)
 }
 
 /* How many rivals a pair of columns has: each counts by how near it comes, one that is as good or better
- * in full. */
+ * in full. STEEP was fitted with the weights of lists. */
 static float rivals(const float *p, size_t n, size_t step, float z)
 {
     static const float STEEP = 3;
@@ -343,11 +386,13 @@ static float rivals(const float *p, size_t n, size_t step, float z)
 }
 
 /* Columns compete: log-odds, in z, become probabilities, in p, higher by the lead over the best rival of
- * either column. A rival below WEAK says no more than one there; without a rival there is no lead. Lists of
- * values rival one another in crowds (sixty hold yes and no), so that their number counts too; the constants
- * for them were fitted with the weights (alignment_weights.h). Counts, ages and ratings of any two tables
- * have numbers in common: whole numbers, and those of two roles, count ALONE less where no other columns go
- * together (decision 0220). */
+ * either column. A rival below WEAK counts as one at WEAK; without a rival there is no lead.
+ *
+ * SHARE, MOST and WEAK: decision 0106; F1 is flat from 0.5 to 1 and from 2 to 3. ODDS, LEAD, LEAD_MOST,
+ * CROWD and BASE are of lists, which rival one another in crowds (sixty hold yes and no), so that their
+ * number counts too: fitted with the weights, decision 0171. FAINT: below it the number of rivals changes
+ * nothing; chosen by hand. ALONE: counts, ages and ratings of any two tables have numbers in common, so
+ * whole numbers and numbers of two roles count less where no other columns go together (decision 0220). */
 static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual, const float *z, float *p)
 {
     static const float SHARE = 0.75f, MOST = 2, WEAK = -3, FAINT = -4, ALONE = 4;
@@ -400,6 +445,7 @@ static bool usual_range(const column_signature *s)
     return low <= s->quantile[QUANTILES - 1] / 2 || low - tens <= 1;
 }
 
+/* Scores the pairs of one chunk of a's columns. */
 static void score_chunk(void *ctx, size_t chunk)
 {
     scoring *s = ctx;
@@ -429,10 +475,7 @@ static void score_chunk(void *ctx, size_t chunk)
                     s->sa->col[i].numeric && s->sb->col[j].numeric &&
                     (pa->role != pb->role || (pa->decimals == 0 && pb->decimals == 0 &&
                                               (usual_range(&s->sa->col[i]) || usual_range(&s->sb->col[j]))));
-                s->z[at] = (float)log_odds(rowed    ? tab_align_weights_rows
-                                           : listed ? tab_align_weights_listed
-                                                    : tab_align_weights_values,
-                                           f);
+                s->z[at] = (float)log_odds(rowed ? BY_ROWS : listed ? BY_LIST : BY_VALUES, f);
             }
             if (s->features != NULL)
                 memcpy(s->features + at * TAB_ALIGN_FEATURES, f, sizeof f);
@@ -500,6 +543,6 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     free(s.listed);
     free(s.usual);
     if (failed)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

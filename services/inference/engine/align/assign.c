@@ -1,12 +1,15 @@
-/* Joint assignment: the Hungarian method in its shortest-path form (Jonker and Volgenant, 1987), run on
- * the connected parts of the graph of plausible pairs, so that wide tables stay cheap. */
+/* Joint assignment: the Hungarian method in its shortest-path form (Jonker & Volgenant, Computing 1987),
+ * run on the connected parts of the graph of plausible pairs, so that wide tables stay cheap. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/align/align.h"
 
-enum { PART_MAX = 400 }; /* larger parts are assigned greedily */
+enum {
+    PART_MAX = 400
+}; /* larger parts are assigned greedily: the method is cubic, 400 columns take about 0.1 s */
 
+/* Union-find with path halving. */
 static uint32_t root(uint32_t *up, uint32_t i)
 {
     while (up[i] != i)
@@ -14,7 +17,8 @@ static uint32_t root(uint32_t *up, uint32_t i)
     return i;
 }
 
-/* rows <= cols; cost is (rows, cols) row-major; to[r] is the column of row r. */
+/* rows <= cols; cost is (rows, cols) row-major; to[r] is the column of row r. u and v are the dual prices;
+ * each round adds one row along the cheapest augmenting path. False: out of memory. */
 static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_t *to)
 {
     double *u = calloc(rows + 1, sizeof *u), *v = calloc(cols + 1, sizeof *v);
@@ -73,6 +77,8 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
     return ok;
 }
 
+/* What a pair adds to the total: its log-odds above those of the threshold. The constant keeps a pair
+ * right at the threshold worth more than none. */
 static double gain(float p, float least)
 {
     if (p < least)
@@ -104,6 +110,7 @@ static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t 
     return ok;
 }
 
+/* Again and again the likeliest pair of columns that are both free. */
 static void assign_greedily(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, size_t cols_b,
                             const float *p, float least, uint32_t *match)
 {
@@ -133,6 +140,7 @@ static void assign_greedily(const uint32_t *a, size_t na, const uint32_t *b, siz
     }
 }
 
+/* Parts are found by union-find over pairs with p >= least. */
 tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float least, uint32_t *match,
                             tab_error *err)
 {
@@ -170,5 +178,5 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     free(up);
     free(a);
     free(b);
-    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }

@@ -1,7 +1,10 @@
+/* See domain.h and decision 0171. */
 #include "services/inference/engine/align/domain.h"
 
 #include <math.h>
 
+/* Lists longer than LONG are left out: the comparison is quadratic. A common mark has at most MARK bytes:
+ * longer beginnings are words. Chosen by hand, not measured. */
 enum { LONG = 256, MARK = 3 };
 
 /* Squared idf of the words that two values share, over the geometric mean of what each has: a cosine. */

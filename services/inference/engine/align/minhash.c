@@ -1,3 +1,4 @@
+/* See minhash.h. A band's key hashes the smallest hash of the set under each of its rows' hash functions. */
 #include "services/inference/engine/align/minhash.h"
 
 #include "services/inference/engine/align/normalize_text.h"

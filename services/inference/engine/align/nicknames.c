@@ -197,6 +197,7 @@ struct tab_nicknames {
     } slot[SLOTS];
 };
 
+/* The slot of a name, or the free one where it would stand. */
 static size_t place(const tab_nicknames *n, tab_str name)
 {
     size_t i = tab_hash_bytes(name.p, name.n, 9) & (SLOTS - 1);
@@ -205,6 +206,7 @@ static size_t place(const tab_nicknames *n, tab_str name)
     return i;
 }
 
+/* Reads the lines of groups into the table; a group's number is its line, from 1. */
 tab_nicknames *tab_nicknames_new(void)
 {
     tab_nicknames *n = calloc(1, sizeof *n);
@@ -231,6 +233,7 @@ void tab_nicknames_free(tab_nicknames *n)
     free(n);
 }
 
+/* Names have 2 to 12 letters; all others are in no group. */
 tab_nickname tab_nicknames_find(const tab_nicknames *n, tab_str name)
 {
     if (name.n < 2 || name.n > 12)

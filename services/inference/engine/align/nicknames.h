@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct tab_nicknames tab_nicknames;
 
-tab_nicknames *tab_nicknames_new(void); /* NULL: memory is out */
+tab_nicknames *tab_nicknames_new(void); /* NULL: out of memory */
 void tab_nicknames_free(tab_nicknames *n);
 tab_nickname tab_nicknames_find(const tab_nicknames *n, tab_str name);
 

@@ -1,3 +1,4 @@
+/* See normalize_text.h. ASCII takes a short way; all else is decomposed by utf8proc first. */
 #include "services/inference/engine/align/normalize_text.h"
 
 #include <utf8proc.h>
@@ -9,6 +10,7 @@ typedef struct {
     bool gap; /* a break is due before the next letter */
 } writer;
 
+/* Appends, after a space where a break is due. What does not fit is dropped. */
 static void put(writer *w, const char *p, size_t n)
 {
     if (w->n + n + 1 > TAB_NORMAL_MAX)
@@ -36,6 +38,8 @@ static const struct {
     { 0xe6, "ae" }, { 0x153, "oe" }, { 0x131, "i" }, { 0x127, "h" }, { 0x2bc, "" },
 };
 
+/* One decomposed code point: apostrophes and accents vanish, letters and digits stay, the rest divides
+ * words. */
 static void put_point(writer *w, int32_t c)
 {
     if (c == '\'' || c == 0x2019 || c == 0x2018 || c == 0x60 || c == 0xb4 || c == 0x2bc)
@@ -71,6 +75,8 @@ static void put_point(writer *w, int32_t c)
     }
 }
 
+/* One code point that is not ASCII: compatibility decomposition and case folding, then each part. More
+ * than 24 parts do not occur (Unicode's longest decomposition has 18). */
 static void put_wide(writer *w, int32_t c)
 {
     utf8proc_int32_t d[24];
@@ -153,6 +159,7 @@ static size_t drop_padding(char *t, size_t n)
     return to;
 }
 
+/* Broken UTF-8 divides words, byte by byte. */
 size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 {
     writer w = { out, 0, false };
@@ -194,6 +201,7 @@ static bool unspaced(int32_t c)
            (c >= 0x1000 && c <= 0x109f) || (c >= 0x1780 && c <= 0x17ff) || (c >= 0x20000 && c <= 0x3ffff);
 }
 
+/* Each letter with the next one; a lone letter by itself. */
 static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *ctx)
 {
     size_t last = 0, at = 0;
@@ -213,6 +221,7 @@ static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *
     }
 }
 
+/* Words, and pairs of letters where the word's script is unspaced. */
 void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ctx)
 {
     for (size_t i = 0; i < t.n;) {
@@ -231,6 +240,8 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
     }
 }
 
+/* Only words of several parts, of ASCII, of 4 to 47 letters and digits: model numbers and names with
+ * hyphens. */
 void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *ctx)
 {
     enum { WORD = 48 };

@@ -1,17 +1,10 @@
+/* Numbers as two tables may write them differently. Looser than profile's reader (profile/parse_number.c):
+ * there a column's role is at stake, here only whether two values are equal. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/align/view.h"
-
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+#include "services/inference/engine/profile/ascii.h"
 
 /* "3:18", "1:02:03", "3:18.5": seconds. */
 static bool read_clock(const char *p, size_t n, double *ret)
@@ -82,34 +75,9 @@ static bool read_duration(const char *p, size_t n, double *ret)
     return any;
 }
 
-bool tab_read_number(tab_str s, char decimal, double *ret)
+/* Digits with groups of three, a decimal mark and an exponent. */
+static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
 {
-    const char *p = s.p;
-    size_t n = s.n;
-    while (n > 0 && (*p == ' ' || *p == '\t'))
-        p++, n--;
-    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '%'))
-        n--;
-    bool negative = n > 1 && *p == '-';
-    if (n > 1 && (*p == '-' || *p == '+'))
-        p++, n--;
-    if (n > 1 && *p == '$')
-        p++, n--;
-    else if (n > 2 && (memcmp(p, "\xc2\xa3", 2) == 0 || memcmp(p, "\xc2\xa5", 2) == 0))
-        p += 2, n -= 2;
-    else if (n > 3 && memcmp(p, "\xe2\x82\xac", 3) == 0)
-        p += 3, n -= 3;
-    if (n > 3 && memcmp(p + n - 3, "\xe2\x82\xac", 3) == 0)
-        n -= 3;
-    while (n > 0 && *p == ' ')
-        p++, n--;
-    while (n > 0 && p[n - 1] == ' ')
-        n--;
-    if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
-        return false;
-    if (read_clock(p, n, ret) || read_duration(p, n, ret))
-        return true;
-
     char buf[48], group = decimal == ',' ? '.' : ',';
     size_t to = 0, since = 0;
     bool grouped = false, point = false;
@@ -138,8 +106,42 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
         return false;
     buf[to] = 0;
     char *end;
-    double x = strtod(buf, &end);
-    if (*end != 0 || !isfinite(x))
+    *ret = strtod(buf, &end);
+    return *end == 0 && isfinite(*ret);
+}
+
+/* Blanks, a sign, a currency sign at either end and a per cent sign are skipped; then a clock time, a
+ * duration or a decimal number must fill the rest. */
+bool tab_read_number(tab_str s, char decimal, double *ret)
+{
+    const char *p = s.p;
+    size_t n = s.n;
+    while (n > 0 && (*p == ' ' || *p == '\t'))
+        p++, n--;
+    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '%'))
+        n--;
+    bool negative = n > 1 && *p == '-';
+    if (n > 1 && (*p == '-' || *p == '+'))
+        p++, n--;
+    if (n > 1 && *p == '$')
+        p++, n--;
+    else if (n > 2 && (memcmp(p, "\xc2\xa3", 2) == 0 || memcmp(p, "\xc2\xa5", 2) == 0))
+        p += 2, n -= 2;
+    else if (n > 3 && memcmp(p, "\xe2\x82\xac", 3) == 0)
+        p += 3, n -= 3;
+    if (n > 3 && memcmp(p + n - 3, "\xe2\x82\xac", 3) == 0)
+        n -= 3;
+    while (n > 0 && *p == ' ')
+        p++, n--;
+    while (n > 0 && p[n - 1] == ' ')
+        n--;
+    if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
+        return false;
+    if (read_clock(p, n, ret) || read_duration(p, n, ret))
+        return true;
+
+    double x;
+    if (!read_decimal(p, n, decimal, &x))
         return false;
     *ret = negative ? -x : x;
     return true;

@@ -1,3 +1,6 @@
+/* See view.h. A column's distinct values are normalised once; texts and tokens of all tables are interned
+ * in one table of terms, by their 64-bit hash. Two different terms of one hash would be taken for equal: a
+ * chance of one in 10^8 among a million terms. */
 #include "services/inference/engine/align/view.h"
 
 #include <math.h>
@@ -5,6 +8,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/normalize_text.h"
+#include "services/inference/engine/profile/parse.h"
 
 /* Growing arrays of the whole set of views; one thread builds them. */
 struct tab_view_scratch {
@@ -20,6 +24,7 @@ struct tab_view_scratch {
     size_t buffered;
 };
 
+/* Doubles an array until `need` items fit. False: out of memory, or more than 32-bit indexes hold. */
 static bool reserve(void *array, size_t *cap, size_t need, size_t size)
 {
     if (need <= *cap)
@@ -35,6 +40,7 @@ static bool reserve(void *array, size_t *cap, size_t need, size_t size)
     return true;
 }
 
+/* Appends to the common text and returns where. */
 static uint32_t add_text(tab_views *v, tab_str s)
 {
     struct tab_view_scratch *o = v->own;
@@ -49,6 +55,7 @@ static uint32_t add_text(tab_views *v, tab_str s)
     return at;
 }
 
+/* Doubles the table of terms. */
 static bool more_slots(struct tab_view_scratch *o)
 {
     size_t slots = o->slots == 0 ? 4096 : o->slots * 2;
@@ -101,6 +108,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
     return (uint32_t)v->terms++;
 }
 
+/* A token of the value at hand, for tab_text_tokens. Tokens beyond 1,024 are dropped. */
 static void collect(void *ctx, tab_str token)
 {
     tab_views *v = ctx;
@@ -109,18 +117,21 @@ static void collect(void *ctx, tab_str token)
         o->buffer[o->buffered++] = intern(v, token, UINT32_MAX);
 }
 
+/* For qsort. */
 static int ascending(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
+/* For qsort. */
 static int ascending_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+/* The collected tokens, sorted and each once, become the value's. */
 static void keep_tokens(tab_views *v, tab_value *x)
 {
     struct tab_view_scratch *o = v->own;
@@ -144,8 +155,9 @@ static double as_decimal(double x)
     return x == 0 ? 0 : x; /* no minus zero */
 }
 
-/* Digits of a telephone-like cell: seven or more in two groups or more, and nothing but punctuation.
- * A country prefix is dropped: of more than ten digits after a '+', or eleven with a leading 1. */
+/* Digits of a cell that looks like a telephone number: 7 to 15 in two groups or more, and nothing but
+ * punctuation. A country prefix is dropped: more than ten digits after a '+', or with a leading 1, keep
+ * their last ten. */
 static size_t phone_digits(tab_str s, char out[24])
 {
     size_t n = 0, groups = 0;
@@ -170,30 +182,17 @@ static size_t phone_digits(tab_str s, char out[24])
     return n;
 }
 
-/* Days since 1970-01-01 to year, month, day (Howard Hinnant, chrono-compatible date algorithms). */
-static void civil(int64_t days, int64_t *year, unsigned *month, unsigned *day)
-{
-    days += 719468;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    unsigned doe = (unsigned)(days - era * 146097);
-    unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    unsigned mp = (5 * doy + 2) / 153;
-    *day = doy - (153 * mp + 2) / 5 + 1;
-    *month = mp < 10 ? mp + 3 : mp - 9;
-    *year = (int64_t)yoe + era * 400 + (*month <= 2);
-}
-
+/* A date as "year month day", with the clock time where it is not midnight, so that dates of any notation
+ * are one text. 0: beyond some 11,000 years. */
 static size_t date_text(double seconds, char *out)
 {
     double days = floor(seconds / 86400.0);
     if (!(fabs(days) < 4e6))
         return 0;
-    int64_t y;
-    unsigned m, d;
-    civil((int64_t)days, &y, &m, &d);
+    int y, m, d;
+    tab_civil_from_days((int64_t)days, &y, &m, &d);
     int64_t rest = (int64_t)(seconds - days * 86400.0);
-    int n = snprintf(out, 48, "%d %u %u", (int)y, m, d);
+    int n = snprintf(out, 48, "%d %d %d", y, m, d);
     if (rest != 0)
         n += snprintf(out + n, 48 - (size_t)n, " %d %d %d", (int)(rest / 3600), (int)(rest / 60 % 60),
                       (int)(rest % 60));
@@ -234,6 +233,7 @@ typedef struct {
     char decimal;
 } reading;
 
+/* The share of at most 4,000 levels that are numbers, under the decimal mark that suits more of them. */
 static reading read_numbers(const tab_column *c)
 {
     size_t ok[2] = { 0, 0 }, seen = 0, step = c->levels > 4000 ? c->levels / 4000 : 1;
@@ -252,7 +252,8 @@ static reading read_numbers(const tab_column *c)
     return r;
 }
 
-/* Digits with leading zeros are names, not numbers: "00512" is not 512 apples. */
+/* Whether more than one level in twenty has leading zeros. Such digits are names, not numbers: "00512" is
+ * not 512 apples. */
 static bool padded(const tab_column *c)
 {
     size_t zeros = 0, seen = 0;
@@ -264,6 +265,8 @@ static bool padded(const tab_column *c)
     return zeros * 20 > seen;
 }
 
+/* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the
+ * share that profile/column.h asks for), else of texts. */
 static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
 {
     const tab_column *c = p->column;
@@ -312,6 +315,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     return true;
 }
 
+/* A column that arrives as numbers: distinct ones by open addressing. */
 static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t rows, tab_view *w)
 {
     tab_arena *a = v->own->arena;
@@ -359,6 +363,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
     return w->value != NULL && !v->own->failed;
 }
 
+/* The numbers of up to SAMPLE rows at even distances, for quantiles; an error of 1/64 in a share at most. */
 static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
 {
     enum { SAMPLE = 4096 };
@@ -401,72 +406,82 @@ static bool count_columns(tab_views *v)
     return ok;
 }
 
-tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
-                         tab_error *err)
+/* The views of one table's columns. */
+static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profile *p, tab_table_view *tv,
+                             tab_error *err)
 {
-    TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
-    struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
-    if (o == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    v->own = o;
-    o->arena = tab_arena_new(SIZE_MAX / 2);
-    v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
-    if (v->table == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    v->n = n;
-    for (size_t t = 0; t < n; t++) {
-        const tab_profile *p = profiles[t];
-        tab_table_view *tv = &v->table[t];
-        *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
-        tv->col = tab_arena_new_of(o->arena, tab_view, tv->cols);
-        v->total_rows += tv->rows;
-        for (size_t c = 0; tv->col != NULL && c < tv->cols; c++) {
-            tab_view *w = &tv->col[c];
-            w->profile = &p->col[c];
-            if (tab_engine_cancelled(e))
-                return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-            bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
-                                                              : column_coded(v, w->profile, tv->rows, w);
-            if (!ok || !sort_numbers(v, tv->rows, w))
-                return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-        }
-        if (tv->col == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
+    tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols);
+    if (tv->col == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    v->total_rows += tv->rows;
+    for (size_t c = 0; c < tv->cols; c++) {
+        tab_view *w = &tv->col[c];
+        w->profile = &p->col[c];
+        if (tab_engine_cancelled(e))
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
+                                                          : column_coded(v, w->profile, tv->rows, w);
+        if (!ok || !sort_numbers(v, tv->rows, w))
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
-    v->text = o->text;
-    v->tok = o->tok;
-    free(o->slot_hash);
-    free(o->slot_id);
-    o->slot_hash = NULL;
-    o->slot_id = NULL;
-    v->df = tab_arena_new_of(o->arena, uint32_t, v->terms);
-    if (v->df == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    for (size_t t = 0; t < n; t++)
+    return TAB_OK;
+}
+
+/* Document frequencies, idf and nicknames of all terms, and what their columns say of them. False: the arena
+ * is full. */
+static bool weigh_terms(tab_views *v)
+{
+    tab_arena *a = v->own->arena;
+    v->df = tab_arena_new_of(a, uint32_t, v->terms);
+    v->idf = tab_arena_new_of(a, float, v->terms);
+    v->rarity = tab_arena_new_of(a, float, v->terms);
+    v->nickname = tab_arena_new_of(a, tab_nickname, v->terms);
+    tab_nicknames *names = tab_nicknames_new();
+    bool ok = v->df != NULL && v->idf != NULL && v->rarity != NULL && v->nickname != NULL && names != NULL;
+    for (size_t t = 0; ok && t < v->n; t++)
         for (size_t c = 0; c < v->table[t].cols; c++)
             for (uint32_t i = 0; i < v->table[t].col[c].values; i++) {
                 const tab_value *x = &v->table[t].col[c].value[i];
                 for (uint32_t k = 0; k < x->tok_n; k++)
                     v->df[v->tok[x->tok + k]] += x->rows;
             }
-    v->idf = tab_arena_new_of(o->arena, float, v->terms);
-    v->rarity = tab_arena_new_of(o->arena, float, v->terms);
-    v->nickname = tab_arena_new_of(o->arena, tab_nickname, v->terms);
-    tab_nicknames *names = tab_nicknames_new();
-    if (v->idf == NULL || v->rarity == NULL || v->nickname == NULL || names == NULL) {
-        tab_nicknames_free(names);
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    }
-    for (size_t i = 0; i < v->terms; i++)
-        v->nickname[i] = tab_nicknames_find(names, (tab_str){ v->text + v->term_at[i], v->term_n[i] });
-    tab_nicknames_free(names);
-    for (size_t i = 0; i < v->terms; i++) {
+    for (size_t i = 0; ok && i < v->terms; i++) {
         float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);
         v->idf[i] = logf(1 + share);
         v->rarity[i] = share > 1 ? logf(share) : 0;
+        v->nickname[i] = tab_nicknames_find(names, (tab_str){ v->text + v->term_at[i], v->term_n[i] });
     }
-    if (!count_columns(v))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    tab_nicknames_free(names);
+    return ok && count_columns(v);
+}
+
+tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
+                         tab_error *err)
+{
+    TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
+    struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
+    if (o == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    v->own = o;
+    o->arena = tab_arena_new(SIZE_MAX / 2);
+    v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
+    if (v->table == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    v->n = n;
+    for (size_t t = 0; t < n; t++) {
+        tab_status st = read_table(e, v, profiles[t], &v->table[t], err);
+        if (st != TAB_OK)
+            return st;
+    }
+    v->text = o->text;
+    v->tok = o->tok;
+    free(o->slot_hash); /* no term is added from here on */
+    free(o->slot_id);
+    o->slot_hash = NULL;
+    o->slot_id = NULL;
+    if (!weigh_terms(v))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     *ret = tab_take(&v);
     return TAB_OK;
 }

@@ -6,7 +6,7 @@
 
 /* out (n, outputs): one member's outputs for rows row[0..n) outside the folds: its fold models' averaged,
  * or those of its model of all rows; log-probabilities or locations. view (folds + 1). Thread-safe. False:
- * memory is out. */
+ * out of memory. */
 bool tab_member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view,
                         const uint32_t *row, size_t n, float *out);
 

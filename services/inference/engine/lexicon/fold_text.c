@@ -1,7 +1,11 @@
+/* See fold_text.h. Everything works on bytes and needs no locale: the same text folds alike on every
+ * machine. */
 #include "services/inference/engine/lexicon/fold_text.h"
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
+/* The first byte says how many bytes follow; every following byte must begin with the bits 10. Surrogates
+ * and overlong forms are let through: the result is only compared, never written out again. */
 uint32_t tab_utf8_next(tab_str *s)
 {
     const unsigned char *p = (const unsigned char *)s->p;
@@ -27,7 +31,8 @@ uint32_t tab_utf8_next(tab_str *s)
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 
-/* Length of the white space that starts (ends) at p, 0 when there is none. */
+/* Bytes of the one white space character that begins at p; 0 where there is none. Used at both ends of a
+ * text. */
 static size_t space_at(const unsigned char *p, size_t n)
 {
     if (n > 0 && (p[0] == ' ' || (p[0] >= '\t' && p[0] <= '\r')))
@@ -42,6 +47,7 @@ static size_t space_at(const unsigned char *p, size_t n)
     return 0;
 }
 
+/* At the end the character is looked for in its one, two and three bytes, since UTF-8 is read forwards. */
 tab_str tab_trim(tab_str s)
 {
     size_t k;
@@ -74,6 +80,8 @@ static const char latin[] =
                /* 0140 */ "lllnnnnnnnnnoooooo**rrrrrrssssss"
                /* 0160 */ "ssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 
+/* Latin letters by the table above; other scripts by ranges of their Unicode blocks. Letters that no range
+ * names stay as they are. */
 uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
 {
     *second = 0;
@@ -131,6 +139,8 @@ uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
     return cp;
 }
 
+/* Room for 10 bytes is kept: a blank and two code points. ASCII, which is nearly all text, takes the short
+ * way. */
 tab_str tab_fold(tab_str s, char *buf, size_t n)
 {
     size_t at = 0;
@@ -167,6 +177,9 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
 
 /* ---- cells that say "no value" --------------------------------------------------------------- */
 
+/* Lists of marks as programs (pandas, Excel, R, SQL) and people write them. Strict: no column has such a
+ * value in earnest. Words may be a category of their own ("none" is a kind of insurance), so the column
+ * decides (column.c). */
 tab_foreign tab_foreign_mark(tab_str s)
 {
     static const char *const strict[] = {
@@ -215,12 +228,15 @@ tab_foreign tab_foreign_mark(tab_str s)
 
 /* ---- hash ------------------------------------------------------------------------------------ */
 
+/* The product of two 64-bit numbers, its upper half folded onto the lower one. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     __uint128_t r = (__uint128_t)a * b;
     return (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
+/* Wang Yi's wyhash in small: eight bytes a step, the rest and the length in a last one. The constants are
+ * wyhash's own. Models and samples depend on these values: they may never change. */
 uint64_t tab_wyhash(const void *p, size_t n, uint64_t seed)
 {
     const unsigned char *s = p;

@@ -130,7 +130,7 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
     uint32_t *at = calloc(na + 2, sizeof *at);
     size_t n = 0;
     if (at == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < na; i++)
         at[i + 2] = (uint32_t)(taken(ab[0], i) + taken(ab[1], i));
     for (int s = 0; s < 2; s++)
@@ -143,7 +143,7 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
     uint32_t *b = malloc((n + 1) * sizeof *b);
     if (b == NULL) {
         free(at);
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     for (int s = 0; s < 2; s++) {
         for (size_t i = 0; i < na; i++)
@@ -171,7 +171,7 @@ static tab_status unite(const tab_near *const ab[2], size_t na, const tab_near *
         }
     free(at);
     free(b);
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
 static tab_status search(const tab_engine *e, const tab_sparse *q, const tab_sparse *target, tab_near *near,
@@ -204,7 +204,7 @@ tab_status tab_block_pairs(const tab_engine *e, const tab_views *v, size_t ta, s
     tab_near *ab = from_a ? malloc((na * TAB_NEAR + 1) * sizeof *ab) : NULL;
     tab_near *ba_near = from_b ? malloc((nb * TAB_NEAR + 1) * sizeof *ba_near) : NULL;
     tab_status st = (from_a && ab == NULL) || (from_b && ba_near == NULL)
-                        ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+                        ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
                         : TAB_OK;
     if (st == TAB_OK)
         st = tab_rows_build(e, na, space, fill, &ba, &s[0], err);

@@ -447,7 +447,7 @@ tab_status tab_calibrate(const tab_engine *e, const tab_views *v, tab_linkage *l
     if (!order || !open || !used || !s || !q || !t || !d || !third || !of || !next || !low || !pool ||
         !stack || !real || !tab_link_real(&v->table[l->ta], real) ||
         !tab_link_real(&v->table[l->tb], real + na)) {
-        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
         goto done;
     }
     float floor = low_evidence(c, low);

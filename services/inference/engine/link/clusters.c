@@ -237,7 +237,7 @@ static size_t follow(const forest *f, const uint32_t *node, size_t n, const edge
     return count;
 }
 
-/* Pairs that follow from others, of all entities; NULL: memory is out. */
+/* Pairs that follow from others, of all entities; NULL: out of memory. */
 static tab_match *follow_all(const forest *f, const tab_entities *n, edge *e, size_t edges, double threshold,
                              size_t *ret_n)
 {
@@ -356,5 +356,5 @@ tab_status tab_clusters_build(const tab_views *v, const tab_linkage *links, size
     free(entity);
     free(used);
     forest_free(&f, n_links);
-    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "memory is out");
+    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }

@@ -82,7 +82,7 @@ static tab_status name_attributes(crossing *x, tab_error *err)
     tab_str **order = tab_arena_new_of(x->work, tab_str *, x->attrs);
     bool *twice = tab_arena_new_of(x->work, bool, x->attrs);
     if (order == NULL || twice == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t k = 0; k < x->attrs; k++) {
         size_t t = 0;
         while (x->attr[k].col[t] == TAB_NULL)
@@ -105,7 +105,7 @@ static tab_status name_attributes(crossing *x, tab_error *err)
             t++;
         x->attr[k].name = full_address(x, t, x->attr[k].col[t]);
     }
-    return tab_arena_full(x->e->arena) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return tab_arena_full(x->e->arena) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
 static tab_status join_attributes(crossing *x, tab_error *err)
@@ -123,14 +123,14 @@ static tab_status join_attributes(crossing *x, tab_error *err)
     for (size_t t = 0; t < v->n && !tab_arena_full(x->work); t++)
         x->attr_of[t] = tab_arena_new_of(x->work, uint32_t, v->table[t].cols);
     if (tab_arena_full(x->work) || x->attr == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     size_t groups = 0;
     for (size_t t = 0; t < v->n; t++)
         for (size_t i = 0; i < v->table[t].cols; i++) {
             tab_shared_attribute *g = &group[groups];
             g->col = tab_arena_new_of(x->e->arena, uint32_t, v->n);
             if (g->col == NULL)
-                return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+                return tab_fail(err, TAB_INTERNAL, "", "out of memory");
             for (size_t k = 0; k < v->n; k++)
                 g->col[k] = TAB_NULL;
             g->col[t] = (uint32_t)i;
@@ -165,7 +165,7 @@ static tab_status join_attributes(crossing *x, tab_error *err)
     }
     uint32_t *at = tab_arena_new_of(x->work, uint32_t, groups);
     if (at == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (int shared = 1; shared >= 0; shared--) /* shared ones first */
         for (size_t g = 0; g < groups; g++)
             if (group[g].sources > 0 && (group[g].sources > 1) == (shared == 1)) {
@@ -242,7 +242,7 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
         most += x->link[l].cols_a;
     m->column_alignment = tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment *, most);
     if (m->column_alignment == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t k = 0; k < x->links; k++) {
         const tab_linkage *l = &x->link[k];
         for (size_t i = 0; i < l->cols_a; i++) {
@@ -251,7 +251,7 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
                 continue;
             Tabella__ColumnAlignment *c = tab_arena_new_of(x->e->arena, Tabella__ColumnAlignment, 1);
             if (c == NULL)
-                return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+                return tab_fail(err, TAB_INTERNAL, "", "out of memory");
             tabella__column_alignment__init(c);
             c->a = column_ref(x, l->ta, i);
             c->b = column_ref(x, l->tb, j);
@@ -264,7 +264,7 @@ static tab_status write_alignments(const crossing *x, Tabella__CrossTableMap *m,
                 c->example_b = bytes_of(cell_text(x, l->tb, j, rb));
             }
             if (tab_arena_full(x->e->arena))
-                return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+                return tab_fail(err, TAB_INTERNAL, "", "out of memory");
             m->column_alignment[m->n_column_alignment++] = c;
         }
     }
@@ -337,7 +337,7 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabel
         most += x->link[cl->match[i].link].attrs;
     }
     if (em == NULL || from == NULL || written == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tabella__entity_matches__init(em);
     em->a_table = tab_arena_new_of(a, uint32_t, n);
     em->b_table = tab_arena_new_of(a, uint32_t, n);
@@ -350,7 +350,7 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabel
     em->weight = tab_arena_new_of(a, double, most);
     em->attributes = tab_arena_new_of(a, ProtobufCBinaryData, x->attrs);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t k = 0; k < x->attrs; k++)
         em->attributes[em->n_attributes++] = bytes_of(x->attr[k].name);
     for (size_t i = 0; i < n; i++) {
@@ -381,7 +381,7 @@ static tab_status write_relations(const crossing *x, const tab_clusters *cl, Tab
         Tabella__TableRelation *r =
             tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
         if (r == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         r->a_table = (uint32_t)l->ta;
         r->b_table = (uint32_t)l->tb;
         r->relation = tab_text(name[l->many_a][l->many_b]);
@@ -389,7 +389,7 @@ static tab_status write_relations(const crossing *x, const tab_clusters *cl, Tab
     }
     for (size_t i = 0; m->relation != NULL && i < cl->matches; i++)
         m->relation[cl->match[i].link]->matches++;
-    return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
 /* keys_used: the shared attributes that are keys of one table in another. Tables whose rows are no
@@ -422,7 +422,7 @@ static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_e
             used = tab_arena_printf(x->e->arena, "%s%s%.*s", used, *used == 0 ? "" : ", ",
                                     TAB_STR(x->attr[k].name));
         if (used == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     m->keys_used = tab_text(*used == 0 ? "none" : used);
     return TAB_OK;
@@ -444,13 +444,13 @@ static tab_status write_duplicates(const crossing *x, Tabella__CrossTableMap *m,
     for (size_t t = 0; t < x->v->n; t++)
         n += x->twins[t].n;
     if (d == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     d->table = tab_arena_new_of(a, uint32_t, n);
     d->row = tab_arena_new_of(a, uint32_t, n);
     d->other_row = tab_arena_new_of(a, uint32_t, n);
     d->confidence = tab_arena_new_of(a, double, n);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (uint32_t t = 0; t < x->v->n; t++) {
         tab_twins *w = &x->twins[t];
         if (w->n > 0)
@@ -495,7 +495,7 @@ static tab_status write_schema(const crossing *x, Tabella__CrossTableMap *m, tab
                 o->columns[o->n_columns++] = bytes_of(full_address(x, t, c));
         m->only[m->n_only++] = o;
     }
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */
@@ -509,7 +509,7 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
         st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl, err);
     Tabella__CrossTableMap *m = tab_arena_new_of(x->e->arena, Tabella__CrossTableMap, 1);
     if (st == TAB_OK && m == NULL)
-        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     if (st != TAB_OK)
         return st;
     tabella__cross_table_map__init(m);
@@ -542,7 +542,7 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
     tab_link_table *tables = NULL;
     if (work == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_status st = tab_views_new(e, profiles, n, &v, err);
     if (st == TAB_OK)
         st = tab_link_tables_new(e, v, work, &tables, err);
@@ -551,13 +551,13 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
     x.link = tab_arena_new_of(work, tab_linkage, n * (n - 1) / 2);
     if (x.link == NULL)
-        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; st == TAB_OK && i < n; i++)
         for (size_t j = i + 1; st == TAB_OK && j < n; j++)
             st = tab_link_pair(e, v, tables, i, j, work, &x.link[x.links++], err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
     if (st == TAB_OK && x.twins == NULL)
-        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; st == TAB_OK && i < n; i++)
         st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin, &x.twins[i].n, err);
     if (st == TAB_OK)

@@ -15,7 +15,7 @@
  *
  * One input gives one output, byte for byte, whatever e->parallel_for does. Tables without rows or
  * with nothing in common give an empty map and their own rows as entities.
- * Errors: CANCELLED, INTERNAL (memory is out). */
+ * Errors: CANCELLED, INTERNAL (out of memory). */
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
                             Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
                             uint64_t *ret_records_linked, tab_error *err) TAB_CHECKED;

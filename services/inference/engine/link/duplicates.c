@@ -271,7 +271,7 @@ static tab_status search(const tab_engine *e, const telling *s, float least, fou
         free(f->twin);
     }
     if (all->failed)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }
 
@@ -300,7 +300,7 @@ static tab_status group(const telling *s, float least, const found *f, tab_arena
     uint32_t *up = malloc((rows + 1) * sizeof *up), *next = malloc((rows + 1) * sizeof *next);
     *ret = tab_arena_new_of(a, tab_twin, f->n);
     tab_status st = up == NULL || next == NULL || *ret == NULL
-                        ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+                        ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
                         : TAB_OK;
     for (uint32_t r = 0; st == TAB_OK && r < rows; r++)
         up[r] = next[r] = r;
@@ -358,7 +358,7 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table,
     *ret = NULL;
     *ret_n = 0;
     if (s == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     found f = { 0 };
     tab_status st = search(e, s, least, &f, err);
     if (st == TAB_OK && f.n > 0) {

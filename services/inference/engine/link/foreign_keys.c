@@ -57,7 +57,7 @@ tab_status tab_key_of(const tab_views *v, const tab_view *a, const tab_view *b, 
         return TAB_OK;
     bool *scratch = calloc(v->terms + 1, sizeof *scratch);
     if (scratch == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     size_t shared = held_by(a, b, scratch);
     free(scratch);
     if (shared < LEAST)

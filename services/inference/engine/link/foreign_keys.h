@@ -15,7 +15,7 @@ typedef enum {
 /* How the columns of two tables, taken to be one attribute, relate them: one to one or to many where both
  * are made of identifiers, one names each of its rows once, and holds the other's values all but one in
  * twenty. Whole numbers counted up from 0, 1 or a power of ten hold others by chance: TAB_KEY_NONE, as for
- * all other columns. *ret is set; TAB_INTERNAL: memory is out. */
+ * all other columns. *ret is set; TAB_INTERNAL: out of memory. */
 tab_status tab_key_of(const tab_views *v, const tab_view *a, const tab_view *b, tab_key_relation *ret,
                       tab_error *err) TAB_CHECKED;
 

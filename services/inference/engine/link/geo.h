@@ -9,7 +9,7 @@
 double tab_haversine(double lat_a, double lon_a, double lat_b, double lon_b);
 
 /* Finds attributes that are latitude and longitude of one place, by the roles of their columns and the
- * range of their values, and lets each know the other (tab_attribute.other, far). False: memory is out. */
+ * range of their values, and lets each know the other (tab_attribute.other, far). False: out of memory. */
 bool tab_geo_find(const tab_table_view *a, const tab_table_view *b, tab_attribute *attr, size_t n,
                   tab_arena *arena);
 

@@ -86,7 +86,7 @@ double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,
                             tab_error *err) TAB_CHECKED;
 
-/* Whether a row is an entity, by its table: repeats.c. real is (rows). False: memory is out. */
+/* Whether a row is an entity, by its table: repeats.c. real is (rows). False: out of memory. */
 bool tab_link_real(const tab_table_view *t, float *real);
 
 /* How candidates are ranked before anything is learned: the sum of evidence, cosine and share of the
@@ -103,7 +103,7 @@ float tab_pair_key(const tab_pair_scale *s, double evidence, double cosine, doub
 double tab_elsewhere(const tab_views *v, const tab_sparse *a, const tab_sparse *b, uint32_t ra, uint32_t rb,
                      double explained, float *ret_cosine);
 
-/* ties.c: shares the p of matches among rows that cannot be told apart. False: memory is out. */
+/* ties.c: shares the p of matches among rows that cannot be told apart. False: out of memory. */
 bool tab_link_ties(const tab_views *v, tab_linkage *l, const float *self);
 
 /* own.c: lowers the p of matches that are not more than what chance makes alike within each table

@@ -97,7 +97,7 @@ static tab_status ask(const tab_engine *e, const tab_views *v, const tab_link_ta
     *ret = tab_arena_new_of(a, nearest, n);
     *ret_n = n;
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t k = 0; k < l->attrs; k++) {
         attr[k] = l->attr[k];
         attr[k].a = attr[k].b = second ? l->attr[k].b : l->attr[k].a;
@@ -212,12 +212,12 @@ tab_status tab_link_doubt(const tab_engine *e, const tab_views *v, const tab_lin
         return TAB_OK;
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
     if (a == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     target *t = tab_arena_new_of(a, target, n);
     float *p = tab_arena_new_of(a, float, n);
     block *stack = tab_arena_new_of(a, block, n);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     tab_pair_scale scale = tab_pair_scale_of(c, self, na);
     nearest *own[2] = { NULL, NULL };
     size_t asked[2] = { 0, 0 };

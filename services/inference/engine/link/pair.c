@@ -14,7 +14,7 @@ tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_aren
 {
     tab_link_table *t = calloc(v->n, sizeof *t);
     tab_sparse *s = calloc(v->n, sizeof *s);
-    tab_status st = t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    tab_status st = t == NULL || s == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
     uint32_t grams = 0; /* hashed 3-grams: where their index stays small beside the rows */
     if (v->total_rows <= 2 * LARGE * (v->n > 2 ? 2 : 1))
         for (grams = 1 << 15; grams < (1 << 18) && grams < 32 * v->total_rows; grams *= 2)
@@ -72,7 +72,7 @@ static tab_status near_rows(const tab_engine *e, tab_link_table *from, tab_link_
 {
     q->cross = tab_arena_new_of(a, tab_near, q->n * TAB_NEAR);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return tab_rows_near(e, &from->whole, q->row, q->n, &to->whole, &to->index, false, false, q->cross, err);
 }
 
@@ -114,7 +114,7 @@ static tab_status choose_seeds(const tab_engine *e, tab_link_table *A, tab_link_
     tab_near *own_b = tab_arena_new_of(a, tab_near, TRIED * TAB_NEAR);
     size_t n = 0;
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < qa->n; i++) {
         const tab_near *x = qa->cross + i * TAB_NEAR;
         size_t j = x->row == TAB_NULL ? SIZE_MAX : place(qb, x->row);
@@ -206,7 +206,7 @@ static tab_status take_attributes(const tab_views *v, tab_linkage *l, float leas
             qsort(t->sorted, t->sorted_n, sizeof *t->sorted, by_value);
     }
     return tab_arena_full(a) || !tab_geo_find(A, B, l->attr, l->attrs, a)
-               ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+               ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
                : TAB_OK;
 }
 
@@ -239,7 +239,7 @@ static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *
     size_t n = 0, m = 0;
     uint32_t *ra = tab_arena_new_of(a, uint32_t, SURE_MAX), *rb = tab_arena_new_of(a, uint32_t, SURE_MAX);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; i < l->c.n; i++)
         n += l->c.kept[i] && l->c.p[i] >= 0.9f;
     size_t step = n / SURE_MAX + 1, k = 0;
@@ -263,13 +263,13 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     for (size_t i = 0; l->match != NULL && i < A->cols; i++)
         l->match[i] = TAB_NULL;
     if (A->rows == 0 || B->rows == 0)
-        return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+        return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
     queried qa = { 0 }, qb = { 0 };
     bool large = A->rows > LARGE || B->rows > LARGE;
     qa.row = tab_arena_new_of(a, uint32_t, A->rows);
     qb.row = tab_arena_new_of(a, uint32_t, B->rows);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     if (large && A->rows > SAMPLE) {
         qa.n = SAMPLE;
         for (size_t i = 0; i < SAMPLE; i++)
@@ -311,7 +311,7 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
         return st;
     if (before != NULL)
         memcpy(before, l->match, A->cols * sizeof *before);
-    st = before == NULL ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+    st = before == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
                         : align(e, v, tables, l, &sure, l->features, err);
     if (st == TAB_OK && !large && memcmp(before, l->match, A->cols * sizeof *before) != 0)
         st = match_rows(e, v, tables, l, &sure, &qa, &qb, a, err);

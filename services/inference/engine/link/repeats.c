@@ -195,7 +195,7 @@ tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage
         free(self);
         free(x);
         free(best);
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     mirroring ma = { e, v, l, A, false, self }, mb = { e, v, l, B, true, self + na };
     tab_engine_for(e, CHUNKS, self_chunk, &ma);

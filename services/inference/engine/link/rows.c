@@ -158,7 +158,7 @@ tab_status tab_rows_build(const tab_engine *e, size_t rows, size_t features, tab
         b.at[row + 1] += b.at[row];
     if (tab_engine_cancelled(e) || failed) {
         tab_sparse_free(ret);
-        return failed ? tab_fail(err, TAB_INTERNAL, "", "memory is out")
+        return failed ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
                       : tab_fail(err, TAB_CANCELLED, "", "cancelled");
     }
     return TAB_OK;
@@ -261,7 +261,7 @@ tab_status tab_rows_weigh(const tab_engine *e, tab_sparse *s, size_t n, size_t w
         tab_engine_for(e, CHUNKS, weigh_chunk, &g);
     }
     free(idf);
-    return failed ? tab_fail(err, TAB_INTERNAL, "", "memory is out") : TAB_OK;
+    return failed ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -377,7 +377,7 @@ tab_status tab_index_build(const tab_engine *e, const tab_sparse *s, tab_index *
         return TAB_OK;
     tab_index_free(ret);
     return ok ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-              : tab_fail(err, TAB_INTERNAL, "", "memory is out");
+              : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
 void tab_index_free(tab_index *x)
@@ -583,6 +583,6 @@ tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_
                  .near = near };
     tab_engine_for(e, s.chunks, search_chunk, &s);
     if (s.failed)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

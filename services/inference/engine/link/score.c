@@ -270,7 +270,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     tab_agreement *seeded = tab_arena_new_of(a, tab_agreement, seeds->n * attrs);
     fitting fit = { e, l, tab_arena_new_of(a, tally, CHUNKS * attrs) };
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 
     comparing job = { e,
                       v,
@@ -352,7 +352,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     else if (st == TAB_OK)
         st = tab_calibrate(e, v, l, self, text, err);
     if (st == TAB_OK && !(l->many_a && l->many_b) && !tab_link_ties(v, l, self))
-        st = tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     if (st == TAB_OK && !l->many_a && !l->many_b)
         st = tab_link_doubt(e, v, tables, l, self, text, err);
     free(self);

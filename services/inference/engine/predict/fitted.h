@@ -44,7 +44,7 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 /* tab_score in three steps, so that rows of several calls share one pass over the model: read (on the
  * call's own engine), answer together, end. A row's answer does not depend on the rows beside it, so each
  * part's results are the bytes that tab_score gives. together: on e's threads, e->arena is scratch; false:
- * memory is out. */
+ * out of memory. */
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;

@@ -239,6 +239,7 @@ static const struct named weekdays[] = {
 };
 /* clang-format on */
 
+/* Binary search by bytes, over the folded word without a point at its end. 0: no such name. */
 static int find(const struct named *t, size_t n, tab_str word)
 {
     char buf[72];
@@ -262,11 +263,13 @@ static int find(const struct named *t, size_t n, tab_str word)
     return 0;
 }
 
+/* 1 to 12, 0 for other words. */
 int tab_month_name(tab_str word)
 {
     return find(months, sizeof months / sizeof *months, word);
 }
 
+/* 1 for Monday to 7 for Sunday, 0 for other words. */
 int tab_weekday_name(tab_str word)
 {
     return find(weekdays, sizeof weekdays / sizeof *weekdays, word);

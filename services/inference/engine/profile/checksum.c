@@ -1,3 +1,4 @@
+/* See checksum.h. The sources of the check digits stand above each test. */
 #include "services/inference/engine/profile/checksum.h"
 
 #include "services/inference/engine/profile/ascii.h"
@@ -11,6 +12,7 @@ typedef struct {
     bool digits, alnum, overflow;
 } squeezed;
 
+/* Capitals, without marks; at most 40 characters. */
 static squeezed squeeze(tab_str s)
 {
     squeezed q = { .digits = true, .alnum = true };
@@ -31,6 +33,7 @@ static squeezed squeeze(tab_str s)
     return q;
 }
 
+/* 0 to 9, A as 10 to Z as 35. */
 static int value_of(char c)
 {
     return digit(c) ? c - '0' : c - 'A' + 10;
@@ -60,6 +63,7 @@ static int mod97(const char *c, size_t n, size_t turn)
     return m;
 }
 
+/* The weighted sum of n digits. */
 static int weighted(const char *d, const int *w, size_t n)
 {
     int sum = 0;
@@ -68,6 +72,7 @@ static int weighted(const char *d, const int *w, size_t n)
     return sum;
 }
 
+/* Runs of one digit pass many checks and are placeholders. */
 static bool all_same(const squeezed *q)
 {
     for (size_t i = 1; i < q->n; i++)
@@ -76,6 +81,7 @@ static bool all_same(const squeezed *q)
     return true;
 }
 
+/* Payment cards: ranges and lengths of the issuers (ISO/IEC 7812), and Luhn's check digit. */
 static bool card(const squeezed *q)
 {
     if (!q->digits || q->n < 13 || q->n > 19 || all_same(q))
@@ -112,6 +118,7 @@ static bool iban(const squeezed *q, bool slack)
     return false;
 }
 
+/* ISO 2108: ten digits modulo 11, where X stands for 10, or 13 digits with the prefix 978 or 979. */
 static bool isbn(const squeezed *q)
 {
     if (q->n == 10) {
@@ -128,6 +135,7 @@ static bool isbn(const squeezed *q)
            weighted(q->c, w, 13) % 10 == 0;
 }
 
+/* GS1's GTIN-8, -12, -13 and -14: weights 3 and 1 from the right. */
 static bool gtin(const squeezed *q)
 {
     if (!q->digits || !(q->n == 8 || q->n == 12 || q->n == 13 || q->n == 14))
@@ -138,6 +146,7 @@ static bool gtin(const squeezed *q)
     return sum % 10 == 0;
 }
 
+/* 17 characters without I, O and Q, letters and digits. */
 static bool vin_shape(const squeezed *q)
 {
     bool has_digit = false, has_letter = false;
@@ -163,6 +172,7 @@ static bool vin(const squeezed *q)
     return q->c[8] == (sum % 11 == 10 ? 'X' : (char)('0' + sum % 11));
 }
 
+/* ISO 6166: a country, nine characters, and Luhn's digit over their values. */
 static bool isin(const squeezed *q)
 {
     if (q->n != 12 || !q->alnum || !upper(q->c[0]) || !upper(q->c[1]) || !digit(q->c[11]))
@@ -239,6 +249,8 @@ static bool national(const squeezed *q)
     return false;
 }
 
+/* VAT numbers of the European Union by their shape, India's GSTIN by its shape, Brazil's CNPJ by its check
+ * digits. */
 static bool tax(const squeezed *q)
 {
     static const char eu[] = "ATBEBGCYCZDEDKEEELESFIFRGBHRHUIEITLTLULVMTNLPLPTROSESISK";
@@ -261,6 +273,7 @@ static bool tax(const squeezed *q)
     return false;
 }
 
+/* Whether the n characters at c are digits. */
 static bool all_digits(const char *c, size_t n)
 {
     while (n > 0 && digit(c[n - 1]))
@@ -268,6 +281,7 @@ static bool all_digits(const char *c, size_t n)
     return n == 0;
 }
 
+/* Patterns first (pattern.c); check digits only for texts that hold 8 characters and more besides marks. */
 uint64_t tab_checks_of(tab_str s)
 {
     bool any_digit;

@@ -1,3 +1,11 @@
+/* See column.h. Every distinct value is read once, whatever the number of its rows; counts of cells follow
+ * from the counts of values.
+ *
+ *   distinct_levels ─> read_numbers ─> find_sentinel ─> read_bools ─> read_times
+ *   (texts)            one decimal                                    one order of day
+ *                      mark a column                                  and month a column
+ *
+ * A column that arrives as numbers (TAB_NUMBERS) takes the short way: read_plain_numbers. */
 #include "services/inference/engine/profile/column.h"
 
 #include <math.h>
@@ -71,6 +79,9 @@ static bool distinct_levels(tab_reading *r)
 
 /* ---- readings of levels ---------------------------------------------------------------------- */
 
+/* Whether a reading holds: at most a fifth of the cells may fail it (TAB_FOREIGN_SHARE; chosen by hand,
+ * not measured). Words like "unknown" may stand beside the numbers, as long as half of all cells are
+ * numbers. */
 static bool enough(const tab_reading *r, size_t ok)
 {
     size_t present = r->rows - r->nulls, all = present - r->strict;
@@ -83,6 +94,8 @@ static bool enough(const tab_reading *r, size_t ok)
            (double)ok >= 0.5 * (double)all;
 }
 
+/* Remembers a unit that was not seen before; up to 9, since more than 6 already mean that these are no
+ * units. */
 static void note_unit(tab_reading *r, tab_str u, tab_str *seen)
 {
     size_t i = 0;
@@ -93,6 +106,7 @@ static void note_unit(tab_reading *r, tab_str u, tab_str *seen)
     r->unit = seen[0];
 }
 
+/* Counts how a number is written, by the cells that hold it. */
 static void count_number(tab_reading *r, const tab_number *x, size_t cells, tab_str *seen)
 {
     r->numbers += cells;
@@ -107,9 +121,12 @@ static void count_number(tab_reading *r, const tab_number *x, size_t cells, tab_
         note_unit(r, x->unit, seen);
 }
 
-/* A column that no sample of its distinct values lets be a number is not read as one in full. */
+/* Columns of more than 4 x PROBE values are tried on about 64 of them first: where less than a quarter
+ * read as numbers (or dates), the column is not read in full. A saving of time; a column that passes
+ * enough() passes this too, unless the sample is very unlucky. */
 enum { PROBE = 64 };
 
+/* Values are taken at even distances, in order of first appearance. */
 static bool hopeless(const tab_reading *r, bool (*reads)(tab_str))
 {
     size_t tried = 0, ok = 0, step = r->levels / PROBE + 1;
@@ -123,12 +140,14 @@ static bool hopeless(const tab_reading *r, bool (*reads)(tab_str))
     return tried >= PROBE / 2 && ok * 4 < tried;
 }
 
+/* A number under either decimal mark. */
 static bool reads_number(tab_str s)
 {
     tab_number x;
     return tab_parse_number(s, '.', &x) || tab_parse_number(s, ',', &x);
 }
 
+/* A date, a clock time or a duration. */
 static bool reads_date(tab_str s)
 {
     tab_date d;
@@ -136,6 +155,7 @@ static bool reads_date(tab_str s)
     return tab_parse_date(s, TAB_ORDER_MDY, &d) || tab_parse_clock(s, &x) || tab_parse_duration(s, &x);
 }
 
+/* Two passes: the first settles the decimal mark, the second reads. False: the arena is full. */
 static bool read_numbers(tab_reading *r)
 {
     if (hopeless(r, reads_number))
@@ -200,6 +220,8 @@ static bool plainly_dates(const tab_reading *r)
     return tried > 0;
 }
 
+/* The one pass for columns that plainly_dates found. False: some value was in doubt after all, or too few
+ * are dates. */
 static bool read_dates_once(tab_reading *r)
 {
     tab_date d;
@@ -218,6 +240,9 @@ static bool read_dates_once(tab_reading *r)
     return r->can_date;
 }
 
+/* Dates, clock times and durations. A first pass counts what each reading would explain and settles the
+ * order of day and month; a second pass keeps the seconds of the reading that holds. A date goes before a
+ * clock time, a duration before a clock time. False: the arena is full. */
 static bool read_times(tab_reading *r)
 {
     if (hopeless(r, reads_date))
@@ -269,6 +294,8 @@ static bool read_times(tab_reading *r)
     return true;
 }
 
+/* Yes or no: all values must be of one pair of words, so "yes" beside "false" is none. More than 8
+ * distinct values (a pair in several spellings, and marks) are no flag. */
 static void read_bools(tab_reading *r)
 {
     size_t ok = 0;
@@ -320,6 +347,8 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
     }
 }
 
+/* Decimals of a number that arrived as a double: the fewest under which it is whole, up to 6 and to a
+ * relative error of 1e-9; beyond that the digits of its shortest decimal text. */
 static int decimals_of(double x)
 {
     static const double ten[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
@@ -402,6 +431,7 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
     return true;
 }
 
+/* A column of doubles: one reading, and its distinct values as categories. */
 static bool read_plain_numbers(tab_reading *r)
 {
     const double *num = r->column->num;
@@ -427,6 +457,7 @@ static bool read_plain_numbers(tab_reading *r)
     return true;
 }
 
+/* Texts of numbers are made on demand: most columns of numbers never need them. */
 bool tab_read_levels(tab_reading *r)
 {
     if (r->column->layout != TAB_NUMBERS || r->level != NULL)
@@ -464,6 +495,7 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
 
 /* ---- the typed view -------------------------------------------------------------------------- */
 
+/* The column as categories, without marks like "?". */
 static bool view_categories(tab_reading *r, tab_column_profile *p)
 {
     if (!tab_read_levels(r))
@@ -513,6 +545,8 @@ static double time_of_number(int role, double x)
     return fabs(x) > 1e11 ? x / 1000 : x;
 }
 
+/* Boolean, datetime and numeric columns get `number`; all but TAB_NUMBERS columns of numbers and dates get
+ * `code` and `level` as well. */
 bool tab_view_column(tab_reading *r, tab_column_profile *p)
 {
     p->decimals = r->decimals;

@@ -1,3 +1,4 @@
+/* See column_summary.h and decision 0060. */
 #include "services/inference/engine/profile/column_summary.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@ typedef struct {
     uint32_t level;
 } entry;
 
+/* Restores the heap below entry i. */
 static void sift_down(entry *h, size_t n, size_t i)
 {
     for (;;) {
@@ -25,6 +27,7 @@ static void sift_down(entry *h, size_t n, size_t i)
     }
 }
 
+/* Keeps e where it is among the TAB_SAMPLE smallest hashes seen. */
 static void push(entry *h, size_t *n, entry e)
 {
     if (*n < TAB_SAMPLE) {
@@ -53,6 +56,7 @@ static void drain(entry *h, size_t n)
     }
 }
 
+/* Plain counts over the rows in their order: moments, range, and how neighbouring rows differ. */
 static void walk_numbers(const tab_reading *r, tab_summary *s)
 {
     double before = (double)NAN;
@@ -84,6 +88,7 @@ static void walk_numbers(const tab_reading *r, tab_summary *s)
     s->last = before;
 }
 
+/* The seed 1 keeps the sample's hashes apart from those of other uses. */
 bool tab_summarize(tab_reading *r, tab_summary *ret)
 {
     tab_summary s = { .rows = r->rows, .nulls = r->nulls };
@@ -112,6 +117,9 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
     return true;
 }
 
+/* A merge of two sorted samples. Where a side is a sample and not whole, a value beyond its largest hash
+ * may have been dropped from it, so counts are only exact below the smaller of both sides' bounds; the
+ * rest is cut. Counts of neighbouring rows get the one pair where b's first row follows a's last. */
 bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b, tab_summary *ret)
 {
     tab_summary s = { .rows = a->rows + b->rows, .nulls = a->nulls + b->nulls, .bytes = a->bytes + b->bytes };
@@ -169,6 +177,8 @@ bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary
     return true;
 }
 
+/* The k-th smallest of D uniform hashes lies near k / D: with the largest kept hash h in 0..1, D is about
+ * (k - 1) / h, which is unbiased (Bar-Yossef et al. 2002; Beyer et al. 2007). */
 double tab_summary_distinct(const tab_summary *s)
 {
     if (s->whole || s->n < 2)

@@ -3,9 +3,11 @@
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
+#include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/parse.h"
 
-/* Howard Hinnant, "chrono-compatible low-level date algorithms": eras of 400 years. */
+/* Days since 1970-01-01 of a date of the Gregorian calendar, and back. Howard Hinnant, "chrono-compatible
+ * low-level date algorithms": eras of 400 years, which begin on March 1. */
 int64_t tab_days_from_civil(int64_t y, int m, int d)
 {
     y -= m <= 2;
@@ -25,12 +27,14 @@ void tab_civil_from_days(int64_t days, int *y, int *m, int *d)
     *y = (int)(yoe + era * 400 + (*m <= 2));
 }
 
+/* Days of a month in the Gregorian calendar. */
 static int month_days(int y, int m)
 {
     static const int n[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     return m == 2 && (y % 4 == 0 && (y % 100 != 0 || y % 400 == 0)) ? 29 : n[m - 1];
 }
 
+/* Whether there is such a day. */
 static bool valid(int y, int m, int d)
 {
     return y >= 1 && m >= 1 && m <= 12 && d >= 1 && d <= month_days(y, m);
@@ -38,7 +42,7 @@ static bool valid(int y, int m, int d)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-enum { MAX_TOKENS = 24 };
+enum { MAX_TOKENS = 24 }; /* a longer cell is no date */
 typedef struct {
     char kind;  /* 'n' number, 'w' word, else the mark itself; ' ' blanks */
     int digits; /* of a number */
@@ -47,12 +51,8 @@ typedef struct {
     size_t n;     /* bytes of this token */
 } token;
 
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Ideographs that stand for the mark behind a year, month or day. */
+/* Chinese, Japanese and Korean write a character behind the year, the month and the day. They count as the
+ * mark that would stand there. */
 static size_t ideograph(tab_str s, char *kind)
 {
     static const struct {
@@ -68,6 +68,8 @@ static size_t ideograph(tab_str s, char *kind)
     return 0;
 }
 
+/* Cuts a cell into tokens. Returns how many, -1 where there are too many or a number has more than 14
+ * digits. */
 static int tokens_of(tab_str s, token *t)
 {
     int n = 0;
@@ -123,11 +125,13 @@ static int tokens_of(tab_str s, token *t)
     return n;
 }
 
+/* The token's own bytes. */
 static tab_str word_of(const token *t)
 {
     return (tab_str){ t->text.p, t->n };
 }
 
+/* Whether the token is one of the folded words. */
 static bool is_word(const token *t, const char *const *words, size_t n)
 {
     char buf[40];
@@ -143,11 +147,13 @@ static bool is_word(const token *t, const char *const *words, size_t n)
     is_word((t), (const char *const[]){ __VA_ARGS__ }, \
             sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
+/* Marks that stand between the parts of a date. */
 static bool gap(char kind)
 {
     return kind == '-' || kind == '/' || kind == '.' || kind == ' ' || kind == ',' || kind == '\'';
 }
 
+/* A year of four digits, 1000 to 2999; 0 for any other token. */
 static int four(const token *t)
 {
     if (t->kind != 'n')
@@ -157,6 +163,7 @@ static int four(const token *t)
     return 0;
 }
 
+/* A year of two or four digits; two digits mean 1970 to 2069, as POSIX's strptime has it but for one year. */
 static int year_of(const token *t)
 {
     if (t->kind == 'n' && t->digits == 2)
@@ -170,6 +177,37 @@ static int small(const token *t) /* day or month: one or two digits */
 }
 
 /* ---- clock and zone -------------------------------------------------------------------------- */
+
+/* The zone at token i: an offset (+02:00, -0530, +02) is taken off *seconds; a name of two to five capitals
+ * (EST, CEST) has no fixed offset and is local time. Returns the token behind it, i where there is none, -1
+ * where it is no zone. */
+static int zone(const token *t, int i, int n, double *seconds)
+{
+    if (i + 1 < n && (t[i].kind == '+' || t[i].kind == '-') && t[i + 1].kind == 'n') {
+        double offset;
+        int sign = t[i].kind == '+' ? 1 : -1;
+        if (t[i + 1].digits == 4) {
+            offset = (double)(t[i + 1].value / 100 * 3600 + t[i + 1].value % 100 * 60);
+            i += 2;
+        } else if (t[i + 1].digits == 2) {
+            offset = (double)t[i + 1].value * 3600;
+            i += 2;
+            if (i + 1 < n && t[i].kind == ':' && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
+                offset += (double)t[i + 1].value * 60;
+                i += 2;
+            }
+        } else {
+            return -1;
+        }
+        *seconds -= sign * offset;
+    } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
+        for (size_t k = 0; k < t[i].n; k++)
+            if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
+                return -1;
+        i++;
+    }
+    return i;
+}
 
 /* Everything from token i on must be a clock and an optional zone. */
 static bool clock_rest(const token *t, int i, int n, double *seconds)
@@ -212,35 +250,16 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
     if (i < n && IS_WORD(&t[i], "z", "utc", "gmt")) {
         i++;
     }
-    if (i + 1 < n && (t[i].kind == '+' || t[i].kind == '-') && t[i + 1].kind == 'n') {
-        double zone;
-        int sign = t[i].kind == '+' ? 1 : -1;
-        if (t[i + 1].digits == 4) {
-            zone = (double)(t[i + 1].value / 100 * 3600 + t[i + 1].value % 100 * 60);
-            i += 2;
-        } else if (t[i + 1].digits == 2) {
-            zone = (double)t[i + 1].value * 3600;
-            i += 2;
-            if (i + 1 < n && t[i].kind == ':' && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
-                zone += (double)t[i + 1].value * 60;
-                i += 2;
-            }
-        } else {
-            return false;
-        }
-        x -= sign * zone;
-    } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
-        for (size_t k = 0; k < t[i].n; k++) /* EST, CEST: a name without a fixed offset is local time */
-            if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
-                return false;
-        i++;
-    }
+    i = zone(t, i, n, &x);
+    if (i < 0)
+        return false;
     *seconds = x;
     return i == n;
 }
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
+/* The day as seconds since 1970; false where there is no such day. */
 static bool set(tab_date *r, int y, int m, int d)
 {
     if (!valid(y, m, d))
@@ -356,6 +375,65 @@ static bool day_month(tab_date *r, int a, int b, int y, tab_date_order order)
     return use_dmy ? set(r, y, b, a) : set(r, y, a, b);
 }
 
+/* Three numbers with one mark between them: 2020-05-03, 3.5.2020, 5/3/20. */
+static int three_numbers(const token *t, tab_date_order order, tab_date *r)
+{
+    int y = four(&t[0]);
+    if (y > 0)
+        return small(&t[2]) > 0 && set(r, y, small(&t[2]), small(&t[4])) ? 5 : 0;
+    y = four(&t[4]);
+    if (y == 0 && t[4].digits == 2 && t[1].kind != ' ')
+        y = year_of(&t[4]);
+    /* 1.5.20 is a version as well as a date: two-digit years need two-digit days or a slash */
+    if (t[4].digits == 2 && t[1].kind == '.' && t[0].digits + t[2].digits < 3)
+        return 0;
+    if (y > 0 && small(&t[0]) > 0 && small(&t[2]) > 0)
+        return day_month(r, small(&t[0]), small(&t[2]), y, order) ? 5 : 0;
+    return 0;
+}
+
+/* 3 [th] [of|de] May [de] 2020, 3-May-20, 03May2020 */
+static int day_first(const token *t, int n, tab_date *r)
+{
+    int i = 1, m, y;
+    if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th", "er"))
+        i++;
+    while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "of", "de", "d", "di")))
+        i++;
+    if (i == n || t[i].kind != 'w' || (m = tab_month_name(word_of(&t[i]))) <= 0)
+        return 0;
+    i++;
+    while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "de", "del", "of")))
+        i++;
+    return i < n && (y = year_of(&t[i])) > 0 && set(r, y, m, small(&t[0])) ? i + 1 : 0;
+}
+
+/* May 3[rd][,] 2020, and C's asctime: May  3 12:00:00 2020. m: the month that t[0] names. */
+static int month_first(const token *t, int n, int m, tab_date *r)
+{
+    int i = 1, y;
+    while (i < n && gap(t[i].kind))
+        i++;
+    int d = i < n ? small(&t[i]) : 0;
+    if (d == 0)
+        return 0;
+    i++;
+    if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th"))
+        i++;
+    while (i < n && gap(t[i].kind))
+        i++;
+    if (i < n && (y = four(&t[i])) > 0)
+        return set(r, y, m, d) ? i + 1 : 0;
+    double clock;
+    if (i + 6 <= n && t[n - 2].kind == ' ' && (y = four(&t[n - 1])) > 0 && clock_rest(t, i, n - 2, &clock) &&
+        set(r, y, m, d)) {
+        r->form = TAB_FORM_DATETIME;
+        r->seconds += clock;
+        return n;
+    }
+    return 0;
+}
+
 /* The date at the front; returns how many tokens it took, 0 when there is none. */
 static int front(const token *t, int n, tab_date_order order, tab_date *r)
 {
@@ -363,64 +441,15 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
         return 0;
     int y = four(&t[0]), m;
     if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' && t[1].kind == t[3].kind &&
-        gap(t[1].kind) && t[1].kind != ',') {
-        if (y > 0)
-            return small(&t[2]) > 0 && set(r, y, small(&t[2]), small(&t[4])) ? 5 : 0;
-        y = four(&t[4]);
-        if (y == 0 && t[4].digits == 2 && t[1].kind != ' ')
-            y = year_of(&t[4]);
-        /* 1.5.20 is a version as well as a date: two-digit years need two-digit days or a slash */
-        if (t[4].digits == 2 && t[1].kind == '.' && t[0].digits + t[2].digits < 3)
-            return 0;
-        if (y > 0 && small(&t[0]) > 0 && small(&t[2]) > 0)
-            return day_month(r, small(&t[0]), small(&t[2]), y, order) ? 5 : 0;
-        return 0;
-    }
-    /* 2020 - May - 3 */
+        gap(t[1].kind) && t[1].kind != ',')
+        return three_numbers(t, order, r);
     if (n >= 5 && y > 0 && gap(t[1].kind) && t[2].kind == 'w' && (m = tab_month_name(word_of(&t[2]))) > 0 &&
-        gap(t[3].kind) && small(&t[4]) > 0)
+        gap(t[3].kind) && small(&t[4]) > 0) /* 2020-May-3 */
         return set(r, y, m, small(&t[4])) ? 5 : 0;
-    /* 3 [th] [of|de] May [de] 2020, 3-May-20, 03May2020 */
-    if (small(&t[0]) > 0) {
-        int i = 1;
-        if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th", "er"))
-            i++;
-        while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "of", "de", "d", "di")))
-            i++;
-        if (i < n && t[i].kind == 'w' && (m = tab_month_name(word_of(&t[i]))) > 0) {
-            i++;
-            while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "de", "del", "of")))
-                i++;
-            if (i < n && (y = year_of(&t[i])) > 0)
-                return set(r, y, m, small(&t[0])) ? i + 1 : 0;
-        }
-        return 0;
-    }
-    /* May 3[rd][,] 2020 */
-    if (t[0].kind == 'w' && (m = tab_month_name(word_of(&t[0]))) > 0) {
-        int i = 1;
-        while (i < n && gap(t[i].kind))
-            i++;
-        int d = i < n ? small(&t[i]) : 0;
-        if (d == 0)
-            return 0;
-        i++;
-        if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th"))
-            i++;
-        while (i < n && gap(t[i].kind))
-            i++;
-        if (i < n && (y = four(&t[i])) > 0)
-            return set(r, y, m, d) ? i + 1 : 0;
-        /* C's asctime: May  3 12:00:00 2020 */
-        if (i + 6 <= n && t[n - 2].kind == ' ' && (y = four(&t[n - 1])) > 0) {
-            double clock;
-            if (clock_rest(t, i, n - 2, &clock) && set(r, y, m, d)) {
-                r->form = TAB_FORM_DATETIME;
-                r->seconds += clock;
-                return n;
-            }
-        }
-    }
+    if (small(&t[0]) > 0)
+        return day_first(t, n, r);
+    if (t[0].kind == 'w' && (m = tab_month_name(word_of(&t[0]))) > 0)
+        return month_first(t, n, m, r);
     return 0;
 }
 
@@ -463,6 +492,8 @@ static bool iso(tab_str s, tab_date *ret)
     return true;
 }
 
+/* ISO 8601 first, then a run of digits, periods, and the other layouts. A weekday before a date is
+ * skipped. What follows the date must be a clock time. */
 bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
 {
     token t[MAX_TOKENS];

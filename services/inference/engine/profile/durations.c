@@ -1,12 +1,10 @@
+/* See parse.h: durations, clock times, yes and no. Each reader takes its text from the left and fails at
+ * the first byte that does not fit. */
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
+#include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/parse.h"
-
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* 1 to max digits; steps past them. */
 static bool eat_int(tab_str *s, int max, int *value, int *digits)
@@ -23,6 +21,7 @@ static bool eat_int(tab_str *s, int max, int *value, int *digits)
     return n > 0 && (s->n == 0 || !digit(*s->p));
 }
 
+/* The digits behind a decimal mark, as a number below 1; 0 where there are none. */
 static double eat_fraction(tab_str *s)
 {
     double x = 0, unit = 0.1;
@@ -94,6 +93,7 @@ static bool iso_duration(tab_str s, double *seconds)
     return any;
 }
 
+/* Seconds of a unit; a year is 365.25 days, a month a twelfth of it. 0: no such word. */
 static double time_unit(tab_str w)
 {
     static const struct {
@@ -118,62 +118,62 @@ static double time_unit(tab_str w)
     return 0;
 }
 
+/* 2:31:29, 1h 30m, 3 days 04:05:06: numbers with a unit each, or one with colons at the end. */
+static bool written_duration(tab_str s, double *seconds)
+{
+    double total = 0;
+    bool any = false;
+    while (s.n > 0) {
+        tab_str was = s;
+        double clock;
+        int hours, fields;
+        if (eat_colons(&s, &clock, &hours, &fields)) {
+            total += clock;
+            any = true;
+            if (s.n > 0)
+                return false;
+            break;
+        }
+        s = was;
+        int v, d;
+        if (!eat_int(&s, 8, &v, &d))
+            return false;
+        double x = v + eat_fraction(&s);
+        while (s.n > 0 && *s.p == ' ')
+            s.p++, s.n--;
+        char word[12];
+        size_t n = 0;
+        while (s.n > 0 && n < sizeof word && (*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') {
+            word[n++] = (char)(*s.p | 32);
+            s.p++, s.n--;
+        }
+        double by = n < sizeof word ? time_unit((tab_str){ word, n }) : 0;
+        if (by == 0.0)
+            return false;
+        total += x * by;
+        any = true;
+        while (s.n > 0 && (*s.p == ' ' || *s.p == ',' || *s.p == '.'))
+            s.p++, s.n--;
+    }
+    *seconds = total;
+    return any;
+}
+
 bool tab_parse_duration(tab_str s, double *seconds)
 {
-    bool minus = false;
     if (s.n == 0 || s.n > 40)
         return false;
-    if (*s.p == '-') {
-        minus = true;
-        s.p++, s.n--;
-    }
-    if (s.n > 2 && *s.p == 'P') {
-        if (!iso_duration(s, seconds))
-            return false;
-    } else {
-        double total = 0;
-        bool any = false;
-        while (s.n > 0) {
-            tab_str was = s;
-            double clock;
-            int hours, fields;
-            if (eat_colons(&s, &clock, &hours, &fields)) {
-                total += clock;
-                any = true;
-                if (s.n > 0)
-                    return false;
-                break;
-            }
-            s = was;
-            int v, d;
-            if (!eat_int(&s, 8, &v, &d))
-                return false;
-            double x = v + eat_fraction(&s);
-            while (s.n > 0 && *s.p == ' ')
-                s.p++, s.n--;
-            char word[12];
-            size_t n = 0;
-            while (s.n > 0 && n < sizeof word && (*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') {
-                word[n++] = (char)(*s.p | 32);
-                s.p++, s.n--;
-            }
-            double by = n < sizeof word ? time_unit((tab_str){ word, n }) : 0;
-            if (by == 0.0)
-                return false;
-            total += x * by;
-            any = true;
-            while (s.n > 0 && (*s.p == ' ' || *s.p == ',' || *s.p == '.'))
-                s.p++, s.n--;
-        }
-        if (!any)
-            return false;
-        *seconds = total;
-    }
+    bool minus = *s.p == '-';
     if (minus)
-        *seconds = -*seconds;
+        s.p++, s.n--;
+    double x;
+    if (!(s.n > 2 && *s.p == 'P' ? iso_duration(s, &x) : written_duration(s, &x)))
+        return false;
+    *seconds = minus ? -x : x;
     return true;
 }
 
+/* 9:30, 9:30:05.250 PM, 21h30. Twelve hours need AM or PM; a time of 24:00 and more is a duration. */
 bool tab_parse_clock(tab_str s, double *seconds)
 {
     if (s.n < 3 || s.n > 24 || !digit(*s.p))
@@ -215,6 +215,8 @@ bool tab_parse_clock(tab_str s, double *seconds)
 
 /* ---- yes and no ------------------------------------------------------------------------------ */
 
+/* A table of pairs in the languages of the word lists. One word may be in several pairs ("ja" of German,
+ * Dutch, Swedish and Norwegian); the column's other values say which pair it is. */
 uint64_t tab_parse_bool(tab_str s, bool *ret)
 {
     static const struct {
@@ -250,13 +252,12 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
         { "igen", "nem" },
         { "co", "khong" },
         { "ya", "tidak" },
-        { "\xd0\xb4\xd0\xb0", "\xd0\xbd\xd0\xb5\xd1\x82" },                     /* ru */
-        { "\xe6\x98\xaf", "\xe5\x90\xa6" },                                     /* zh */
-        { "\xe3\x81\xaf\xe3\x81\x84", "\xe3\x81\x84\xe3\x81\x84\xe3\x81\x88" }, /* ja */
-        { "\xec\x98\x88", "\xec\x95\x84\xeb\x8b\x88\xec\x98\xa4" },             /* ko */
-        { "\xd9\x86\xd8\xb9\xd9\x85", "\xd9\x84\xd8\xa7" },                     /* ar */
-        { "\xe0\xa4\xb9\xe0\xa4\xbe\xe0\xa4\x81",
-          "\xe0\xa4\xa8\xe0\xa4\xb9\xe0\xa5\x80\xe0\xa4\x82" }, /* hi */
+        { "да", "нет" },
+        { "是", "否" },
+        { "はい", "いいえ" },
+        { "예", "아니오" },
+        { "نعم", "لا" },
+        { "हाँ", "नहीं" },
         { "1.0", "0.0" },
         { "x", "-" },
     };

@@ -1,3 +1,8 @@
+/* See features.h. One pass over the sampled distinct values gathers counts; the vector is written from them.
+ *
+ *   value ─> marks, numbers                     all of the sample
+ *         ─> shapes, characters, dates, tests,
+ *            words of the lexicon, n-grams      its first TAB_LOOKED_AT values */
 #include "services/inference/engine/profile/features_internal.h"
 
 #include <stdlib.h>
@@ -27,7 +32,7 @@ static uint64_t shape_of(tab_str s)
     return tab_wyhash(buf, n, 3);
 }
 
-/* The same with lengths kept: for codes of fixed form. */
+/* The same with lengths kept and letters of one kind: for codes of fixed form. */
 static uint64_t exact_shape_of(tab_str s)
 {
     char buf[48];
@@ -83,6 +88,7 @@ static void sector_vote(float *sector, uint32_t set, double weight)
             sector[s] += (float)(weight / (n * sqrt(n)));
 }
 
+/* Marks that divide words. A dash or an apostrophe does not: "Saint-Denis" and "O'Neil" are one word. */
 static bool separates(char c)
 {
     static const bool marks[256] = {
@@ -92,6 +98,7 @@ static bool separates(char c)
     return marks[(unsigned char)c];
 }
 
+/* Whether a word list holds the folded term. */
 static bool in_list(tab_str term, tab_list list)
 {
     const tab_lexeme *x = tab_lexicon_find(term);
@@ -118,6 +125,9 @@ static uint64_t unspaced_name(tab_str s)
     return r;
 }
 
+/* Looks the folded value, its words and its pairs of neighbouring words up in the lexicon, and lets them
+ * vote for sectors: a whole value with weight 1, a pair of words with 0.8, single words together with 0.4
+ * (chosen by hand, not measured). At most 24 words; a pair of at most 48 bytes. */
 static void look_up(tab_str folded, gather *g, float *sector)
 {
     const tab_lexeme *x = tab_lexicon_find(folded);
@@ -159,7 +169,8 @@ static void look_up(tab_str folded, gather *g, float *sector)
             tab_str two = { folded.p + from[k], to[k + 1] - from[k] };
             const tab_lexeme *z = two.n == folded.n ? NULL : tab_lexicon_find(two);
             if (z != NULL) {
-                any |= z->lists & (UINT64_C(1) << TAB_LIST_CITY | UINT64_C(1) << TAB_LIST_COUNTRY |
+                any |= z->lists & (UINT64_C(1) << TAB_LIST_CITY |
+                                   UINT64_C(1) << TAB_LIST_COUNTRY | /* lists of names in two words */
                                    UINT64_C(1) << TAB_LIST_REGION | UINT64_C(1) << TAB_LIST_COMPANY |
                                    UINT64_C(1) << TAB_LIST_JOB_TITLE);
                 if (z->sectors != 0)
@@ -183,6 +194,8 @@ static void look_up(tab_str folded, gather *g, float *sector)
     g->last_family += family && (whole || (n >= 2 && n <= 5));
 }
 
+/* Counts kinds of characters, words, and marks of one text of at least one byte. Bytes of a character
+ * after its first are skipped, so lengths are in characters. */
 static void characters(tab_str s, gather *g)
 {
     static const char marks[] = "-./:,_@#()'&";
@@ -253,6 +266,8 @@ static void characters(tab_str s, gather *g)
         memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL || memchr(s.p, '?', s.n) != NULL;
 }
 
+/* Hashed n-grams of one to three bytes of the first 40 bytes, all digits as one: the shape of "2019-05-31"
+ * counts, not the year. 2,048 buckets (TAB_GRAMS); the hash's upper 11 bits are the bucket. */
 static void grams(tab_str f, float *gram)
 {
     if (f.n > 40)

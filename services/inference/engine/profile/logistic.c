@@ -1,3 +1,4 @@
+/* See logistic.h. Most inputs are zero (n-grams), so scores are sums over the inputs that are not. */
 #include "services/inference/engine/profile/logistic.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@ size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied)
            (size_t)inputs * classes * sizeof(int16_t);
 }
 
+/* Sizes are checked against the header, never trusted. */
 bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied,
                      tab_linear *ret)
 {
@@ -51,6 +53,8 @@ WIDE static void add_four(float *restrict p, const int16_t *const *w, const floa
         p[c] = p[c] + v0 * (float)w0[c] + v1 * (float)w1[c] + v2 * (float)w2[c] + v3 * (float)w3[c];
 }
 
+/* The order of additions is fixed: bias and tied inputs, then inputs in rising order. It does not depend
+ * on how wide the machine's registers are. */
 void tab_linear_scores(const tab_linear *m, const float *x, const float *z, float *p)
 {
     const uint32_t C = m->classes;
@@ -82,6 +86,7 @@ void tab_linear_scores(const tab_linear *m, const float *x, const float *z, floa
         add_scaled(p, w[i], v[i], C);
 }
 
+/* The greatest score is taken off first, so that no exponential overflows. */
 void tab_softmax(float *s, uint32_t n, float temperature)
 {
     float top = s[0], sum = 0;

@@ -43,6 +43,8 @@ const tab_linear *tab_model_stage1(void)
     return &stage1;
 }
 
+/* A layer of rectified units between two linear models (decision 0163). Dropout is the trainer's; nothing
+ * is left out here. */
 void tab_stage2_apply(const float *x, const float *z, float *p)
 {
     float h[TAB_STAGE2_HIDDEN], q[TAB_ROLES];

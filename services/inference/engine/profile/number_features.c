@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
+/* For qsort: by value. */
 int tab_weighted_by_x(const void *a, const void *b)
 {
     double x = ((const weighted *)a)->x, y = ((const weighted *)b)->x;
     return (x > y) - (x < y);
 }
 
+/* Signs, roundness and notation of one number. A thousandth of a cent is within rounding of whole cents. */
 void tab_number_gather(const tab_number *x, double w, gather *g)
 {
     double v = x->value;
@@ -37,6 +39,8 @@ void tab_number_gather(const tab_number *x, double w, gather *g)
     }
 }
 
+/* The value at which the running weight reaches q of the total: no interpolation, so it is a value of the
+ * column. */
 double tab_weighted_quantile(const weighted *v, size_t n, double total, double q)
 {
     double at = q * total, sum = 0;
@@ -48,12 +52,14 @@ double tab_weighted_quantile(const weighted *v, size_t n, double total, double q
     return n > 0 ? v[n - 1].x : 0;
 }
 
+/* Numbers of any size and sign on one scale: half of log(1 + |x|), with x's sign. */
 static double signed_log(double x)
 {
     return copysign(log1p(fabs(x)), x) / 2;
 }
 
-/* How the numbers are spread and written: v (n) sorted, in whole numbers of their last decimal. */
+/* How people and instruments write numbers (decisions 0164, 0165, 0208). v (n) sorted; var: of the
+ * column's numbers. */
 static void put_habits(cursor *c, const tab_summary *s, const gather *g, const weighted *v, size_t n,
                        double var, tab_features *f)
 {
@@ -98,8 +104,11 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     put(c, repeats && fabs(odd) < 0.08);
     /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
     double liked = share(digit[0] + digit[5] + digit[9], total);
+    /* Counts up through the rows, at least eight rows a number: decision 0208. */
     f->counted = n > 2 && (lo == 0 || lo == 1) && g->integer >= total * 0.999 && s->down == 0 && s->up > 0 &&
                  s->unit_steps == s->up && f->distinct * 8 <= f->present;
+    /* More than 0.6 end in 0, 5 or 9 and not nearly all in 0 and 5: decision 0165. Below 40 values the
+     * shares say nothing. */
     f->heaped = repeats && n > 40 && liked > 0.6 && share(digit[0] + digit[5], total) < 0.98;
 }
 
@@ -220,6 +229,9 @@ static void put_hat(cursor *c, double x, int n, double weight)
         put(c, weight * fmax(0, 1 - fabs(x - i)));
 }
 
+/* Size in 9 soft bins of a decade each (from 0.01 to a million) and spread in 6, by four kinds of
+ * notation: whole, one decimal, two decimals, more. A linear model cannot multiply its inputs; these
+ * products let it (decision 0163). Which bins is chosen by hand. */
 void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f)
 {
     double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;

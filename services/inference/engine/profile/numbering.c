@@ -1,3 +1,5 @@
+/* See numbering.h. Sources: ITU-T E.164 and its list of country codes; national plans as their regulators
+ * publish them. Only countries whose numbers people write with many digits are listed. */
 #include "services/inference/engine/profile/numbering.h"
 
 #include "services/inference/engine/profile/ascii.h"
@@ -25,6 +27,7 @@ static const struct {
     { "972", 12, 12 },  { "989", 12, 12 },
 };
 
+/* Whether s begins with head. */
 static bool heads(tab_str s, const char *head)
 {
     for (size_t i = 0; head[i] != 0; i++)
@@ -45,6 +48,7 @@ static bool north_america(tab_str s)
     return area && p[3] >= '2' && !(p[4] == '1' && p[5] == '1');
 }
 
+/* Digits are collected first, so that a number is judged alike in any grouping. */
 uint64_t tab_numbering_plans(tab_str text)
 {
     uint64_t r = 0;

@@ -1,14 +1,16 @@
+/* See parse.h. A number is read in three parts, each from left to right:
+ *
+ *   "(~ US$ 1,200.50 million)"    prefix: bracket, sign, bound, money
+ *                                 digits: groups, decimals, exponent
+ *                                 suffix: scale, percent, money, ordinal, unit */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
+#include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/parse.h"
 
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
+/* Steps past a word; false where s does not begin with it. */
 static bool eat(tab_str *s, const char *word)
 {
     if (s->n == 0 || *s->p != *word) /* nearly always */
@@ -22,6 +24,8 @@ static bool eat(tab_str *s, const char *word)
     return true;
 }
 
+/* Steps past the first of the words that s begins with: longer ones must stand before their own
+ * beginnings. */
 static bool eat_any(tab_str *s, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -41,52 +45,11 @@ static bool eat_space(tab_str *s)
     return any;
 }
 
-static const char *const money_signs[] = {
-    "US$",
-    "R$",
-    "A$",
-    "C$",
-    "HK$",
-    "NZ$",
-    "S$",
-    "NT$",
-    "$",
-    "\xc2\xa3",
-    "\xe2\x82\xac",
-    "\xc2\xa5",
-    "\xe2\x82\xb9",
-    "\xe2\x82\xbd",
-    "\xe2\x82\xa9",
-    "\xe2\x82\xaa",
-    "\xe2\x82\xab",
-    "\xe2\x82\xba",
-    "\xe2\x82\xb4",
-    "\xe2\x82\xa6",
-    "\xe0\xb8\xbf",
-    "\xe2\x82\xb1",
-    "\xc2\xa2",
-    "\xe2\x82\xa8",
-    "\xe2\x82\xb5",
-    "\xe2\x82\xbf",
-    "\xef\xbf\xa5",
-    "\xe5\x86\x86",
-    "\xe5\x85\x83",
-    "Rs.",
-    "Rs",
-    "kr.",
-    "kr",
-    "Kr",
-    "z\xc5\x82",
-    "K\xc4\x8d",
-    "Ft",
-    "lei",
-    "\xd1\x80\xd1\x83\xd0\xb1.",
-    "\xd1\x80\xd1\x83\xd0\xb1",
-    "TL",
-    "Fr.",
-    "RM",
-    "Rp",
-};
+static const char *const money_signs[] = { "US$", "R$",  "A$",   "C$",  "HK$", "NZ$", "S$", "NT$", "$",
+                                           "£",   "€",   "¥",    "₹",   "₽", "₩",   "₪",  "₫",   "₺",
+                                           "₴",   "₦",   "฿",    "₱",   "¢",   "₨",   "₵",  "₿", "￥",
+                                           "円",  "元",  "Rs.",  "Rs",  "kr.", "kr",  "Kr", "zł",  "Kč",
+                                           "Ft",  "lei", "руб.", "руб", "TL",  "Fr.", "RM", "Rp" };
 static const char *const money_codes[] = {
     "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "RMB", "INR", "AUD", "CAD", "NZD", "SEK", "NOK", "DKK",
     "PLN", "CZK", "HUF", "RON", "BGN", "RUB", "UAH", "TRY", "ILS", "ZAR", "BRL", "MXN", "ARS", "CLP",
@@ -95,6 +58,7 @@ static const char *const money_codes[] = {
 };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
+/* A currency sign or an ISO 4217 code. A code must end there: "EURO" is a word. */
 static bool eat_money(tab_str *s)
 {
     tab_str was = *s;
@@ -116,7 +80,8 @@ static bool eat_money(tab_str *s)
     return true;
 }
 
-/* Multipliers. A letter alone must touch the digits (18.3k) and end the cell. */
+/* Multipliers of English, German and Indian usage; 0: none. A letter alone must touch the digits (18.3k)
+ * and end the cell. */
 static double eat_scale(tab_str *s, bool spaced)
 {
     static const struct {
@@ -145,170 +110,23 @@ static double eat_scale(tab_str *s, bool spaced)
     return 0;
 }
 
-/* Units that may touch the digits; after a blank any short word is one. */
+/* Units that may touch the digits (12kg). After a blank any short word is a unit (unit_word). */
 static bool touching_unit(tab_str u)
 {
     static const char *const units[] = {
-        "kg",
-        "g",
-        "mg",
-        "ug",
-        "\xc2\xb5g",
-        "mcg",
-        "lb",
-        "lbs",
-        "oz",
-        "t",
-        "km",
-        "m",
-        "cm",
-        "mm",
-        "um",
-        "nm",
-        "mi",
-        "ft",
-        "in",
-        "yd",
-        "l",
-        "L",
-        "ml",
-        "mL",
-        "dl",
-        "cl",
-        "gal",
-        "s",
-        "sec",
-        "ms",
-        "us",
-        "ns",
-        "min",
-        "mins",
-        "h",
-        "hr",
-        "hrs",
-        "d",
-        "days",
-        "yr",
-        "yrs",
-        "Hz",
-        "kHz",
-        "MHz",
-        "GHz",
-        "W",
-        "kW",
-        "MW",
-        "GW",
-        "kWh",
-        "MWh",
-        "Wh",
-        "V",
-        "kV",
-        "mV",
-        "mA",
-        "Ah",
-        "mAh",
-        "B",
-        "KB",
-        "kB",
-        "MB",
-        "GB",
-        "TB",
-        "PB",
-        "KiB",
-        "MiB",
-        "GiB",
-        "Gb",
-        "Mbps",
-        "Gbps",
-        "\xc2\xb0",
-        "\xc2\xb0"
-        "C",
-        "\xc2\xb0"
-        "F",
-        "C",
-        "F",
-        "K",
-        "Pa",
-        "kPa",
-        "MPa",
-        "hPa",
-        "bar",
-        "psi",
-        "mmHg",
-        "mph",
-        "kph",
-        "km/h",
-        "kmh",
-        "m/s",
-        "kn",
-        "kt",
-        "kts",
-        "hp",
-        "bhp",
-        "ps",
-        "PS",
-        "CC",
-        "cc",
-        "cm3",
-        "rpm",
-        "nm",
-        "Nm",
-        "kmpl",
-        "mpg",
-        "x",
-        "X",
-        "\"",
-        "'",
-        "''",
-        "\xe2\x80\xb3",
-        "\xe2\x80\xb2",
-        "ha",
-        "ac",
-        "m2",
-        "m\xc2\xb2",
-        "m3",
-        "m\xc2\xb3",
-        "km2",
-        "km\xc2\xb2",
-        "sqft",
-        "sqm",
-        "kcal",
-        "cal",
-        "kJ",
-        "J",
-        "mg/dL",
-        "mmol/L",
-        "g/dL",
-        "IU",
-        "mol",
-        "mM",
-        "uM",
-        "nM",
-        "ppm",
-        "ppb",
-        "dB",
-        "lm",
-        "lx",
-        "N",
-        "kN",
-        "MP",
-        "px",
-        "pt",
-        "em",
-        "rem",
-        "dpi",
-        "fps",
-        "pts",
-        "pcs",
-        "bps",
-        "bp",
-        "kbp",
-        "Da",
-        "kDa",
-        "\xe5\xb9\xb4",
-        "\xe6\xad\xb3",
-        "\xe4\xba\xba",
-        "\xe4\xb8\x87",
+        "kg",  "g",   "mg",   "ug",  "µg",   "mcg",  "lb",  "lbs",  "oz",    "t",      "km",   "m",    "cm",
+        "mm",  "um",  "nm",   "mi",  "ft",   "in",   "yd",  "l",    "L",     "ml",     "mL",   "dl",   "cl",
+        "gal", "s",   "sec",  "ms",  "us",   "ns",   "min", "mins", "h",     "hr",     "hrs",  "d",    "days",
+        "yr",  "yrs", "Hz",   "kHz", "MHz",  "GHz",  "W",   "kW",   "MW",    "GW",     "kWh",  "MWh",  "Wh",
+        "V",   "kV",  "mV",   "mA",  "Ah",   "mAh",  "B",   "KB",   "kB",    "MB",     "GB",   "TB",   "PB",
+        "KiB", "MiB", "GiB",  "Gb",  "Mbps", "Gbps", "°",   "°C",   "°F",    "C",      "F",    "K",    "Pa",
+        "kPa", "MPa", "hPa",  "bar", "psi",  "mmHg", "mph", "kph",  "km/h",  "kmh",    "m/s",  "kn",   "kt",
+        "kts", "hp",  "bhp",  "ps",  "PS",   "CC",   "cc",  "cm3",  "rpm",   "nm",     "Nm",   "kmpl", "mpg",
+        "x",   "X",   "\"",   "'",   "''",   "″",    "′",   "ha",   "ac",    "m2",     "m²",   "m3",   "m³",
+        "km2", "km²", "sqft", "sqm", "kcal", "cal",  "kJ",  "J",    "mg/dL", "mmol/L", "g/dL", "IU",   "mol",
+        "mM",  "uM",  "nM",   "ppm", "ppb",  "dB",   "lm",  "lx",   "N",     "kN",     "MP",   "px",   "pt",
+        "em",  "rem", "dpi",  "fps", "pts",  "pcs",  "bps", "bp",   "kbp",   "Da",     "kDa",  "年",   "歳",
+        "人",  "万"
     };
     for (size_t i = 0; i < COUNT(units); i++)
         if (u.p[0] == units[i][0] && tab_str_is(u, units[i]))
@@ -359,55 +177,79 @@ static double scaled(uint64_t mantissa, int e, bool exact, const char *text, siz
     return strtod(buf, NULL);
 }
 
-/* Digits with groups, decimals and exponent. `plain` receives them as strtod reads them. */
-static bool read_digits(tab_str *s, char decimal, tab_number *r)
-{
+/* The digits of a number as they are read: the mantissa in up to 19 digits, and all of them as strtod reads
+ * them, for numbers that 19 digits do not hold. */
+typedef struct {
     char plain[96];
-    size_t pn = 0;
-    uint64_t mantissa = 0;
-    int significant = 0, exp10 = 0, whole = 0, group = 0, groups = 0, short_groups = 0;
+    size_t n;
+    uint64_t mantissa;
+    int significant, exponent;
+    bool exact; /* the mantissa holds every digit */
+} digits;
+
+/* Room for 7 bytes more is kept: an exponent and a terminator. */
+static bool take_digit(digits *q, char c)
+{
+    if (q->n + 8 >= sizeof q->plain)
+        return false;
+    q->plain[q->n++] = c;
+    if (q->significant < 19) {
+        q->mantissa = q->mantissa * 10 + (uint64_t)(c - '0');
+        q->significant += q->mantissa != 0;
+    } else {
+        q->exact = false;
+    }
+    return true;
+}
+
+/* The mark at s and its bytes: thin and no-break blanks are blanks, a typographic apostrophe is one. */
+static char mark_at(tab_str s, size_t *bytes)
+{
+    *bytes = 1;
+    if (s.n > 2 && memcmp(s.p, "\xc2\xa0", 2) == 0) {
+        *bytes = 2;
+        return ' ';
+    }
+    if (s.n > 3 && (memcmp(s.p, "\xe2\x80\xaf", 3) == 0 || memcmp(s.p, "\xe2\x80\x89", 3) == 0)) {
+        *bytes = 3;
+        return ' ';
+    }
+    if (s.n > 3 && memcmp(s.p, "\xe2\x80\x99", 3) == 0) {
+        *bytes = 3;
+        return '\'';
+    }
+    return *s.p;
+}
+
+/* Digits before the decimal mark, in groups of three (1,200,000) or in India's of two (12,00,000). A group
+ * mark is the same throughout and has digits on both sides. */
+static bool read_whole(tab_str *s, char decimal, digits *q, tab_number *r)
+{
+    int whole = 0, group = 0, groups = 0;
     const char thousands = decimal == '.' ? ',' : '.';
     char sep = 0;
-    bool exact = true, first_zero = s->n > 0 && *s->p == '0';
-
+    bool first_zero = s->n > 0 && *s->p == '0';
     while (s->n > 0) {
-        char c = *s->p;
-        if (digit(c)) {
-            if (pn + 8 >= sizeof plain)
+        if (digit(*s->p)) {
+            if (!take_digit(q, *s->p))
                 return false;
-            plain[pn++] = c;
-            if (significant < 19) {
-                mantissa = mantissa * 10 + (uint64_t)(c - '0');
-                significant += mantissa != 0;
-            } else {
-                exact = false;
-            }
             whole++;
             group++;
             s->p++;
             s->n--;
             continue;
         }
-        /* a group mark: the same throughout, digits on both sides */
-        size_t k = 1;
-        char mark = c;
-        if (s->n > 2 && memcmp(s->p, "\xc2\xa0", 2) == 0)
-            k = 2, mark = ' ';
-        else if (s->n > 3 && (memcmp(s->p, "\xe2\x80\xaf", 3) == 0 || memcmp(s->p, "\xe2\x80\x89", 3) == 0))
-            k = 3, mark = ' ';
-        else if (s->n > 3 && memcmp(s->p, "\xe2\x80\x99", 3) == 0)
-            k = 3, mark = '\'';
+        size_t k;
+        char mark = mark_at(*s, &k);
         if (whole == 0 || s->n <= k || !digit(s->p[k]) ||
             !(mark == thousands || mark == ' ' || mark == '\'') || (sep != 0 && mark != sep))
             break;
-        /* three digits must follow, or two in the Indian style before a later group of three */
         size_t run = 0;
         while (k + run < s->n && run < 4 && digit(s->p[k + run]))
             run++;
         bool indian = run == 2 && mark == ',' && k + run < s->n && s->p[k + run] == ',';
         if ((run != 3 && !indian) || group > 3 || first_zero)
             break;
-        short_groups += indian;
         sep = mark;
         groups++;
         group = 0;
@@ -417,71 +259,137 @@ static bool read_digits(tab_str *s, char decimal, tab_number *r)
     r->digits = whole;
     r->grouped = groups > 0;
     r->leading_zero = whole > 1 && first_zero;
-    (void)short_groups;
     if (groups == 1 && sep == thousands)
         r->only_point = r->only_comma = false; /* 1,234 reads both ways */
     else if (groups > 0 && sep == thousands)
         *(decimal == '.' ? &r->only_point : &r->only_comma) = true;
+    return true;
+}
 
-    if (s->n > 0 && *s->p == decimal && (whole > 0 || (s->n > 1 && digit(s->p[1])))) {
-        const char *mark = s->p;
+/* The decimal mark and the digits behind it. False: no number ("5.x"). One to three digits, the mark and
+ * three more (1.234) read both ways; any other decimals settle which mark is the decimal one. */
+static bool read_decimals(tab_str *s, char decimal, digits *q, tab_number *r)
+{
+    if (s->n == 0 || *s->p != decimal || !(r->digits > 0 || (s->n > 1 && digit(s->p[1]))))
+        return true;
+    s->p++;
+    s->n--;
+    if (q->n == 0)
+        q->plain[q->n++] = '0';
+    q->plain[q->n++] = '.';
+    while (s->n > 0 && digit(*s->p)) {
+        q->exponent -= q->significant < 19;
+        if (!take_digit(q, *s->p))
+            return false;
+        r->decimals++;
         s->p++;
         s->n--;
-        if (pn == 0)
-            plain[pn++] = '0';
-        plain[pn++] = '.';
-        while (s->n > 0 && digit(*s->p)) {
-            if (pn + 8 >= sizeof plain)
-                return false;
-            plain[pn++] = *s->p;
-            if (significant < 19) {
-                mantissa = mantissa * 10 + (uint64_t)(*s->p - '0');
-                significant += mantissa != 0;
-                exp10--;
-            } else {
-                exact = false;
-            }
-            r->decimals++;
-            s->p++;
-            s->n--;
-        }
-        if (r->decimals == 0 && s->n > 0) { /* "5." ends a cell; "5.x" is no number */
-            s->n += (size_t)(s->p - mark);
-            s->p = mark;
-            return false;
-        }
-        if (!(r->decimals == 3 && whole > 0 && whole <= 3 && !first_zero && groups == 0))
-            *(decimal == '.' ? &r->only_point : &r->only_comma) = true;
     }
-    if (whole + r->decimals == 0)
+    if (r->decimals == 0 && s->n > 0) /* "5." ends a cell */
         return false;
-    if (s->n > 1 && (*s->p | 32) == 'e') {
-        size_t k = 1;
-        bool minus = s->p[k] == '-';
-        if (s->p[k] == '-' || s->p[k] == '+')
-            k++;
-        int e = 0;
-        size_t from = k;
-        while (k < s->n && digit(s->p[k]) && k - from < 4)
-            e = e * 10 + (s->p[k++] - '0');
-        if (k > from && k == s->n) {
-            exp10 += minus ? -e : e;
-            r->exponent = true;
-            plain[pn++] = 'e';
-            for (size_t i = 1; i < k && pn < sizeof plain; i++)
-                plain[pn++] = s->p[i];
-            s->p += k;
-            s->n -= k;
+    bool first_zero = q->plain[0] == '0';
+    if (!(r->decimals == 3 && r->digits > 0 && r->digits <= 3 && !first_zero && !r->grouped))
+        *(decimal == '.' ? &r->only_point : &r->only_comma) = true;
+    return true;
+}
+
+/* An exponent of up to four digits that ends the cell; anything else behind an "e" is a unit. */
+static void read_exponent(tab_str *s, digits *q, tab_number *r)
+{
+    if (s->n < 2 || (*s->p | 32) != 'e')
+        return;
+    size_t k = 1;
+    bool minus = s->p[k] == '-';
+    if (s->p[k] == '-' || s->p[k] == '+')
+        k++;
+    int e = 0;
+    size_t from = k;
+    while (k < s->n && digit(s->p[k]) && k - from < 4)
+        e = e * 10 + (s->p[k++] - '0');
+    if (k == from || k != s->n)
+        return;
+    q->exponent += minus ? -e : e;
+    r->exponent = true;
+    q->plain[q->n++] = 'e';
+    for (size_t i = 1; i < k && q->n < sizeof q->plain; i++)
+        q->plain[q->n++] = s->p[i];
+    s->p += k;
+    s->n -= k;
+}
+
+/* Digits with groups, decimals and exponent. */
+static bool read_digits(tab_str *s, char decimal, tab_number *r)
+{
+    digits q = { .exact = true };
+    if (!read_whole(s, decimal, &q, r) || !read_decimals(s, decimal, &q, r) || r->digits + r->decimals == 0)
+        return false;
+    read_exponent(s, &q, r);
+    r->value = scaled(q.mantissa, q.exponent, q.exact, q.plain, q.n);
+    return isfinite(r->value);
+}
+
+/* What stands before the digits: sign, bound and money, in any order, each once. */
+static void read_prefix(tab_str *s, tab_number *r, bool *minus)
+{
+    bool signs = false;
+    for (bool more = true; more && s->n > 0 && !digit(*s->p);) {
+        const char *was = s->p;
+        eat_space(s);
+        if (!signs && (eat(s, "-") || eat(s, "−")))
+            *minus = signs = true;
+        else if (!signs && eat(s, "+"))
+            signs = true;
+        else if (!r->bound && (eat(s, "<=") || eat(s, ">=") || eat(s, "<") || eat(s, ">") || eat(s, "~") ||
+                               eat(s, "≤") || eat(s, "≥") || eat(s, "≈")))
+            r->bound = true;
+        else if (r->affix == TAB_AFFIX_NONE && eat_money(s))
+            r->affix = TAB_AFFIX_CURRENCY;
+        else
+            more = s->p != was;
+    }
+}
+
+/* What stands behind the digits: scale, percent, money, ordinal or unit. False where something is left. */
+static bool read_suffix(tab_str *s, tab_number *r)
+{
+    bool spaced = eat_space(s);
+    if (s->n > 0) {
+        double by = eat_scale(s, spaced);
+        if (by != 0.0) {
+            r->value *= by;
+            if (r->affix == TAB_AFFIX_NONE)
+                r->affix = TAB_AFFIX_SCALE;
+            spaced |= eat_space(s);
         }
     }
-    r->value = scaled(mantissa, exp10, exact, plain, pn);
-    return isfinite(r->value);
+    if (s->n > 0 && (*s->p == '%' || eat(s, "‰")) && r->affix == TAB_AFFIX_NONE) {
+        r->affix = TAB_AFFIX_PERCENT;
+        if (s->n > 0 && *s->p == '%')
+            eat(s, "%");
+    }
+    if (s->n > 0 && (r->affix == TAB_AFFIX_NONE || r->affix == TAB_AFFIX_SCALE) && eat_money(s)) {
+        r->affix = TAB_AFFIX_CURRENCY;
+        eat(s, ".");
+    }
+    if (s->n > 0 && r->affix == TAB_AFFIX_NONE && !spaced && !r->decimals &&
+        (tab_str_eq(*s, TAB_S("st")) || tab_str_eq(*s, TAB_S("nd")) || tab_str_eq(*s, TAB_S("rd")) ||
+         tab_str_eq(*s, TAB_S("th")))) {
+        r->affix = TAB_AFFIX_ORDINAL;
+        s->n = 0;
+    }
+    if (s->n > 0 && unit_word(*s, spaced)) {
+        r->unit = *s;
+        if (r->affix == TAB_AFFIX_NONE || r->affix == TAB_AFFIX_SCALE)
+            r->affix = TAB_AFFIX_UNIT;
+        s->n = 0;
+    }
+    return s->n == 0;
 }
 
 bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
 {
     tab_number r = { 0 };
-    bool minus = false, paren = false, signs = false;
+    bool minus = false, paren = false;
     size_t first = 0;
     if (s.n == 0 || s.n > 64)
         return false;
@@ -489,61 +397,13 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
         first++;
     if (first == s.n) /* most texts end here */
         return false;
-    if (*s.p == '(' && s.p[s.n - 1] == ')') {
+    if (*s.p == '(' && s.p[s.n - 1] == ')') { /* (5) is -5 in accounts */
         paren = true;
         s.p++;
         s.n -= 2;
     }
-    for (bool more = true; more && s.n > 0 && !digit(*s.p);) { /* prefix: sign, bound, money, in any order */
-        tab_str was = s;
-        eat_space(&s);
-        if (!signs && (eat(&s, "-") || eat(&s, "\xe2\x88\x92")))
-            minus = signs = true;
-        else if (!signs && eat(&s, "+"))
-            signs = true;
-        else if (!r.bound &&
-                 (eat(&s, "<=") || eat(&s, ">=") || eat(&s, "<") || eat(&s, ">") || eat(&s, "~") ||
-                  eat(&s, "\xe2\x89\xa4") || eat(&s, "\xe2\x89\xa5") || eat(&s, "\xe2\x89\x88")))
-            r.bound = true;
-        else if (r.affix == TAB_AFFIX_NONE && eat_money(&s))
-            r.affix = TAB_AFFIX_CURRENCY;
-        else
-            more = s.p != was.p;
-    }
-    if (!read_digits(&s, decimal, &r))
-        return false;
-    bool spaced = eat_space(&s);
-    if (s.n > 0) {
-        double by = eat_scale(&s, spaced);
-        if (by != 0.0) {
-            r.value *= by;
-            if (r.affix == TAB_AFFIX_NONE)
-                r.affix = TAB_AFFIX_SCALE;
-            spaced |= eat_space(&s);
-        }
-    }
-    if (s.n > 0 && (*s.p == '%' || eat(&s, "\xe2\x80\xb0")) && r.affix == TAB_AFFIX_NONE) {
-        r.affix = TAB_AFFIX_PERCENT;
-        if (s.n > 0 && *s.p == '%')
-            eat(&s, "%");
-    }
-    if (s.n > 0 && (r.affix == TAB_AFFIX_NONE || r.affix == TAB_AFFIX_SCALE) && eat_money(&s)) {
-        r.affix = TAB_AFFIX_CURRENCY;
-        eat(&s, ".");
-    }
-    if (s.n > 0 && r.affix == TAB_AFFIX_NONE && !spaced && !r.decimals &&
-        (tab_str_eq(s, TAB_S("st")) || tab_str_eq(s, TAB_S("nd")) || tab_str_eq(s, TAB_S("rd")) ||
-         tab_str_eq(s, TAB_S("th")))) {
-        r.affix = TAB_AFFIX_ORDINAL;
-        s.n = 0;
-    }
-    if (s.n > 0 && unit_word(s, spaced)) {
-        r.unit = s;
-        if (r.affix == TAB_AFFIX_NONE || r.affix == TAB_AFFIX_SCALE)
-            r.affix = TAB_AFFIX_UNIT;
-        s.n = 0;
-    }
-    if (s.n > 0)
+    read_prefix(&s, &r, &minus);
+    if (!read_digits(&s, decimal, &r) || !read_suffix(&s, &r))
         return false;
     if (minus != paren)
         r.value = -r.value;

@@ -1,3 +1,8 @@
+/* See profile.h. Two rounds over the columns with the table in between (decision 0061):
+ *
+ *   columns in parallel: read ─> summary ─> features ─> stage 1
+ *   the table:           relations between columns ─> sector
+ *   columns in parallel: stage 2 ─> role, type, personal data ─> typed view */
 #include "services/inference/engine/profile/profile.h"
 
 #include <math.h>
@@ -7,7 +12,8 @@
 #include "services/inference/engine/profile/stages.h"
 
 /* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen
- * for recall (at least 0.93) by cross-validation over sources; tests/bench/columns prints the curve. */
+ * for a recall of at least 0.93, cross-validated over sources; tests/bench/columns prints the curve and
+ * tests/suite/calibration reads this line. */
 static const double PII_FROM = 0.28;
 
 typedef struct {
@@ -73,11 +79,13 @@ static void decide_one(void *ctx, size_t i)
     j->ok[i] = tab_view_column(r, p);
 }
 
+/* For tab_arena_defer. */
 static void free_arena(void *arg)
 {
     tab_arena_free(arg);
 }
 
+/* Whether no column ran out of memory. */
 static bool all_ok(const job *j)
 {
     for (size_t i = 0; i < j->table->cols; i++)
@@ -86,7 +94,8 @@ static bool all_ok(const job *j)
     return true;
 }
 
-/* An arena's ceiling for a column: its readings, codes and views, which are a few machine words a cell. */
+/* An arena's ceiling for a column: its readings, codes and views, which are a few machine words a cell.
+ * Only a bound against runaway input: memory is taken as it is used. */
 enum { COLUMN_BYTES = 1 << 20, COLUMN_BYTES_PER_CELL = 256 };
 
 tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret, tab_error *err)

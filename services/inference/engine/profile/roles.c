@@ -1,3 +1,4 @@
+/* See roles.h: the list of roles, spread into one array a property. */
 #include "services/inference/engine/profile/roles.h"
 
 const char *const tab_role_names[TAB_ROLES] = {
@@ -34,6 +35,8 @@ int tab_role_of(tab_str name)
     return -1;
 }
 
+/* Roles like "city" or "code" are categories where values repeat (twice on average) and text where they do
+ * not. */
 tab_type tab_role_type(int role, size_t distinct, size_t present)
 {
     switch ((tab_role_kind)tab_role_kinds[role]) {

@@ -1,8 +1,9 @@
+/* See stages.h. What is fed to the models, and what is put right after them. */
 #include "services/inference/engine/profile/stages.h"
 
 #include <math.h>
 
-/* What the readings allow, and the plainest hints, as inputs. */
+/* What the readings allow, and the plainest hints: sixteen flags, the last one always 1. */
 static float *put_flags(const tab_staged *c, float *x)
 {
     const tab_reading *r = c->reading;
@@ -27,6 +28,8 @@ static float *put_flags(const tab_staged *c, float *x)
     return x + 16;
 }
 
+/* Dense features, their squares, flags, n-grams. The n-grams are doubled, so that the penalty weighs on
+ * them less; chosen by hand, not measured. */
 void tab_stage1_inputs(const tab_staged *c, float *x)
 {
     memcpy(x, c->features.dense, sizeof c->features.dense);
@@ -39,6 +42,9 @@ void tab_stage1_inputs(const tab_staged *c, float *x)
         *x++ = 2 * c->features.gram[i];
 }
 
+/* The table as one vector: x (TAB_SECTOR_INPUTS) of sums over its columns, z (TAB_SECTORS,
+ * TAB_SECTOR_TIED) of the evidence for each sector: how much, its share of all, and its lead where it
+ * leads. Decision 0140 says why roots and why 0.3. */
 void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float *x, float *z)
 {
     double e[TAB_SECTORS] = { 0 }, sum = 0, best = 0;
@@ -74,7 +80,8 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
 }
 
 /* What columns like this one are: their answers of stage 1, weighted by how alike the columns are in their
- * plain statistics. Four quarters, five assays, nine scores stand side by side and are one role. */
+ * plain statistics. Four quarters, five assays, nine scores stand side by side and are one role. The width
+ * 0.6 of the kernel and the 0.25 that stands for "no peer" are chosen by hand, not measured. */
 static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer /* (TAB_ROLES) */)
 {
     enum { REACH = 24 }; /* a very wide table is looked at around the column only */
@@ -98,6 +105,8 @@ static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer
         peer[r] /= total;
 }
 
+/* What stage 2 sees of column k: itself, its relations, the roles of the other columns, its neighbours and
+ * its peers, the sector. */
 void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
                        float *z)
 {
@@ -125,7 +134,41 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const flo
 
 /* ---- relations ------------------------------------------------------------------------------- */
 
-enum { ROWS = 200, MOST = 40 };
+/* What relation[] says of a column. The sector model and stage 2 are trained on this order. */
+enum {
+    STARTS,   /* a date never after another column's: start, order, birth */
+    ENDS,     /* the other of the two: end, delivery, death */
+    BELOW,    /* at most another number of the same size: a low, a net; a third for each such column */
+    ABOVE,    /* at least another one: a high, a gross */
+    PART,     /* at most a number of another size: clicks of impressions */
+    WHOLE,    /* the other of the two */
+    LATITUDE, /* fine decimals within 90, beside fine decimals within 180 */
+    LONGITUDE,
+    FACTOR,  /* price and quantity, */
+    PRODUCT, /* and their total */
+    ADDEND,  /* net and tax, */
+    SUM,     /* and gross */
+    SHARE,   /* one of several columns whose rows sum to 1 or to 100 */
+    FIRST,   /* the table's first column */
+    LAST,
+    PLACE /* from 0 for the first to 1 for the last */
+};
+
+/* Columns of numbers and dates, over some of the rows. Rows and columns bound the time of wide and long
+ * tables: pairs cost COLUMNS^2 x ROWS, triples SUMMED^3 x 8 for most. Chosen by hand, not measured. */
+enum {
+    ROWS = 200,
+    COLUMNS = 40, /* related in pairs: the first so many */
+    SUMMED = 24,  /* related in threes */
+    ENOUGH = 5    /* rows that hold all values of a relation: fewer prove nothing */
+};
+
+typedef struct {
+    tab_staged *const *c;
+    size_t of[COLUMNS], n; /* which columns */
+    size_t rows;
+    double v[COLUMNS][ROWS]; /* NaN where missing */
+} numeric_columns;
 
 static double at(const tab_reading *r, size_t row)
 {
@@ -139,125 +182,147 @@ static double at(const tab_reading *r, size_t row)
     return r->can_number ? r->num[k] : (double)NAN;
 }
 
+/* Equal up to rounding: half a percent of a large number, one cent of a small one. */
 static bool close_to(double a, double b)
 {
     return fabs(a - b) <= 0.0051 * fmax(1, fabs(b)) || fabs(a - b) <= 0.011;
 }
 
+static bool is_date(const numeric_columns *t, size_t j)
+{
+    return t->c[t->of[j]]->reading->can_date;
+}
+
+static float *relation(const numeric_columns *t, size_t j)
+{
+    return t->c[t->of[j]]->relation;
+}
+
+/* Columns with more than three values, in every `step`-th row. */
+static void read_columns(numeric_columns *t, tab_staged *const *c, size_t n, size_t rows)
+{
+    size_t step = rows / ROWS + 1;
+    *t = (numeric_columns){ .c = c };
+    for (size_t k = 0; k < n && t->n < COLUMNS; k++)
+        if ((c[k]->reading->can_number || c[k]->reading->can_date) && c[k]->features.distinct > 3)
+            t->of[t->n++] = k;
+    for (size_t i = 0; i < rows && t->rows < ROWS; i += step, t->rows++)
+        for (size_t j = 0; j < t->n; j++)
+            t->v[j][t->rows] = at(c[t->of[j]]->reading, i);
+}
+
+/* Column a against column b: order, and latitude beside longitude. */
+static void relate_pair(const numeric_columns *t, size_t a, size_t b)
+{
+    const tab_staged *ca = t->c[t->of[a]], *cb = t->c[t->of[b]];
+    const tab_features *fa = &ca->features, *fb = &cb->features;
+    bool dates = is_date(t, a);
+    if (dates != is_date(t, b))
+        return;
+    size_t le = 0, eq = 0, seen = 0;
+    for (size_t i = 0; i < t->rows; i++)
+        if (!isnan(t->v[a][i]) && !isnan(t->v[b][i])) {
+            seen++;
+            le += t->v[a][i] <= t->v[b][i];
+            eq += t->v[a][i] == t->v[b][i];
+        }
+    if (seen < (size_t)ENOUGH || eq == seen)
+        return;
+    bool always = le == seen, mostly = le * 50 >= seen * 49;
+    if (dates) {
+        if (mostly) /* one date in fifty may be entered the wrong way round */
+            relation(t, a)[STARTS] = relation(t, b)[ENDS] = 1;
+        return;
+    }
+    /* of one size: medians within a factor of 3, neither trivially ordered by range */
+    bool peers =
+        fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 && fb->q50 < 3 * fa->q50 && fa->max > fb->min;
+    if (always && peers) {
+        relation(t, a)[BELOW] += 1.0f / 3;
+        relation(t, b)[ABOVE] += 1.0f / 3;
+    } else if (always && fb->min >= 0 && fa->min >= 0 && fa->max > fb->min) {
+        relation(t, a)[PART] = relation(t, b)[WHOLE] = 1;
+    }
+    if (fa->min >= -90 && fa->max <= 90 && fb->min >= -180 && fb->max <= 180 && ca->reading->decimals >= 3 &&
+        cb->reading->decimals >= 3 && (t->of[b] == t->of[a] + 1 || t->of[a] == t->of[b] + 1))
+        relation(t, a)[LATITUDE] = relation(t, b)[LONGITUDE] = 1;
+}
+
+/* Whether a x b = total or a + b = total in nineteen rows of twenty. Zeros and equal values satisfy either
+ * trivially: where they are more than half of the rows nothing is said. Most triples end after 8 rows. */
+static void relate_three(const numeric_columns *t, size_t a, size_t b, size_t total)
+{
+    size_t seen = 0, product = 0, sum = 0, trivial = 0;
+    for (size_t i = 0; i < t->rows && (i < 8 || product * 2 > seen || sum * 2 > seen); i++) {
+        double x = t->v[a][i], y = t->v[b][i], z = t->v[total][i];
+        if (isnan(x) || isnan(y) || isnan(z))
+            continue;
+        seen++;
+        product += close_to(x * y, z);
+        sum += close_to(x + y, z);
+        trivial += z == 0 || x == z || y == z || x == 0 || y == 0;
+    }
+    if (seen < (size_t)ENOUGH || trivial * 2 > seen)
+        return;
+    if (product * 20 >= seen * 19)
+        relation(t, a)[FACTOR] = relation(t, b)[FACTOR] = relation(t, total)[PRODUCT] = 1;
+    if (sum * 20 >= seen * 19)
+        relation(t, a)[ADDEND] = relation(t, b)[ADDEND] = relation(t, total)[SUM] = 1;
+}
+
+/* A column whose values may be parts of `total`. */
+static bool part_of(const numeric_columns *t, size_t j, int total)
+{
+    const tab_features *f = &t->c[t->of[j]]->features;
+    return !is_date(t, j) && f->min >= 0 && f->max <= total;
+}
+
+/* Columns of which nine rows in ten sum to 1 or to 100, within 2 %. */
+static void relate_shares(const numeric_columns *t, int total)
+{
+    size_t good = 0, parts = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        double s = 0;
+        for (size_t j = 0; j < t->n; j++)
+            if (part_of(t, j, total))
+                s += isnan(t->v[j][i]) ? 0 : t->v[j][i];
+        good += fabs(s - total) < 0.02 * total;
+    }
+    for (size_t j = 0; j < t->n; j++)
+        parts += part_of(t, j, total);
+    if (parts >= 2 && good * 10 >= t->rows * 9)
+        for (size_t j = 0; j < t->n; j++)
+            if (part_of(t, j, total))
+                relation(t, j)[SHARE] = 1;
+}
+
 void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 {
-    size_t of[MOST], m = 0, step = rows / ROWS + 1, used = 0;
-    static const int enough = 5;
     for (size_t k = 0; k < n; k++)
         memset(c[k]->relation, 0, sizeof c[k]->relation);
-    for (size_t k = 0; k < n && m < MOST; k++)
-        if ((c[k]->reading->can_number || c[k]->reading->can_date) && c[k]->features.distinct > 3)
-            of[m++] = k;
-    double v[MOST][ROWS];
-    for (size_t i = 0; i < rows && used < ROWS; i += step, used++)
-        for (size_t j = 0; j < m; j++)
-            v[j][used] = at(c[of[j]]->reading, i);
-    if (used < (size_t)enough)
+    numeric_columns t;
+    read_columns(&t, c, n, rows);
+    if (t.rows < (size_t)ENOUGH)
         return;
-    for (size_t a = 0; a < m; a++) {
-        const tab_features *fa = &c[of[a]]->features;
-        for (size_t b = 0; b < m; b++) {
-            if (a == b)
-                continue;
-            const tab_features *fb = &c[of[b]]->features;
-            bool dates = c[of[a]]->reading->can_date, dates_b = c[of[b]]->reading->can_date;
-            if (dates != dates_b)
-                continue;
-            size_t le = 0, eq = 0, seen = 0;
-            for (size_t i = 0; i < used; i++)
-                if (!isnan(v[a][i]) && !isnan(v[b][i])) {
-                    seen++;
-                    le += v[a][i] <= v[b][i];
-                    eq += v[a][i] == v[b][i];
-                }
-            if (seen < (size_t)enough || eq == seen)
-                continue;
-            bool always = le == seen, mostly = le * 50 >= seen * 49;
-            if (dates && mostly) {
-                c[of[a]]->relation[0] = 1; /* starts */
-                c[of[b]]->relation[1] = 1; /* ends */
-            }
-            if (dates)
-                continue;
-            /* of one size: medians within a factor of 3, neither trivially ordered by range */
-            bool peers = fa->q50 > 0 && fb->q50 > 0 && fa->q50 < 3 * fb->q50 && fb->q50 < 3 * fa->q50 &&
-                         fa->max > fb->min;
-            if (always && peers) {
-                c[of[a]]->relation[2] += 1.0f / 3; /* below its peers: a low, a net, a part */
-                c[of[b]]->relation[3] += 1.0f / 3;
-            } else if (always && fb->min >= 0 && fa->min >= 0 && fa->max > fb->min) {
-                c[of[a]]->relation[4] = 1; /* a part: clicks of impressions */
-                c[of[b]]->relation[5] = 1;
-            }
-            if (fa->min >= -90 && fa->max <= 90 && fb->min >= -180 && fb->max <= 180 &&
-                c[of[a]]->reading->decimals >= 3 && c[of[b]]->reading->decimals >= 3 &&
-                (of[b] == of[a] + 1 || of[a] == of[b] + 1)) {
-                c[of[a]]->relation[6] = 1;
-                c[of[b]]->relation[7] = 1;
-            }
-        }
-    }
-    /* a x b = c and a + b = c */
-    size_t cap = m < 24 ? m : 24;
-    for (size_t a = 0; a < cap; a++)
-        for (size_t b = a + 1; b < cap; b++)
-            for (size_t t = 0; t < cap; t++) {
-                if (t == a || t == b || c[of[t]]->reading->can_date || c[of[a]]->reading->can_date ||
-                    c[of[b]]->reading->can_date)
-                    continue;
-                size_t seen = 0, product = 0, sum = 0, trivial = 0;
-                for (size_t i = 0; i < used && (i < 8 || product * 2 > seen || sum * 2 > seen); i++) {
-                    double x = v[a][i], y = v[b][i], z = v[t][i];
-                    if (isnan(x) || isnan(y) || isnan(z))
-                        continue;
-                    seen++;
-                    product += close_to(x * y, z);
-                    sum += close_to(x + y, z);
-                    trivial += z == 0 || x == z || y == z || x == 0 || y == 0;
-                }
-                if (seen < (size_t)enough || trivial * 2 > seen)
-                    continue;
-                if (product * 20 >= seen * 19) {
-                    c[of[a]]->relation[8] = c[of[b]]->relation[8] = 1;
-                    c[of[t]]->relation[9] = 1;
-                }
-                if (sum * 20 >= seen * 19) {
-                    c[of[a]]->relation[10] = c[of[b]]->relation[10] = 1;
-                    c[of[t]]->relation[11] = 1;
-                }
-            }
-    /* rows that sum to 1 or 100 over several columns of shares */
-    for (int total = 1; total <= 100; total += 99) {
-        size_t good = 0, parts = 0;
-        for (size_t i = 0; i < used; i++) {
-            double s = 0;
-            for (size_t j = 0; j < m; j++)
-                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
-                    c[of[j]]->features.max <= total)
-                    s += isnan(v[j][i]) ? 0 : v[j][i];
-            good += fabs(s - total) < 0.02 * total;
-        }
-        for (size_t j = 0; j < m; j++)
-            parts += !c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
-                     c[of[j]]->features.max <= total;
-        if (parts >= 2 && good * 10 >= used * 9)
-            for (size_t j = 0; j < m; j++)
-                if (!c[of[j]]->reading->can_date && c[of[j]]->features.min >= 0 &&
-                    c[of[j]]->features.max <= total)
-                    c[of[j]]->relation[12] = 1;
-    }
-    /* place among the columns of numbers, and in the table */
+    for (size_t a = 0; a < t.n; a++)
+        for (size_t b = 0; b < t.n; b++)
+            if (a != b)
+                relate_pair(&t, a, b);
+    size_t summed = t.n < SUMMED ? t.n : SUMMED;
+    for (size_t a = 0; a < summed; a++)
+        for (size_t b = a + 1; b < summed; b++)
+            for (size_t z = 0; z < summed; z++)
+                if (z != a && z != b && !is_date(&t, a) && !is_date(&t, b) && !is_date(&t, z))
+                    relate_three(&t, a, b, z);
+    relate_shares(&t, 1);
+    relate_shares(&t, 100);
     for (size_t k = 0; k < n; k++) {
-        c[k]->relation[13] = k == 0;
-        c[k]->relation[14] = k + 1 == n;
-        c[k]->relation[15] = n > 1 ? (float)k / (float)(n - 1) : 0;
-        c[k]->relation[2] = fminf(2, c[k]->relation[2]);
-        c[k]->relation[3] = fminf(2, c[k]->relation[3]);
+        float *r = c[k]->relation;
+        r[FIRST] = k == 0;
+        r[LAST] = k + 1 == n;
+        r[PLACE] = n > 1 ? (float)k / (float)(n - 1) : 0;
+        r[BELOW] = fminf(2, r[BELOW]);
+        r[ABOVE] = fminf(2, r[ABOVE]);
     }
 }
 
@@ -282,6 +347,8 @@ static bool as_phones(const tab_features *f)
     return false;
 }
 
+/* Whether the readings allow a role at all. Numbers stand for dates only as 20190531, 201905 or seconds
+ * since 1970; many different decimals are no text. */
 static bool possible(const tab_staged *c, int role)
 {
     const tab_reading *r = c->reading;
@@ -318,6 +385,8 @@ static bool possible(const tab_staged *c, int role)
              role != TAB_ROLE_VERSION && role != TAB_ROLE_ID);
 }
 
+/* The 0.95 of a test's passes, its 20 values that count at most and the floor of 1e-3 are decision 0061's
+ * rule; chosen by hand. A test that excludes another (a URL holds a domain) gives way to it. */
 void tab_restrict_roles(const tab_staged *c, float *p)
 {
     static const struct {
@@ -374,6 +443,7 @@ void tab_restrict_roles(const tab_staged *c, float *p)
     }
 }
 
+/* Decisions 0165 and 0208. Nothing is denied where every row has its own value. */
 void tab_deny_keys(const tab_staged *c, float *p)
 {
     if ((!c->features.heaped && !c->features.counted) || (double)c->reading->levels >= c->features.present)
@@ -384,6 +454,8 @@ void tab_deny_keys(const tab_staged *c, float *p)
         p[r] /= 1 - lost;
 }
 
+/* Types are compared first: amounts split over "amount", "measure" and "count" must not lose to one
+ * category. */
 int tab_pick_role(const tab_staged *c, const float *p)
 {
     double of_type[TAB_BOOLEAN + 1] = { 0 };

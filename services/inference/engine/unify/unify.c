@@ -1,3 +1,5 @@
+/* See unify.h and decision 0139. For each attribute and entity one value survives; the rule is written to
+ * the bundle: */
 #include "services/inference/engine/unify/unify.h"
 
 #include <math.h>
@@ -41,7 +43,8 @@ static const tab_value *value_of(const tab_views *v, const tab_shared_attribute 
     return w->code[m.row] == TAB_NULL ? NULL : &w->value[w->code[m.row]];
 }
 
-/* Share of a source's values that another source of the entity confirms; the source's reliability. */
+/* Share of a source's values that another source of the entity confirms: the source's reliability, with
+ * half a confirmation in one observation as prior. */
 static void reliability(const tab_views *v, const tab_shared_attribute *t, const tab_entities *n, double *r)
 {
     for (size_t s = 0; s < v->n; s++)
@@ -135,11 +138,14 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
     return best;
 }
 
+/* A view as the message's bytes; nothing is copied. */
 static ProtobufCBinaryData bytes_of(tab_str s)
 {
     return (ProtobufCBinaryData){ s.n, (uint8_t *)(uintptr_t)s.p };
 }
 
+/* Every source's own value of an attribute that several sources hold, one column a source, beside the
+ * unified records. False: out of memory. */
 static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
                      const tab_entities *n, Tabella__UnifiedRows *u)
 {
@@ -185,6 +191,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
     return true;
 }
 
+/* Source s's column of an attribute that it holds. */
 static const tab_column *source_column(const tab_views *v, const tab_shared_attribute *t, size_t s)
 {
     return &v->table[s].profile->table->col[t->col[s]];
@@ -209,6 +216,7 @@ static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t
     return known;
 }
 
+/* One column of the unified records: the surviving value of each entity, as its source wrote it. */
 static tab_status record_column(const tab_engine *e, const tab_views *v, const tab_shared_attribute *t,
                                 const tab_entities *n, double *r, const uint32_t *stamp,
                                 Tabella__Column **ret, tab_error *err)
@@ -240,10 +248,46 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (!all || b == NULL || built == NULL || !tab_builder_finish(b, built) ||
         (*ret = column_message(a, built, n->n)) == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     return TAB_OK;
 }
 
+/* Rows of an entity beyond the first of each table: three lists side by side. */
+static bool list_further_rows(tab_arena *a, const tab_entities *n, size_t tables, Tabella__UnifiedRows *u)
+{
+    u->also_entity = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    u->also_table = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    u->also_row = tab_arena_new_of(a, uint32_t, n->at[n->n]);
+    if (tab_arena_full(a))
+        return false;
+    for (size_t i = 0; i < n->n; i++)
+        for (size_t k = n->at[i]; k < n->at[i + 1]; k++) {
+            const tab_member *m = &n->member[k];
+            if (n->row[i * tables + m->table] == m->row)
+                continue;
+            u->also_entity[u->n_also_entity++] = (uint32_t)i;
+            u->also_table[u->n_also_table++] = m->table;
+            u->also_row[u->n_also_row++] = m->row;
+        }
+    return true;
+}
+
+/* Entities of two tables and more, and by table those that it alone holds. */
+static void count_matched(const tab_entities *n, size_t tables, Tabella__UnifiedRows *u)
+{
+    for (size_t i = 0; i < n->n; i++) {
+        size_t have = 0, last = 0;
+        for (size_t t = 0; t < tables; t++)
+            if (n->row[i * tables + t] != TAB_NULL) {
+                have++;
+                last = t;
+            }
+        u->matched += have > 1;
+        u->unmatched[last] += have == 1;
+    }
+}
+
+/* n->row and n->confidence are lent to the message: they live as long as it does. */
 tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_attribute *attr, size_t attrs,
                      const tab_entities *n, double threshold, Tabella__UnifiedRows **ret, tab_error *err)
 {
@@ -256,7 +300,7 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t k = 0; k < attrs; k++)
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
     if (u == NULL || records == NULL || r == NULL || stamp == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t t = 0; t < v->n; t++)
         stamp[t] = stamp_of(&v->table[t]);
     tabella__unified_rows__init(u);
@@ -268,38 +312,17 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     u->from_tables = tab_arena_new_of(a, ProtobufCBinaryData, v->n);
     u->unmatched = tab_arena_new_of(a, uint64_t, v->n);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     u->n_from_tables = u->n_unmatched = v->n;
     for (size_t t = 0; t < v->n; t++)
         u->from_tables[t] = bytes_of(v->table[t].profile->table->id);
     u->from_row = n->row;
     u->n_from_row = n->n * v->n;
-    u->also_entity = tab_arena_new_of(a, uint32_t, n->at[n->n]);
-    u->also_table = tab_arena_new_of(a, uint32_t, n->at[n->n]);
-    u->also_row = tab_arena_new_of(a, uint32_t, n->at[n->n]);
-    if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "memory is out");
-    for (size_t i = 0; i < n->n; i++)
-        for (size_t k = n->at[i]; k < n->at[i + 1]; k++) {
-            const tab_member *m = &n->member[k];
-            if (n->row[i * v->n + m->table] == m->row)
-                continue;
-            u->also_entity[u->n_also_entity++] = (uint32_t)i;
-            u->also_table[u->n_also_table++] = m->table;
-            u->also_row[u->n_also_row++] = m->row;
-        }
+    if (!list_further_rows(a, n, v->n, u))
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     u->confidence = n->confidence;
     u->n_confidence = n->n;
-    for (size_t i = 0; i < n->n; i++) {
-        size_t have = 0, last = 0;
-        for (size_t t = 0; t < v->n; t++)
-            if (n->row[i * v->n + t] != TAB_NULL) {
-                have++;
-                last = t;
-            }
-        u->matched += have > 1;
-        u->unmatched[last] += have == 1;
-    }
+    count_matched(n, v->n, u);
     u->confidence_threshold = threshold;
     u->survivorship = (char *)(uintptr_t)survivorship;
     for (size_t k = 0; k < attrs; k++) {
@@ -310,7 +333,7 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
             return st;
         records->n_columns = k + 1;
         if (attr[k].sources > 1 && !variants(e, v, &attr[k], n, u))
-            return tab_fail(err, TAB_INTERNAL, "", "memory is out");
+            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
     }
     *ret = u;
     return TAB_OK;

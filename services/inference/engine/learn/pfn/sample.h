@@ -12,7 +12,7 @@ void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quo
 
 /* row (n), ascending, becomes a sample of at most `room` rows, ascending, each class (label by row, below
  * `classes`; NULL: all are one) to its quota. Which rows is a function of their content, their class and
- * the seed. Returns how many; 0: memory is out. */
+ * the seed. Returns how many; 0: out of memory. */
 size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, size_t room, uint64_t seed,
                       uint32_t *row, size_t n);
 #endif

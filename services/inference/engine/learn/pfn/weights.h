@@ -69,7 +69,7 @@ typedef struct {
 } tab_pfn;
 
 /* Checks every field, size and offset and the digest, refuses numbers that are not finite, and widens to
- * float. The bytes may go afterwards. Errors: VALIDATION with one line; INTERNAL when memory is out. */
+ * float. The bytes may go afterwards. Errors: VALIDATION with one line; INTERNAL when out of memory. */
 tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err) TAB_CHECKED;
 void tab_pfn_free(tab_pfn *w); /* NULL is fine */
 TAB_DEFINE_AUTO(tab_pfn)
