@@ -9,10 +9,12 @@
 #include "services/inference/engine/features/encode_text.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/lexicon/fold_text.h"
+#include "services/inference/engine/profile/parse.h"
 
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
-    TEXT_REPEATS = 2  /* a text column whose texts stand twice on average is a category too */
+    TEXT_REPEATS = 2, /* a text column whose texts stand twice on average is a category too */
+    MOST_DERIVED = TAB_TEXT_DIRECTIONS + 8 /* features of one column */
 };
 
 static const uint64_t MISSING_CELL = 0x6d697373;
@@ -31,29 +33,20 @@ static double number_of_level(tab_str s)
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
 
-/* Month 0..11 of a day number since 1970-01-01, by the civil calendar's 400-year cycle. */
-static int month_of(int64_t days)
-{
-    int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
-    int64_t doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153;
-    return (int)(mp < 10 ? mp + 2 : mp - 10);
-}
-
 static double derive_date(tab_derive d, double seconds)
 {
     if (!(fabs(seconds) < 1e14))
         return (double)NAN;
     double days = floor(seconds / 86400);
+    int year, month, day;
     switch (d) {
     case TAB_DERIVE_WEEKDAY:
         return fmod(fmod(days + 4, 7) + 7, 7);
     case TAB_DERIVE_HOUR:
         return (seconds - days * 86400) / 3600;
     default:
-        return month_of((int64_t)days);
+        tab_civil_from_days((int64_t)days, &year, &month, &day);
+        return month - 1;
     }
 }
 
@@ -195,8 +188,7 @@ typedef struct {
     tab_feature *f;
     const tab_values *values; /* (cols) */
     size_t rows;
-    uint64_t *column_hash; /* (cols) */
-    bool *keep;            /* (features) */
+    bool *keep; /* (features) */
     tab_data *data;
     atomic_bool failed;
 } job;
@@ -382,90 +374,128 @@ static int by_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
-                            tab_data **ret)
+/* Room for one feature of a column of `levels` levels; what it needs is seen in a. */
+static void new_feature(tab_arena *a, tab_feature *g, size_t levels)
 {
-    size_t cols = p->table->cols, rows = p->table->rows, most = 0;
-    tab_encoder *enc = tab_arena_new_of(a, tab_encoder, 1);
-    tab_values *values = tab_arena_new_of(a, tab_values, cols + 1);
-    uint64_t *column_hash = tab_arena_new_of(a, uint64_t, cols + 1);
-    uint64_t *row_hash = tab_arena_new_of(a, uint64_t, rows + 1);
-    tab_derive *list = tab_arena_new_of(a, tab_derive, TAB_TEXT_DIRECTIONS + 8);
-    if (tab_arena_full(a))
-        return NULL;
-    enc->cols = cols;
-    enc->column_hash = column_hash;
-    enc->text = tab_arena_new_of(a, tab_text_basis *, cols + 1);
-    if (enc->text == NULL)
-        return NULL;
-    for (size_t c = 0; c < cols; c++) {
-        values[c] = tab_values_of(&p->col[c]);
-        if (use != NULL ? !use[c] : !tab_explains(&p->col[c]))
-            continue;
-        if (p->col[c].type == TAB_TEXT && p->col[c].code != NULL) {
-            enc->text[c] = tab_text_fit(a, p->col[c].level, p->col[c].levels);
-            if (tab_arena_full(a))
-                return NULL;
-        }
-        most += list_features(&p->col[c], enc->text[c], list);
-        if (!hash_column(&values[c], rows, &column_hash[c], row_hash))
-            return NULL;
-        if (tab_engine_cancelled(e))
-            return NULL;
+    g->kind = g->derive == TAB_DERIVE_CODE ? TAB_FEATURE_CODE : TAB_FEATURE_NUMBER;
+    if (g->kind == TAB_FEATURE_NUMBER) {
+        g->edge = tab_arena_new_of(a, float, TAB_BINS);
+        return;
     }
+    g->slots = 4;
+    while (g->slots < 2 * levels)
+        g->slots *= 2;
+    g->level_hash = tab_arena_new_of(a, uint64_t, levels + 1);
+    g->share = tab_arena_new_of(a, float, levels + 1);
+    g->slot = tab_arena_new_of(a, uint32_t, g->slots);
+}
+
+static bool is_used(const tab_profile *p, const bool *use, size_t c)
+{
+    return use != NULL ? use[c] : tab_explains(&p->col[c]);
+}
+
+/* Hashes the used columns and rows, and fits the directions of texts. *most: the features that there may be.
+ * False: the arena is full or the pass was cancelled. */
+static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                         tab_encoder *enc, tab_values *values, uint64_t *row_hash, size_t *most)
+{
+    tab_derive list[MOST_DERIVED];
+    *most = 0;
+    for (size_t c = 0; c < enc->cols; c++) {
+        const tab_column_profile *col = &p->col[c];
+        values[c] = tab_values_of(col);
+        if (!is_used(p, use, c))
+            continue;
+        if (col->type == TAB_TEXT && col->code != NULL) {
+            enc->text[c] = tab_text_fit(a, col->level, col->levels);
+            if (tab_arena_full(a))
+                return false;
+        }
+        *most += list_features(col, enc->text[c], list);
+        if (!hash_column(&values[c], p->table->rows, &enc->column_hash[c], row_hash))
+            return false;
+        if (tab_engine_cancelled(e))
+            return false;
+    }
+    return true;
+}
+
+/* Lists the features of all used columns, fits them, drops those that say nothing and sorts the rest by their
+ * columns' hashes. False: the arena is full. */
+static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                         size_t most, job *j, tab_encoder *enc)
+{
+    tab_derive list[MOST_DERIVED];
     tab_feature *f = tab_arena_new_of(a, tab_feature, most + 1);
     bool *keep = tab_arena_new_of(a, bool, most + 1);
-    size_t n = 0;
-    for (size_t c = 0; c < cols && !tab_arena_full(a); c++) {
-        if (use != NULL ? !use[c] : !tab_explains(&p->col[c]))
-            continue;
-        size_t k = list_features(&p->col[c], enc->text[c], list), part = 0;
+    size_t n = 0, kept = 0;
+    for (size_t c = 0; c < enc->cols && !tab_arena_full(a); c++) {
+        size_t k = is_used(p, use, c) ? list_features(&p->col[c], enc->text[c], list) : 0, part = 0;
         for (size_t i = 0; i < k; i++) {
             tab_feature *g = &f[n++];
-            *g = (tab_feature){ .derive = list[i], .source = c, .hash = column_hash[c], .scale = 1, .sd = 1 };
-            g->kind = list[i] == TAB_DERIVE_CODE ? TAB_FEATURE_CODE : TAB_FEATURE_NUMBER;
+            *g = (tab_feature){
+                .derive = list[i], .source = c, .hash = enc->column_hash[c], .scale = 1, .sd = 1
+            };
             g->part = list[i] == TAB_DERIVE_TOPIC ? (uint32_t)part++ : 0;
-            if (g->kind == TAB_FEATURE_NUMBER) {
-                g->edge = tab_arena_new_of(a, float, TAB_BINS);
-                continue;
-            }
-            g->slots = 4;
-            while (g->slots < 2 * p->col[c].levels)
-                g->slots *= 2;
-            g->level_hash = tab_arena_new_of(a, uint64_t, p->col[c].levels + 1);
-            g->share = tab_arena_new_of(a, float, p->col[c].levels + 1);
-            g->slot = tab_arena_new_of(a, uint32_t, g->slots);
+            new_feature(a, g, p->col[c].levels);
         }
     }
     if (tab_arena_full(a))
-        return NULL;
-    job j = { .enc = enc, .f = f, .values = values, .rows = rows, .column_hash = column_hash, .keep = keep };
-    atomic_init(&j.failed, false);
-    tab_engine_for(e, n, fit_one, &j);
-    if (atomic_load(&j.failed))
-        return NULL;
-    size_t kept = 0;
+        return false;
+    j->f = f;
+    j->keep = keep;
+    tab_engine_for(e, n, fit_one, j);
+    if (atomic_load(&j->failed))
+        return false;
     for (size_t i = 0; i < n; i++)
         if (keep[i])
             f[kept++] = f[i];
     qsort(f, kept, sizeof *f, by_hash);
     enc->f = f;
     enc->n = kept;
+    return true;
+}
 
-    tab_data *d = tab_data_new(a, enc, rows);
-    keyed *order = malloc((rows + 1) * sizeof *order);
-    if (d == NULL || order == NULL) {
-        free(order);
-        return NULL;
-    }
-    for (size_t i = 0; i < rows; i++)
+/* Rows in the order of their hashes; equal rows in the order of the table. False: out of memory. */
+static bool sort_rows(const uint64_t *row_hash, tab_data *d)
+{
+    keyed *order = malloc((d->rows + 1) * sizeof *order);
+    if (order == NULL)
+        return false;
+    for (size_t i = 0; i < d->rows; i++)
         order[i] = (keyed){ tab_mix(row_hash[i]), (uint32_t)i };
-    qsort(order, rows, sizeof *order, by_key);
-    for (size_t i = 0; i < rows; i++) {
+    qsort(order, d->rows, sizeof *order, by_key);
+    for (size_t i = 0; i < d->rows; i++) {
         d->row[i] = order[i].row;
         d->hash[i] = order[i].hash;
     }
     free(order);
+    return true;
+}
+
+tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
+                            tab_data **ret)
+{
+    size_t cols = p->table->cols, rows = p->table->rows, most;
+    tab_encoder *enc = tab_arena_new_of(a, tab_encoder, 1);
+    tab_values *values = tab_arena_new_of(a, tab_values, cols + 1);
+    uint64_t *column_hash = tab_arena_new_of(a, uint64_t, cols + 1);
+    uint64_t *row_hash = tab_arena_new_of(a, uint64_t, rows + 1);
+    if (tab_arena_full(a))
+        return NULL;
+    enc->cols = cols;
+    enc->column_hash = column_hash;
+    enc->text = tab_arena_new_of(a, tab_text_basis *, cols + 1);
+    if (enc->text == NULL || !hash_columns(e, a, p, use, enc, values, row_hash, &most))
+        return NULL;
+    job j = { .enc = enc, .values = values, .rows = rows };
+    atomic_init(&j.failed, false);
+    if (!fit_features(e, a, p, use, most, &j, enc))
+        return NULL;
+    tab_data *d = tab_data_new(a, enc, rows);
+    if (d == NULL || !sort_rows(row_hash, d))
+        return NULL;
     j.data = d;
     tab_engine_for(e, enc->n, encode_one, &j);
     if (atomic_load(&j.failed))

@@ -161,12 +161,11 @@ static double held_loss(const work *w)
     return loss;
 }
 
-static bool prepare(work *w, float *base)
+/* Room for one fit, but for bins and histograms. False: out of memory; release() frees what there is. */
+static bool allocate(work *w)
 {
-    const tab_problem *p = w->p;
-    const tab_fit_task *t = w->t;
     tab_grower *g = &w->grow;
-    size_t features = p->enc->n, n = w->n, rows = w->rows, margins = w->margins, total = 0;
+    size_t features = w->p->enc->n, n = w->n, rows = w->rows, margins = w->margins;
     g->bin = calloc(features + 1, sizeof *g->bin);
     g->bins = calloc(features + 1, sizeof *g->bins);
     g->offset = calloc(features + 1, sizeof *g->offset);
@@ -194,14 +193,15 @@ static bool prepare(work *w, float *base)
         w->label == NULL || w->y == NULL || w->pick == NULL || w->rest == NULL || w->slope == NULL ||
         w->bend == NULL || (margins > 1 && w->prob == NULL))
         return false;
-    memcpy(w->row, t->context, n * sizeof *w->row);
-    if (t->held_n > 0)
-        memcpy(w->row + n, t->held, t->held_n * sizeof *w->row);
-    for (size_t i = 0; i < n; i++) {
-        w->hash[i] = p->data->hash[w->row[i]];
-        w->label[i] = p->classification ? p->label[w->row[i]] : 0;
-        w->y[i] = p->classification ? 0 : p->y[w->row[i]];
-    }
+    return true;
+}
+
+/* The bins of the fit's rows, a missing one as the feature's last, and room for histograms of them. */
+static bool copy_bins(work *w)
+{
+    const tab_problem *p = w->p;
+    tab_grower *g = &w->grow;
+    size_t features = p->enc->n, rows = w->rows, total = 0;
     g->bin[0] = malloc(features * rows + 1);
     if (g->bin[0] == NULL)
         return false;
@@ -220,9 +220,15 @@ static bool prepare(work *w, float *base)
     size_t most = ((size_t)64 << 20) / sizeof *g->pool / (w->r->leaves + 1) / 4 * 4;
     g->pool_stride = total < most ? total : most < 512 ? 512 : most;
     g->pool = aligned_alloc(64, ((w->r->leaves + 1) * g->pool_stride * sizeof *g->pool + 63) / 64 * 64);
-    if (g->pool == NULL)
-        return false;
+    return g->pool != NULL;
+}
 
+/* base (margins): where the margins start, the mean or the log-odds of the classes with half a row of each. */
+static void base_of(const work *w, float *base)
+{
+    const tab_problem *p = w->p;
+    const tab_fit_task *t = w->t;
+    size_t n = w->n, margins = w->margins;
     if (p->classification) {
         double count[2] = { 0, 0 };
         for (size_t k = 0; k < margins; k++) {
@@ -242,6 +248,26 @@ static bool prepare(work *w, float *base)
             sum += (double)p->y[t->context[i]];
         base[0] = (float)(sum / (double)n);
     }
+}
+
+static bool prepare(work *w, float *base)
+{
+    const tab_problem *p = w->p;
+    const tab_fit_task *t = w->t;
+    size_t n = w->n, rows = w->rows, margins = w->margins;
+    if (!allocate(w))
+        return false;
+    memcpy(w->row, t->context, n * sizeof *w->row);
+    if (t->held_n > 0)
+        memcpy(w->row + n, t->held, t->held_n * sizeof *w->row);
+    for (size_t i = 0; i < n; i++) {
+        w->hash[i] = p->data->hash[w->row[i]];
+        w->label[i] = p->classification ? p->label[w->row[i]] : 0;
+        w->y[i] = p->classification ? 0 : p->y[w->row[i]];
+    }
+    if (!copy_bins(w))
+        return false;
+    base_of(w, base);
     for (size_t k = 0; k < margins; k++)
         for (size_t i = 0; i < rows; i++)
             w->margin[k * rows + i] = base[k];
@@ -261,106 +287,120 @@ static void release(work *w)
     free(w->root), free(w->depth);
 }
 
-static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
-                        double *curve)
+/* One tree for margin k, which moves all rows' margins by its leaves. False: out of memory. */
+static bool add_tree(work *w, size_t round, size_t k, bool *grew)
 {
-    size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1;
-    work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };
-    tab_grower *g = &w.grow;
-    g->e = t->e;
-    g->enc = p->enc;
-    g->r = r;
-    tab_boost *model = tab_arena_new_of(t->arena, tab_boost, 1);
-    float *base = tab_arena_new_of(t->arena, float, margins);
-    w.root = malloc((most * margins + 1) * sizeof *w.root);
-    w.depth = malloc(most * margins + 1);
-    bool ok =
-        model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 && prepare(&w, base);
-    size_t round = 0, best_round = 0;
-    double best = INFINITY;
-    if (ok) {
-        best = held_loss(&w);
-        if (curve != NULL)
-            curve[0] = best;
+    tab_grower *g = &w->grow;
+    size_t at = round * w->margins + k, leaves;
+    gradients(w, k);
+    w->root[at] = tab_grow(g, &leaves);
+    w->depth[at] = 0;
+    for (size_t l = 0; l < leaves; l++)
+        if (g->leaf[l].depth > w->depth[at])
+            w->depth[at] = (uint8_t)g->leaf[l].depth;
+    if (g->failed)
+        return false;
+    *grew = *grew || leaves > 1;
+    float *margin = w->margin + k * w->rows;
+    for (size_t l = 0; l < leaves; l++) {
+        float value = g->node[g->leaf[l].node].value;
+        const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
+        for (uint32_t i = 0; i < g->leaf[l].count; i++)
+            margin[order[i]] += value;
+        for (uint32_t i = 0; i < g->leaf[l].others; i++)
+            margin[other[i]] += value;
     }
-    for (; ok && round < most && p->enc->n > 0; round++) {
-        if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed)) {
-            ok = false;
-            break;
-        }
-        if (margins > 1)
-            softmax(&w);
+    return true;
+}
+
+/* Rounds until `most`, until the held loss has not fallen for `patience` rounds, or until no tree splits.
+ * *rounds: how many. False: cancelled or out of memory. */
+static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
+{
+    const tab_fit_task *t = w->t;
+    size_t round = 0, best_round = 0;
+    double best = held_loss(w);
+    if (curve != NULL)
+        curve[0] = best;
+    for (; round < most && w->p->enc->n > 0; round++) {
+        if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
+            return false;
+        if (w->margins > 1)
+            softmax(w);
         bool grew = false;
-        sample(&w, round);
-        for (size_t k = 0; k < margins; k++) {
-            gradients(&w, k);
-            size_t leaves;
-            uint32_t root = tab_grow(g, &leaves);
-            w.root[round * margins + k] = root;
-            w.depth[round * margins + k] = 0;
-            for (size_t l = 0; l < leaves; l++)
-                if (g->leaf[l].depth > w.depth[round * margins + k])
-                    w.depth[round * margins + k] = (uint8_t)g->leaf[l].depth;
-            if (g->failed) {
-                ok = false;
-                break;
-            }
-            grew = grew || leaves > 1;
-            float *margin = w.margin + k * w.rows;
-            for (size_t l = 0; l < leaves; l++) {
-                float value = g->node[g->leaf[l].node].value;
-                const uint32_t *order = g->order + g->leaf[l].at, *other = g->other + g->leaf[l].other_at;
-                for (uint32_t i = 0; i < g->leaf[l].count; i++)
-                    margin[order[i]] += value;
-                for (uint32_t i = 0; i < g->leaf[l].others; i++)
-                    margin[other[i]] += value;
-            }
-        }
-        if (!ok)
-            break;
-        double loss = held_loss(&w);
+        sample(w, round);
+        for (size_t k = 0; k < w->margins; k++)
+            if (!add_tree(w, round, k, &grew))
+                return false;
+        double loss = held_loss(w);
         if (curve != NULL)
             curve[round + 1] = loss;
         if (loss < best)
             best = loss, best_round = round + 1;
-        if ((t->held_n > 0 && round + 1 >= best_round + r->patience) || !grew) {
+        if ((t->held_n > 0 && round + 1 >= best_round + w->r->patience) || !grew) {
             round++;
             break;
         }
     }
-    for (size_t i = round + 1; ok && curve != NULL && i <= most; i++)
+    for (size_t i = round + 1; curve != NULL && i <= most; i++)
         curve[i] = INFINITY;
-    if (ok) {
-        *model = (tab_boost){ .margins = margins,
-                              .outputs = p->outputs,
-                              .rounds = round,
-                              .grown = round,
-                              .classification = p->classification,
-                              .features = p->enc->n,
-                              .base = base };
-        model->node = tab_arena_new_of(t->arena, tab_tree_node, g->nodes + 1);
-        model->cover = tab_arena_new_of(t->arena, float, g->nodes + 1);
-        model->set = tab_arena_alloc(t->arena, g->sets + 1, sizeof *model->set);
-        model->root = tab_arena_new_of(t->arena, uint32_t, round * margins + 1);
-        model->depth = tab_arena_new_of(t->arena, uint8_t, round * margins + 1);
-        model->importance = tab_arena_new_of(t->arena, float, p->enc->n + 1);
-        ok = !tab_arena_full(t->arena);
+    *rounds = round;
+    return true;
+}
+
+/* The grown trees in the fit's arena. False: it is full. */
+static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *model)
+{
+    const tab_problem *p = w->p;
+    const tab_grower *g = &w->grow;
+    tab_arena *a = w->t->arena;
+    size_t trees = rounds * w->margins;
+    *model = (tab_boost){ .margins = w->margins,
+                          .outputs = p->outputs,
+                          .rounds = rounds,
+                          .grown = rounds,
+                          .classification = p->classification,
+                          .features = p->enc->n,
+                          .base = base };
+    model->node = tab_arena_new_of(a, tab_tree_node, g->nodes + 1);
+    model->cover = tab_arena_new_of(a, float, g->nodes + 1);
+    model->set = tab_arena_alloc(a, g->sets + 1, sizeof *model->set);
+    model->root = tab_arena_new_of(a, uint32_t, trees + 1);
+    model->depth = tab_arena_new_of(a, uint8_t, trees + 1);
+    model->importance = tab_arena_new_of(a, float, p->enc->n + 1);
+    if (tab_arena_full(a))
+        return false;
+    if (g->nodes > 0) {
+        memcpy(model->node, g->node, g->nodes * sizeof *g->node);
+        memcpy(model->cover, g->cover, g->nodes * sizeof *g->cover);
     }
-    if (ok) {
-        if (g->nodes > 0) {
-            memcpy(model->node, g->node, g->nodes * sizeof *g->node);
-            memcpy(model->cover, g->cover, g->nodes * sizeof *g->cover);
-        }
-        if (g->sets > 0)
-            memcpy(model->set, g->set, g->sets * sizeof *g->set);
-        memcpy(model->root, w.root, round * margins * sizeof *w.root);
-        memcpy(model->depth, w.depth, round * margins);
-        double sum = 0;
-        for (size_t f = 0; f < p->enc->n; f++)
-            sum += g->importance[f];
-        for (size_t f = 0; f < p->enc->n; f++)
-            model->importance[f] = sum > 0 ? (float)(g->importance[f] / sum) : 0;
-    }
+    if (g->sets > 0)
+        memcpy(model->set, g->set, g->sets * sizeof *g->set);
+    memcpy(model->root, w->root, trees * sizeof *w->root);
+    memcpy(model->depth, w->depth, trees);
+    double sum = 0;
+    for (size_t f = 0; f < p->enc->n; f++)
+        sum += g->importance[f];
+    for (size_t f = 0; f < p->enc->n; f++)
+        model->importance[f] = sum > 0 ? (float)(g->importance[f] / sum) : 0;
+    return true;
+}
+
+static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
+                        double *curve)
+{
+    size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1, rounds = 0;
+    work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };
+    w.grow.e = t->e;
+    w.grow.enc = p->enc;
+    w.grow.r = r;
+    tab_boost *model = tab_arena_new_of(t->arena, tab_boost, 1);
+    float *base = tab_arena_new_of(t->arena, float, margins);
+    w.root = malloc((most * margins + 1) * sizeof *w.root);
+    w.depth = malloc(most * margins + 1);
+    bool ok = model != NULL && base != NULL && w.root != NULL && w.depth != NULL && t->n > 0 &&
+              prepare(&w, base) && add_rounds(&w, most, curve, &rounds) &&
+              keep_model(&w, rounds, base, model);
     release(&w);
     return ok ? model : NULL;
 }

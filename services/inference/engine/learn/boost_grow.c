@@ -376,6 +376,56 @@ TAB_CLONES static void subtract(int64_t *restrict from, const int64_t *restrict 
     }
 }
 
+/* Leaf `best` becomes a node with two leaves, itself and leaves[n]. The smaller one's histogram is filled, the
+ * larger one's is what is left of the parent's; `used` bins of each. False: out of memory. */
+static bool divide(tab_grower *w, tab_grow_leaf *leaves, size_t best, size_t n, size_t used)
+{
+    tab_grow_leaf parent = leaves[best];
+    uint32_t left = new_nodes(w, 2);
+    uint32_t set = parent.by_set ? new_set(w, parent.set) : 0;
+    if (w->failed)
+        return false;
+    tab_tree_node *node = &w->node[parent.node];
+    *node = leaf_node(w, parent.node, &parent);
+    node->feature = parent.feature;
+    node->left = left;
+    node->split = parent.by_set         ? set | TAB_SPLIT_SET
+                  : parent.missing_left ? (parent.cut + 1) | TAB_SPLIT_MISSING_LEFT
+                                        : parent.cut;
+    w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
+    w->importance[parent.feature] += parent.gain * w->g_unit * w->g_unit / w->h_unit;
+    int64_t sum;
+    uint32_t others, lefts = partition(w, &parent, &sum, &others);
+    tab_grow_leaf *a = &leaves[best], *b = &leaves[n];
+    *a = (tab_grow_leaf){ .at = parent.at,
+                          .count = lefts,
+                          .other_at = parent.other_at,
+                          .others = others,
+                          .depth = parent.depth + 1,
+                          .node = left,
+                          .sum = sum };
+    *b = (tab_grow_leaf){ .at = parent.at + lefts,
+                          .count = parent.count - lefts,
+                          .other_at = parent.other_at + others,
+                          .others = parent.others - others,
+                          .depth = parent.depth + 1,
+                          .node = left + 1,
+                          .sum = parent.sum - sum };
+    tab_grow_leaf *small = a->count <= b->count ? a : b, *large = small == a ? b : a;
+    small->slot = (int32_t)n;
+    large->slot = parent.slot;
+    if (n + 1 == w->r->leaves) { /* the last split: nobody asks for more */
+        a->feature = b->feature = -1, a->gain = b->gain = 0;
+        return true;
+    }
+    int64_t *hs = w->pool + (size_t)small->slot * w->pool_stride;
+    tab_grow_fill(w, small, hs);
+    subtract(w->pool + (size_t)large->slot * w->pool_stride, hs, used);
+    find_split(w, a);
+    find_split(w, b);
+    return true;
+}
+
 uint32_t tab_grow(tab_grower *w, size_t *count)
 {
     const tab_boost_recipe *r = w->r;
@@ -396,50 +446,9 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
                 best = i;
         if (leaves[best].feature < 0 || !(leaves[best].gain > 0))
             break;
-        tab_grow_leaf parent = leaves[best];
-        uint32_t left = new_nodes(w, 2);
-        uint32_t set = parent.by_set ? new_set(w, parent.set) : 0;
-        if (w->failed)
+        if (!divide(w, leaves, best, n, used))
             break;
-        tab_tree_node *node = &w->node[parent.node];
-        *node = leaf_node(w, parent.node, &parent);
-        node->feature = parent.feature;
-        node->left = left;
-        node->split = parent.by_set         ? set | TAB_SPLIT_SET
-                      : parent.missing_left ? (parent.cut + 1) | TAB_SPLIT_MISSING_LEFT
-                                            : parent.cut;
-        w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
-        w->importance[parent.feature] += parent.gain * w->g_unit * w->g_unit / w->h_unit;
-        int64_t sum;
-        uint32_t others, lefts = partition(w, &parent, &sum, &others);
-        tab_grow_leaf *a = &leaves[best], *b = &leaves[n];
-        *a = (tab_grow_leaf){ .at = parent.at,
-                              .count = lefts,
-                              .other_at = parent.other_at,
-                              .others = others,
-                              .depth = parent.depth + 1,
-                              .node = left,
-                              .sum = sum };
-        *b = (tab_grow_leaf){ .at = parent.at + lefts,
-                              .count = parent.count - lefts,
-                              .other_at = parent.other_at + others,
-                              .others = parent.others - others,
-                              .depth = parent.depth + 1,
-                              .node = left + 1,
-                              .sum = parent.sum - sum };
-        tab_grow_leaf *small = a->count <= b->count ? a : b, *large = small == a ? b : a;
-        small->slot = (int32_t)n;
-        large->slot = parent.slot;
         n++;
-        if (n == r->leaves) { /* the last split: nobody asks for more */
-            a->feature = b->feature = -1, a->gain = b->gain = 0;
-        } else {
-            int64_t *hs = w->pool + (size_t)small->slot * w->pool_stride;
-            tab_grow_fill(w, small, hs);
-            subtract(w->pool + (size_t)large->slot * w->pool_stride, hs, used);
-            find_split(w, a);
-            find_split(w, b);
-        }
     }
     for (size_t i = 0; i < n && !w->failed; i++) {
         w->node[leaves[i].node] = leaf_node(w, leaves[i].node, &leaves[i]);

@@ -67,6 +67,43 @@ static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, ta
     return true;
 }
 
+/* Statistic i: the mean of target k over the levels of feature f, as a feature of its own, whose hash is made
+ * with `salt`. value and sorted (rows + 1): scratch. False: the arena is full. */
+static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab_problem *p,
+                          const uint32_t *context, size_t n, size_t f, size_t i, size_t k, uint64_t salt,
+                          double *value, double *sorted)
+{
+    size_t rows = p->data->rows, at = v->plain + i;
+    tab_feature *own = &g[at];
+    *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
+                          .derive = TAB_DERIVE_VALUE,
+                          .source = g[f].source,
+                          .hash = tab_mix2(g[f].hash, salt),
+                          .scale = 1,
+                          .sd = 1,
+                          .edge = tab_arena_new_of(a, float, TAB_BINS) };
+    v->code[i] = (uint32_t)f;
+    v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
+    v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
+    v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
+    if (tab_arena_full(a))
+        return false;
+    double overall = 0;
+    for (size_t r = 0; r < n; r++)
+        overall += target_of(p, context[r], k) / (double)n;
+    if (!read_own(v, p, context, n, i, k, overall, value))
+        return false;
+    for (size_t r = 0; r < n; r++)
+        sorted[r] = value[context[r]];
+    if (!tab_number_fit(own, sorted, n))
+        return false;
+    for (size_t r = 0; r < rows; r++) {
+        v->data.x[at][r] = tab_number_scaled(own, value[r]);
+        v->data.bin[at][r] = tab_number_bin(own, v->data.x[at][r]);
+    }
+    return true;
+}
+
 bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
 {
     *ret = NULL;
@@ -95,34 +132,8 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     for (size_t f = 0; ok && f < v->plain; f++) {
         if (g[f].kind != TAB_FEATURE_CODE || g[f].levels <= NAMED)
             continue;
-        for (size_t s = 0; ok && s < stats && i < v->n; s++, i++) {
-            size_t k = stats == 1 ? 1 : s, at = v->plain + i;
-            tab_feature *own = &g[at];
-            *own = (tab_feature){ .kind = TAB_FEATURE_NUMBER,
-                                  .derive = TAB_DERIVE_VALUE,
-                                  .source = g[f].source,
-                                  .hash = tab_mix2(g[f].hash, 0x7a6 + s),
-                                  .scale = 1,
-                                  .sd = 1,
-                                  .edge = tab_arena_new_of(a, float, TAB_BINS) };
-            v->code[i] = (uint32_t)f;
-            v->mean[i] = tab_arena_new_of(a, float, g[f].levels + 2);
-            v->data.x[at] = tab_arena_new_of(a, float, rows + 1);
-            v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
-            if (tab_arena_full(a))
-                ok = false;
-            double overall = 0;
-            for (size_t r = 0; r < n; r++)
-                overall += target_of(p, context[r], k) / (double)n;
-            ok = ok && read_own(v, p, context, n, i, k, overall, value);
-            for (size_t r = 0; ok && r < n; r++)
-                sorted[r] = value[context[r]];
-            ok = ok && tab_number_fit(own, sorted, n);
-            for (size_t r = 0; ok && r < rows; r++) {
-                v->data.x[at][r] = tab_number_scaled(own, value[r]);
-                v->data.bin[at][r] = tab_number_bin(own, v->data.x[at][r]);
-            }
-        }
+        for (size_t s = 0; ok && s < stats && i < v->n; s++, i++)
+            ok = add_statistic(a, v, g, p, context, n, f, i, stats == 1 ? 1 : s, 0x7a6 + s, value, sorted);
     }
     free(value), free(sorted);
     if (ok)

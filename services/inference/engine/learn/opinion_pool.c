@@ -133,6 +133,23 @@ static double pull(const tab_stack *s, double strength, const double *w, double 
     return loss;
 }
 
+/* x (m) <- a^-1 x, by Gauss without pivots: a is positive definite. */
+static void eliminate(double (*a)[MOST], double *x, size_t m)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = i + 1; j < m; j++) {
+            double f = a[j][i] / a[i][i];
+            for (size_t q = i; q < m; q++)
+                a[j][q] -= f * a[i][q];
+            x[j] -= f * x[i];
+        }
+    for (size_t i = m; i-- > 0;) {
+        for (size_t q = i + 1; q < m; q++)
+            x[i] -= a[i][q] * x[q];
+        x[i] /= a[i][i];
+    }
+}
+
 /* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
  * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. */
 static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
@@ -158,18 +175,7 @@ again:
             }
             x[i] = g[open[i]];
         }
-        for (size_t i = 0; i < m; i++)
-            for (size_t j = i + 1; j < m; j++) {
-                double f = a[j][i] / a[i][i];
-                for (size_t q = i; q < m; q++)
-                    a[j][q] -= f * a[i][q];
-                x[j] -= f * x[i];
-            }
-        for (size_t i = m; i-- > 0;) {
-            for (size_t q = i + 1; q < m; q++)
-                x[i] -= a[i][q] * x[q];
-            x[i] /= a[i][i];
-        }
+        eliminate(a, x, m);
         double next[MOST], got = INFINITY, length = 1, moved = 0;
         for (int halving = 0; halving < 10; halving++, length /= 2) {
             memcpy(next, w, sizeof next);
