@@ -133,3 +133,21 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
         at += w;
     }
 }
+
+void tab_dense_weigh(const tab_dense *s, size_t features, const float *importance, double strength,
+                     float *scale)
+{
+    for (size_t j = 0; j < s->width; j++) {
+        double share = importance != NULL ? (double)importance[s->feature[j]] * (double)features : 1;
+        scale[j] = (float)sqrt(pow(0.02 + share, strength)); /* no feature is forgotten wholly */
+    }
+}
+
+void tab_dense_read_scaled(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                           size_t n, const float *scale, float *out)
+{
+    tab_dense_read(s, enc, d, row, n, out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < s->width; j++)
+            out[i * s->width + j] *= scale[j];
+}

@@ -150,4 +150,11 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
 /* out (n, width): rows row[0..n) of d. */
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                     size_t n, float *out);
+/* scale (width): what each column is multiplied by so that distances weigh features by their importance (a
+ * share a feature; NULL: all alike). strength: 0 not at all, 1 squared distances in proportion. */
+void tab_dense_weigh(const tab_dense *s, size_t features, const float *importance, double strength,
+                     float *scale);
+/* tab_dense_read, each column times its scale (width). */
+void tab_dense_read_scaled(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
+                           size_t n, const float *scale, float *out);
 #endif

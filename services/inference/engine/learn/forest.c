@@ -11,7 +11,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
 
-enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64 };
+enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64, MOST_TRIED = 60 };
 /* The alternatives: rows of a leaf, for clean and for noisy targets; [classification][config]. */
 static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
 enum { FINE = 1 };
@@ -231,6 +231,59 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
     grow(g, best.left + 1, row + left, n - left, depth + 1, tab_mix2(salt, 102));
 }
 
+/* Grows the trees over n context rows. row (n): scratch. False: cancelled or out of memory. */
+static bool grow_trees(grower *g, const tab_fit_task *t, uint64_t seed, uint32_t *row)
+{
+    forest *m = g->m;
+    for (size_t tree = 0; tree < m->trees; tree++) {
+        if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
+            return false;
+        for (size_t i = 0; i < t->n; i++)
+            row[i] = (uint32_t)i;
+        reserve(g, 1, 0);
+        m->root[tree] = (uint32_t)g->nodes++;
+        if (!g->failed)
+            grow(g, m->root[tree], row, t->n, 0, tab_mix2(seed, tree));
+        if (g->failed)
+            return false;
+    }
+    return true;
+}
+
+/* Moves the forest from the growing arrays into the model's arena. False: it is full. */
+static bool keep_trees(grower *g, tab_arena *a, bool grown)
+{
+    forest *m = g->m;
+    node *nodes = tab_arena_new_of(a, node, g->nodes + 1);
+    float *values = tab_arena_new_of(a, float, g->values + 1);
+    bool ok = grown && nodes != NULL && values != NULL;
+    if (ok) {
+        memcpy(nodes, m->node, g->nodes * sizeof *nodes);
+        memcpy(values, m->value, g->values * sizeof *values);
+    }
+    free(m->node), free(m->value);
+    m->node = nodes;
+    m->value = values;
+    return ok;
+}
+
+/* The context rows' targets, and their mean or the shares of the classes. */
+static void read_targets(const tab_problem *p, const tab_fit_task *t, size_t k, uint32_t *label, float *y,
+                         float *prior)
+{
+    size_t n = t->n;
+    for (size_t i = 0; i < n; i++) {
+        label[i] = p->classification ? p->label[t->context[i]] : 0;
+        y[i] = p->classification ? 0 : p->y[t->context[i]];
+        if (!p->classification)
+            prior[0] += y[i] / (float)n;
+        else if (k == 1)
+            prior[0] += (float)(label[i] == 1) / (float)n;
+        else
+            prior[label[i]] += 1 / (float)n;
+    }
+}
+
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool fine)
 {
     if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
@@ -254,20 +307,11 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
             for (size_t i = 0; i < n; i++)
                 bin[f][i] = p->data->bin[f][t->context[i]];
         }
-        for (size_t i = 0; i < n; i++) {
-            label[i] = p->classification ? p->label[t->context[i]] : 0;
-            y[i] = p->classification ? 0 : p->y[t->context[i]];
-            if (!p->classification)
-                prior[0] += y[i] / (float)n;
-            else if (k == 1)
-                prior[0] += (float)(label[i] == 1) / (float)n;
-            else
-                prior[label[i]] += 1 / (float)n;
-        }
+        read_targets(p, t, k, label, y, prior);
         double share = p->classification ? sqrt((double)features) + 2 : (double)features / 3 + 2;
         grower g = { .p = p,
                      .k = k,
-                     .mtry = (size_t)(share < 60 ? share : 60),
+                     .mtry = (size_t)(share < MOST_TRIED ? share : MOST_TRIED),
                      .bin = bin,
                      .least = fine ? FINE : LEAST[p->classification][t->config],
                      .label = p->classification ? label : NULL,
@@ -276,28 +320,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
                      .class = class,
                      .own_bin = own_bin,
                      .m = m };
-        for (size_t tree = 0; ok && tree < trees; tree++) {
-            if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
-                ok = false;
-            for (size_t i = 0; i < n; i++)
-                row[i] = (uint32_t)i;
-            reserve(&g, 1, 0);
-            m->root[tree] = (uint32_t)g.nodes++;
-            if (!g.failed)
-                grow(&g, m->root[tree], row, n, 0, tab_mix2(p->seed + (fine ? 0xf1 : 0xf0), tree));
-            ok = ok && !g.failed;
-        }
-        /* The forest moves from the growing arrays into the model's arena. */
-        node *nodes = tab_arena_new_of(t->arena, node, g.nodes + 1);
-        float *values = tab_arena_new_of(t->arena, float, g.values + 1);
-        ok = ok && nodes != NULL && values != NULL;
-        if (ok) {
-            memcpy(nodes, m->node, g.nodes * sizeof *nodes);
-            memcpy(values, m->value, g.values * sizeof *values);
-        }
-        free(m->node), free(m->value);
-        m->node = nodes;
-        m->value = values;
+        ok = keep_trees(&g, t->arena, grow_trees(&g, t, p->seed + (fine ? 0xf1 : 0xf0), row));
     }
     free(row), free(label), free(y), free(bin), free(bins), free(value), free(class), free(own_bin);
     return ok ? m : NULL;
@@ -342,7 +365,7 @@ static double forest_work(const tab_problem *p, size_t n)
     if (p->outputs > MOST_OUTPUTS)
         return 0;
     double share = p->classification ? sqrt((double)p->enc->n) + 2 : (double)p->enc->n / 3 + 2;
-    return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < 60 ? share : 60);
+    return TREES * (double)n * 1.5 * log2((double)n + 2) * 2 * (share < MOST_TRIED ? share : MOST_TRIED);
 }
 
 static void *fine_fit(const tab_problem *p, const tab_fit_task *t, double *curve)

@@ -78,15 +78,6 @@ TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma,
     }
 }
 
-static void read_rows(const kernel *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
-                      size_t n, float *x)
-{
-    tab_dense_read(m->dense, enc, d, row, n, x);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < m->width; j++)
-            x[i * m->width + j] *= m->scale[j];
-}
-
 /* out (n, landmarks): kernel values of x (n, width), n of any size. */
 static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
 {
@@ -145,6 +136,99 @@ static double median_distance(const kernel *m)
     return (double)d[n / 2];
 }
 
+/* Scratch of one fit. */
+typedef struct {
+    float *x, *kn;          /* (most rows, width) and (most rows, landmarks) of the rows at hand */
+    float *z, *y;           /* (n, landmarks + 1), (n): the system */
+    float *solution, *low;  /* (PATH, landmarks + 1, k); (landmarks, landmarks) the factor L */
+    float *out;             /* (held, k) */
+    uint32_t *label, *pick; /* (n), (landmarks) */
+    double *kmm;            /* (landmarks, landmarks) */
+} room;
+
+static bool room_new(room *r, size_t n, size_t held, size_t w, size_t c, size_t k)
+{
+    size_t most = n > held ? n : held, cols = c + 1;
+    *r = (room){ .x = malloc((most + 1) * w * sizeof *r->x),
+                 .kn = malloc((most + 1) * c * sizeof *r->kn),
+                 .z = malloc(n * cols * sizeof *r->z),
+                 .y = malloc(n * sizeof *r->y),
+                 .solution = malloc(PATH * cols * k * sizeof *r->solution),
+                 .low = malloc(c * c * sizeof *r->low),
+                 .out = malloc((held + 1) * k * sizeof *r->out),
+                 .label = malloc(n * sizeof *r->label),
+                 .pick = malloc(c * sizeof *r->pick),
+                 .kmm = malloc(c * c * sizeof *r->kmm) };
+    return r->x != NULL && r->kn != NULL && r->z != NULL && r->y != NULL && r->solution != NULL &&
+           r->low != NULL && r->out != NULL && r->label != NULL && r->pick != NULL && r->kmm != NULL;
+}
+
+static void room_free(room *r)
+{
+    free(r->x), free(r->kn), free(r->z), free(r->y), free(r->solution), free(r->low), free(r->out);
+    free(r->label), free(r->pick), free(r->kmm);
+}
+
+/* Chooses the landmarks and factors their kernel matrix: r->low. False: it is not positive definite. */
+static bool place_landmarks(kernel *m, const tab_problem *p, const tab_fit_task *t, room *r)
+{
+    size_t n = t->n, w = m->width, c = m->landmarks;
+    tab_dense_weigh(m->dense, p->enc->n, t->importance, CONFIG[t->config].weigh, m->scale);
+    for (size_t i = 0; i < c; i++) /* context rows stand by hash: any run of them is a sample */
+        r->pick[i] = t->context[i * n / c];
+    tab_dense_read_scaled(m->dense, p->enc, p->data, r->pick, c, m->scale, r->x);
+    for (size_t i = 0; i < c; i++)
+        for (size_t j = 0; j < w; j++) {
+            m->centre[j * c + i] = r->x[i * w + j];
+            m->norm[i] += r->x[i * w + j] * r->x[i * w + j];
+        }
+    m->gamma = (float)(CONFIG[t->config].gamma / median_distance(m));
+    kernel_rows(m, r->x, c, r->low);
+    for (size_t i = 0; i < c; i++)
+        for (size_t j = 0; j < c; j++)
+            r->kmm[i * c + j] = (double)r->low[i * c + j] + (i == j ? 1e-4 : 0);
+    if (!tab_cholesky(r->kmm, c))
+        return false;
+    for (size_t i = 0; i < c * c; i++)
+        r->low[i] = i % c <= i / c ? (float)r->kmm[i] : 0;
+    return true;
+}
+
+/* Solves for the context rows' targets on z = L^-1 k(x, landmarks), and turns the weights into alpha = L^-T w.
+ * False: cancelled, or no solution in numbers. */
+static bool solve_path(kernel *m, const tab_problem *p, const tab_fit_task *t, room *r)
+{
+    size_t n = t->n, c = m->landmarks, k = m->k, cols = c + 1;
+    tab_dense_read_scaled(m->dense, p->enc, p->data, t->context, n, m->scale, r->x);
+    kernel_rows(m, r->x, n, r->kn);
+    cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, r->low,
+                (int)c, r->kn, (int)c);
+    for (size_t i = 0; i < n; i++) {
+        r->z[i * cols] = 1;
+        memcpy(r->z + i * cols + 1, r->kn + i * c, c * sizeof *r->z);
+    }
+    tab_margin_targets(p, t->context, n, k, r->y, r->label, m->bias);
+    tab_system s = { .z = r->z,
+                     .n = n,
+                     .m = cols,
+                     .k = k,
+                     .y = p->classification ? NULL : r->y,
+                     .label = p->classification ? r->label : NULL,
+                     .lambda = LAMBDA,
+                     .path = PATH,
+                     .cancel = t->cancel };
+    if (!tab_solve(&s, r->solution))
+        return false;
+    for (size_t step = 0; step < PATH; step++) {
+        float *a = m->alpha + step * c * k;
+        memcpy(a, r->solution + step * cols * k + k, c * k * sizeof *a);
+        memcpy(m->bias + (step + 1) * k, r->solution + step * cols * k, k * sizeof *a);
+        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k, 1, r->low,
+                    (int)c, a, (int)k);
+    }
+    return true;
+}
+
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, double *curve)
 {
     kernel *m = tab_arena_new_of(t->arena, kernel, 1);
@@ -160,97 +244,24 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
     m->landmarks = n <= landmarks ? n : landmarks;
     m->step = PATH;
-    size_t w = m->width, c = m->landmarks, k = m->k, cols = c + 1;
+    size_t w = m->width, c = m->landmarks, k = m->k;
     m->scale = tab_arena_new_of(t->arena, float, w);
     m->centre = tab_arena_new_of(t->arena, float, w *c);
     m->norm = tab_arena_new_of(t->arena, float, c);
     m->alpha = tab_arena_new_of(t->arena, float, PATH *c *k);
     m->bias = tab_arena_new_of(t->arena, float, (PATH + 1) * k);
-    size_t most = n > t->held_n ? n : t->held_n;
-    float *x = malloc((most + 1) * w * sizeof *x), *kn = malloc((most + 1) * c * sizeof *kn);
-    float *z = malloc(n * cols * sizeof *z), *y = malloc(n * sizeof *y),
-          *sol = malloc(PATH * cols * k * sizeof *sol);
-    uint32_t *label = malloc(n * sizeof *label), *pick = malloc(c * sizeof *pick);
-    double *kmm = malloc(c * c * sizeof *kmm);
-    float *low = malloc(c * c * sizeof *low), *out = malloc((t->held_n + 1) * k * sizeof *out);
-    bool ok = !tab_arena_full(t->arena) && x != NULL && kn != NULL && z != NULL && y != NULL && sol != NULL &&
-              label != NULL && pick != NULL && kmm != NULL && low != NULL && out != NULL;
-    if (ok) {
-        double weigh = CONFIG[t->config].weigh, features = (double)p->enc->n;
-        for (size_t j = 0; j < w; j++) {
-            double share = t->importance != NULL ? (double)t->importance[m->dense->feature[j]] * features : 1;
-            m->scale[j] = (float)sqrt(pow(0.02 + share, weigh));
-        }
-        for (size_t i = 0; i < c; i++) /* context rows stand by hash: any run of them is a sample */
-            pick[i] = t->context[i * n / c];
-        read_rows(m, p->enc, p->data, pick, c, x);
-        for (size_t i = 0; i < c; i++)
-            for (size_t j = 0; j < w; j++) {
-                m->centre[j * c + i] = x[i * w + j];
-                m->norm[i] += x[i * w + j] * x[i * w + j];
-            }
-        m->gamma = (float)(CONFIG[t->config].gamma / median_distance(m));
-        kernel_rows(m, x, c, low);
-        for (size_t i = 0; i < c; i++)
-            for (size_t j = 0; j < c; j++)
-                kmm[i * c + j] = (double)low[i * c + j] + (i == j ? 1e-4 : 0);
-        ok = tab_cholesky(kmm, c);
-    }
-    if (ok) {
-        for (size_t i = 0; i < c * c; i++)
-            low[i] = i % c <= i / c ? (float)kmm[i] : 0;
-        read_rows(m, p->enc, p->data, t->context, n, x);
-        kernel_rows(m, x, n, kn);
-        cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, low,
-                    (int)c, kn, (int)c);
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            z[i * cols] = 1;
-            memcpy(z + i * cols + 1, kn + i * c, c * sizeof *z);
-            if (p->classification) {
-                label[i] = p->label[t->context[i]];
-                if (k > 1)
-                    m->bias[label[i]] += 1;
-                sum += label[i] == 1;
-            } else {
-                y[i] = p->y[t->context[i]];
-                sum += (double)y[i];
-            }
-        }
-        if (!p->classification)
-            m->bias[0] = (float)(sum / (double)n);
-        else if (k == 1)
-            m->bias[0] = (float)log((sum + 0.5) / ((double)n - sum + 0.5));
-        else
-            for (size_t j = 0; j < k; j++)
-                m->bias[j] = logf((m->bias[j] + 0.5f) / ((float)n + 0.5f * (float)k));
-        tab_system s = { .z = z,
-                         .n = n,
-                         .m = cols,
-                         .k = k,
-                         .y = p->classification ? NULL : y,
-                         .label = p->classification ? label : NULL,
-                         .lambda = LAMBDA,
-                         .path = PATH,
-                         .cancel = t->cancel };
-        ok = tab_solve(&s, sol);
-    }
-    for (size_t step = 0; ok && step < PATH; step++) { /* alpha = L^-T w */
-        float *a = m->alpha + step * c * k;
-        memcpy(a, sol + step * cols * k + k, c * k * sizeof *a);
-        memcpy(m->bias + (step + 1) * k, sol + step * cols * k, k * sizeof *a);
-        cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)c, (int)k, 1, low,
-                    (int)c, a, (int)k);
-    }
+    room r;
+    bool ok = room_new(&r, n, t->held_n, w, c, k) && !tab_arena_full(t->arena) &&
+              place_landmarks(m, p, t, &r) && solve_path(m, p, t, &r);
     if (ok && curve != NULL) {
-        read_rows(m, p->enc, p->data, t->held, t->held_n, x);
-        kernel_rows(m, x, t->held_n, kn);
+        tab_dense_read_scaled(m->dense, p->enc, p->data, t->held, t->held_n, m->scale, r.x);
+        kernel_rows(m, r.x, t->held_n, r.kn);
         for (size_t step = 0; step <= PATH; step++) {
-            margins(m, kn, t->held_n, step, out);
-            curve[step] = tab_margin_loss(p, t->held, t->held_n, k, out);
+            margins(m, r.kn, t->held_n, step, r.out);
+            curve[step] = tab_margin_loss(p, t->held, t->held_n, k, r.out);
         }
     }
-    free(x), free(kn), free(z), free(y), free(sol), free(label), free(pick), free(kmm), free(low), free(out);
+    room_free(&r);
     return ok ? m : NULL;
 }
 
@@ -272,7 +283,7 @@ static void kernel_predict(const void *model, const tab_encoder *enc, const tab_
             memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
             continue;
         }
-        read_rows(m, enc, q, row + at, b, x);
+        tab_dense_read_scaled(m->dense, enc, q, row + at, b, m->scale, x);
         kernel_rows(m, x, b, k);
         margins(m, k, b, m->step, two ? one : out + at * m->outputs);
         for (size_t i = 0; two && i < b; i++) {

@@ -29,15 +29,6 @@ typedef struct {
     float *prior; /* (k) */
 } knn;
 
-static void read_rows(const knn *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
-                      float *x)
-{
-    tab_dense_read(m->dense, enc, d, row, n, x);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < m->width; j++)
-            x[i * m->width + j] *= m->scale[j];
-}
-
 static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
@@ -67,14 +58,10 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         free(x);
         return NULL;
     }
-    for (size_t j = 0; j < w; j++) {
-        double share =
-            t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
-        m->scale[j] = (float)sqrt(pow(0.02 + share, CONFIG[t->config].weigh));
-    }
+    tab_dense_weigh(dense, p->enc->n, t->importance, CONFIG[t->config].weigh, m->scale);
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
-        read_rows(m, p->enc, p->data, t->context + at, b, x);
+        tab_dense_read_scaled(m->dense, p->enc, p->data, t->context + at, b, m->scale, x);
         for (size_t i = 0; i < b; i++)
             for (size_t j = 0; j < w; j++) {
                 m->point[j * n + at + i] = x[i * w + j];
@@ -132,7 +119,7 @@ static void knn_predict(const void *model, const tab_encoder *enc, const tab_dat
             memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
             continue;
         }
-        read_rows(m, enc, q, row + at, b, x);
+        tab_dense_read_scaled(m->dense, enc, q, row + at, b, m->scale, x);
         tab_apply(x, b, m->width, m->point, m->n, d);
         for (size_t i = 0; i < b; i++) {
             float own = 0;

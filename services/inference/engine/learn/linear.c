@@ -69,25 +69,7 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     bool ok = !tab_arena_full(t->arena) && z != NULL && y != NULL && tile != NULL && label != NULL &&
               zh != NULL && out != NULL;
     if (ok) {
-        double sum = 0;
-        for (size_t i = 0; i < t->n; i++) {
-            if (p->classification) {
-                label[i] = p->label[t->context[i]];
-                if (m->k > 1)
-                    m->prior[label[i]] += 1;
-                sum += label[i] == 1;
-            } else {
-                y[i] = p->y[t->context[i]];
-                sum += (double)y[i];
-            }
-        }
-        if (!p->classification)
-            m->prior[0] = (float)(sum / (double)t->n);
-        else if (m->k == 1)
-            m->prior[0] = (float)log((sum + 0.5) / ((double)t->n - sum + 0.5));
-        else
-            for (size_t j = 0; j < m->k; j++)
-                m->prior[j] = logf((m->prior[j] + 0.5f) / ((float)t->n + 0.5f * (float)m->k));
+        tab_margin_targets(p, t->context, t->n, m->k, y, label, m->prior);
         read_rows(m, p->enc, p->data, t->context, t->n, z, tile);
         tab_system s = { .z = z,
                          .n = t->n,

@@ -63,15 +63,6 @@ typedef struct {
     float *block;
 } room;
 
-static void read_rows(const mlp *m, const tab_encoder *enc, const tab_data *d, const uint32_t *row, size_t n,
-                      float *x)
-{
-    tab_dense_read(m->dense, enc, d, row, n, x);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < m->dense->width; j++)
-            x[i * m->dense->width + j] *= m->scale[j];
-}
-
 #ifdef __clang__
 #define LOOPS
 #else
@@ -253,7 +244,7 @@ static void mlp_predict(const void *model, const tab_encoder *enc, const tab_dat
     memset(out, 0, n * k * sizeof *out);
     for (size_t at = 0; x != NULL && at < n; at += TAB_TILE) {
         size_t rows = n - at < TAB_TILE ? n - at : TAB_TILE;
-        read_rows(m, enc, q, row + at, rows, x);
+        tab_dense_read_scaled(m->dense, enc, q, row + at, rows, m->scale, x);
         for (size_t member = 0; member < MEMBERS; member++) {
             const float *w = m->w + (m->step * MEMBERS + member) * m->size, *from = x;
             for (size_t l = 0; l < LAYERS; l++) {
@@ -373,12 +364,8 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
             r.h[l + 1] = at, at += BATCH * m->out[l];
             r.d[l + 1] = at, at += BATCH * m->out[l];
         }
-        for (size_t j = 0; j < dense->width; j++) {
-            double share =
-                t->importance != NULL ? (double)t->importance[dense->feature[j]] * (double)p->enc->n : 1;
-            m->scale[j] = (float)sqrt(pow(0.02 + share, WEIGH));
-        }
-        read_rows(m, p->enc, p->data, t->context, t->n, r.x);
+        tab_dense_weigh(dense, p->enc->n, t->importance, WEIGH, m->scale);
+        tab_dense_read_scaled(m->dense, p->enc, p->data, t->context, t->n, m->scale, r.x);
     }
     for (size_t i = 0; curve != NULL && i <= STOPS; i++)
         curve[i] = INFINITY;

@@ -265,6 +265,30 @@ bool tab_solve(const tab_system *s, float *w)
     return ok;
 }
 
+void tab_margin_targets(const tab_problem *p, const uint32_t *row, size_t n, size_t k, float *y,
+                        uint32_t *label, float *prior)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p->classification) {
+            label[i] = p->label[row[i]];
+            if (k > 1)
+                prior[label[i]] += 1;
+            sum += label[i] == 1;
+        } else {
+            y[i] = p->y[row[i]];
+            sum += (double)y[i];
+        }
+    }
+    if (!p->classification)
+        prior[0] = (float)(sum / (double)n);
+    else if (k == 1)
+        prior[0] = (float)log((sum + 0.5) / ((double)n - sum + 0.5));
+    else
+        for (size_t j = 0; j < k; j++)
+            prior[j] = logf((prior[j] + 0.5f) / ((float)n + 0.5f * (float)k));
+}
+
 double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f)
 {
     double loss = 0;
