@@ -11,8 +11,11 @@
 
 #include "services/inference/engine/features/encode.h"
 
+/* Most hinges of a number and most levels of a category that get a column each; tab_dense_new takes fewer
+ * where the width is short. Chosen by hand, not measured. */
 enum { MAX_HINGES = 6, MAX_ONEHOT = 30 };
 
+/* Columns that a feature takes. */
 static size_t width_of(const tab_feature *f, tab_dense_kind kind, size_t hinges, size_t onehot)
 {
     if (f->kind == TAB_FEATURE_CODE) {
@@ -36,6 +39,8 @@ static bool *unimportant(tab_arena *a, const tab_encoder *enc, const float *impo
     return skip;
 }
 
+/* Half of the width is left to the features that are read: each takes some two columns (a value and a
+ * flag, or levels). */
 tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind kind, size_t width_limit,
                          const float *importance)
 {

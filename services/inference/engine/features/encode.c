@@ -11,16 +11,18 @@
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
+/* FEW_NUMBERS and TEXT_REPEATS are chosen by hand, not measured. */
 enum {
     FEW_NUMBERS = 16, /* beyond, levels that are numbers are read as numbers only */
     TEXT_REPEATS = 2, /* a text column whose texts stand twice on average is a category too */
     MOST_DERIVED = TAB_TEXT_DIRECTIONS + 8 /* features of one column */
 };
 
-static const uint64_t MISSING_CELL = 0x6d697373;
+static const uint64_t MISSING_CELL = 0x6d697373; /* what a missing cell adds to a row's hash: any constant */
 
 /* ---- reading one cell ------------------------------------------------------------------------ */
 
+/* A level's text as a number, NaN where it is none. Only plain notation: profile has read affixes already. */
 static double number_of_level(tab_str s)
 {
     char buf[64];
@@ -33,6 +35,7 @@ static double number_of_level(tab_str s)
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
 
+/* What a moment says besides its place in time. Beyond three million years: NaN. */
 static double derive_date(tab_derive d, double seconds)
 {
     if (!(fabs(seconds) < 1e14))
@@ -57,6 +60,7 @@ typedef struct {
     double *level;
 } reader;
 
+/* False: out of memory. */
 static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, const tab_text_basis *text)
 {
     *r = (reader){ .v = v, .derive = f->derive };
@@ -85,6 +89,7 @@ static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, co
     return true;
 }
 
+/* The number that the feature derives from a row's cell; NaN where the cell is missing. */
 static inline double read_number(const reader *r, size_t row)
 {
     if (r->level != NULL) {
@@ -97,6 +102,7 @@ static inline double read_number(const reader *r, size_t row)
     return r->derive == TAB_DERIVE_VALUE || isnan(v) ? v : derive_date(r->derive, v);
 }
 
+/* Levels by falling frequency, the rarest sharing the last bin. */
 static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
 {
     if (code == TAB_NULL)
@@ -106,6 +112,7 @@ static uint8_t bin_of_code(const tab_feature *f, uint32_t code)
 
 /* ---- fitting one feature --------------------------------------------------------------------- */
 
+/* Scale, bins and knots from the column's present values. False: out of memory. */
 static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis *text, size_t rows)
 {
     reader r;
@@ -132,6 +139,7 @@ typedef struct {
     uint32_t level;
 } counted;
 
+/* For qsort: most frequent first. */
 static int by_count(const void *a, const void *b)
 {
     const counted *x = a, *y = b;
@@ -171,6 +179,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
     return true;
 }
 
+/* The code of a level's text; `levels` where fitting has not seen it. */
 static uint32_t find_code(const tab_feature *f, tab_str text)
 {
     uint64_t h = tab_wyhash(text.p, text.n, 0);
@@ -193,6 +202,7 @@ typedef struct {
     atomic_bool failed;
 } job;
 
+/* A feature of one value says nothing, unless it is missing in some rows. */
 static void fit_one(void *ctx, size_t i)
 {
     job *j = ctx;
@@ -207,6 +217,7 @@ static void fit_one(void *ctx, size_t i)
     j->keep[i] = seen > 1 || (seen == 1 && f->has_missing && f->derive <= TAB_DERIVE_CODE);
 }
 
+/* A hash of one cell's content. */
 static uint64_t cell_hash(const tab_values *v, const uint64_t *level, size_t row)
 {
     if (v->number != NULL) {
@@ -249,6 +260,7 @@ static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint
     return true;
 }
 
+/* The encoded run of feature i. */
 static void encode_one(void *ctx, size_t i)
 {
     job *j = ctx;
@@ -283,7 +295,7 @@ static void encode_one(void *ctx, size_t i)
     free(r.level);
 }
 
-/* The features that a column may give; returns their number (at most 4 + topics). */
+/* The features that a column may give; returns their number, at most MOST_DERIVED. */
 static size_t list_features(const tab_column_profile *c, const tab_text_basis *text, tab_derive *out)
 {
     size_t n = 0;
@@ -329,6 +341,7 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
     return n;
 }
 
+/* For qsort: by content, then by what is derived. */
 static int by_hash(const void *a, const void *b)
 {
     const tab_feature *x = a, *y = b;
@@ -366,6 +379,7 @@ typedef struct {
     uint32_t row;
 } keyed;
 
+/* For qsort: by hash, then by row. */
 static int by_key(const void *a, const void *b)
 {
     const keyed *x = a, *y = b;
@@ -390,6 +404,7 @@ static void new_feature(tab_arena *a, tab_feature *g, size_t levels)
     g->slot = tab_arena_new_of(a, uint32_t, g->slots);
 }
 
+/* Whether a column gives features. */
 static bool is_used(const tab_profile *p, const bool *use, size_t c)
 {
     return use != NULL ? use[c] : tab_explains(&p->col[c]);
@@ -504,6 +519,7 @@ tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile
     return enc;
 }
 
+/* Rows keep their order; their hashes are made as those of the fitted rows were, so that copies are found. */
 tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_values *values,
                           size_t rows)
 {

@@ -12,8 +12,11 @@
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/features/mix.h"
 
-enum { SORT_SAMPLE = 200 * 1000 }; /* values that quantiles are read from */
+enum {
+    SORT_SAMPLE = 200 * 1000
+}; /* values that quantiles are read from: 200,000 put a quantile within a thousandth */
 
+/* The limit keeps squares of scaled values within a float. */
 float tab_number_scaled(const tab_feature *f, double v)
 {
     if (isnan(v))
@@ -22,6 +25,7 @@ float tab_number_scaled(const tab_feature *f, double v)
     return (float)(x > 1e6 ? 1e6 : x < -1e6 ? -1e6 : x);
 }
 
+/* The bin of a scaled value. */
 uint8_t tab_number_bin(const tab_feature *f, float x)
 {
     if (isnan(x))
@@ -37,12 +41,14 @@ uint8_t tab_number_bin(const tab_feature *f, float x)
     return (uint8_t)lo;
 }
 
+/* For qsort. */
 static int by_float(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
+/* For qsort. */
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -72,6 +78,10 @@ static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
     f->bins = f->edges + 1;
 }
 
+/* The scale is the interquartile range over 1.349, which is the standard deviation of a normal sample.
+ * Where half of the values are equal it is 0: then the range of the inner 98 %, then of all. Bins: a fifth
+ * of the values, at least 32 (decision 0050). skewed: the third or fourth moment is far from a normal's (0
+ * and 3); the limits 0.9 and 6 are chosen by hand, not measured. */
 bool tab_number_fit(tab_feature *f, double *value, size_t n)
 {
     if (n == 0)
@@ -146,12 +156,14 @@ static double normal_quantile(double p)
            (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
 }
 
+/* Normal scores of the knots. */
 void tab_number_scores(float *score)
 {
     for (size_t i = 0; i < TAB_KNOTS; i++)
         score[i] = (float)normal_quantile(((double)i + 0.5) / TAB_KNOTS);
 }
 
+/* Beyond the outer knots scores grow with the logarithm, so that an outlier stays one. */
 float tab_number_score(const tab_feature *f, const float *score, float x)
 {
     const float *k = f->knot;
@@ -181,6 +193,7 @@ float tab_number_score(const tab_feature *f, const float *score, float x)
     return score[lo] + (score[hi] - score[lo]) * (x - k[lo]) / (k[hi] - k[lo]);
 }
 
+/* The inverse of tab_number_score, for answers that are found as scores (imputation). */
 float tab_number_of_score(const tab_feature *f, const float *score, float z)
 {
     const float *k = f->knot;

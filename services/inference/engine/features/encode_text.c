@@ -12,6 +12,9 @@
 
 #include "services/inference/engine/features/mix.h"
 
+/* Columns of A, 3-grams read of a text, texts that the directions are fitted on, and rounds of the
+ * iteration. Chosen by hand, not measured; four rounds because subspace iteration converges geometrically
+ * (Halko et al.). */
 enum { WIDTH = 1024, GRAMS = 256, FIT_TEXTS = 20000, ROUNDS = 4, K = TAB_TEXT_DIRECTIONS };
 
 struct tab_text_basis {
@@ -25,6 +28,7 @@ typedef struct {
     size_t n;
 } sparse;
 
+/* ASCII only: bytes of other letters are part of their 3-grams as they stand. */
 static unsigned char lower(unsigned char c)
 {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
@@ -80,6 +84,8 @@ static void orthonormal(double (*v)[K])
     }
 }
 
+/* Texts are read again in each round instead of being kept: memory stays within 200 KB whatever the
+ * column. */
 tab_text_basis *tab_text_fit(tab_arena *a, const tab_str *text, size_t n)
 {
     if (n < 20)
@@ -128,6 +134,7 @@ tab_text_basis *tab_text_fit(tab_arena *a, const tab_str *text, size_t n)
     return b;
 }
 
+/* All directions are used where there is a basis. */
 size_t tab_text_width(const tab_text_basis *b)
 {
     return b == NULL ? 0 : K;

@@ -21,13 +21,17 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 
+/* LEAST_ROWS: with fewer present cells the mean or the commonest class is filled. SURE_ROWS: from here on
+ * a confidence is learned for each cell, below it is one share for all. MOST_CLASSES: beyond, the
+ * commonest class. FIT_ROWS: rows that a column is learned from. Chosen by hand, not measured. */
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200, FIT_ROWS = 20000 };
-enum { LONG_SCALE = 12 };            /* a scale of more levels is a number in whole steps */
+enum { LONG_SCALE = 12 };            /* a scale of more levels is a number in whole steps (decision 0178) */
 static const double TOLERANCE = 0.5; /* of the column's standard deviation */
-static const double COARSE = 0.25;   /* steps of more standard deviations are too coarse for an expectation */
+static const double COARSE =
+    0.25; /* steps of more standard deviations are too coarse for an expectation (decision 0095) */
 
-/* A number takes one tree a round, so that slower steps and more folds are affordable:
- * docs/decisions/0177. */
+/* A number takes one tree a round, so that slower steps and more folds are affordable: what was tried
+ * stands in decision 0177. */
 static const tab_recipe NUMBER = {
     .learner = { &tab_learn_boost_brisk, &tab_learn_kernel_small }, .n = 2, .folds = 5, .work = 2e11
 };
@@ -58,6 +62,7 @@ typedef struct {
     const char *method;
 } column_fill;
 
+/* For qsort: columns with the fewest gaps first. */
 static int by_missing(const void *a, const void *b)
 {
     const column_fill *x = a, *y = b;
@@ -66,6 +71,7 @@ static int by_missing(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+/* For qsort. */
 static int by_place(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -82,6 +88,7 @@ static bool fillable(const tab_column_profile *c)
     return type && (!c->identifying || doubtful) && c->present > 0;
 }
 
+/* Whether the cell is null; marks like "?" are none here and keep their cell. */
 static bool is_missing(const tab_column *c, size_t row)
 {
     return c->layout == TAB_NUMBERS ? isnan(c->num[row]) : c->code[row] == TAB_NULL;
@@ -380,6 +387,7 @@ static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const
     return true;
 }
 
+/* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
@@ -440,6 +448,7 @@ typedef struct {
     size_t at;
 } cell;
 
+/* For qsort: by table, row and column, as the message lists them. */
 static int by_cell(const void *a, const void *b)
 {
     const cell *x = a, *y = b;
@@ -450,6 +459,7 @@ static int by_cell(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
+/* One filled cell: the number itself, or a copy of the cell that its class stands for. */
 static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
 {
     if (c->fill->numeric) {
@@ -463,6 +473,8 @@ static void add_value(tab_builder *b, const tab_profile *p, const cell *c)
         tab_builder_cell(b, tab_cell_at(p->col[c->column].column, from));
 }
 
+/* Tables one after the other, columns of a table in order of missingness. The message lists cells by table
+ * and row, so they are sorted at the end. */
 tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
                       Tabella__Imputation **ret, tab_error *err)
 {

@@ -21,6 +21,9 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
+/* Sizes and bounds: folds that are left out in turn, rows that expectation-maximisation reads, least rows
+ * of a table, most coordinates, rounds on all rows and then on each fold, levels of a category, rows of a
+ * loop's turn. Chosen by hand, not measured. */
 enum {
     FOLDS = 4,
     FIT_ROWS = 4000,
@@ -31,7 +34,8 @@ enum {
     LEVELS = 12,
     BLOCK = 256
 };
-static const double PRIOR = 4;
+static const double PRIOR =
+    4; /* rows' worth of independence in the covariance: chosen by hand, not measured */
 
 typedef struct {
     size_t feature, at, width; /* its coordinates: at .. at + width */
@@ -55,6 +59,7 @@ struct tab_joint {
     model fold[FOLDS];
 };
 
+/* A row's fold, by its content: copies share one. */
 static size_t fold_of(const tab_joint *j, size_t row)
 {
     return (size_t)(tab_mix2(j->hash[row], 0x1017) % FOLDS);
@@ -80,6 +85,7 @@ static size_t lay_out(const tab_encoder *enc, size_t levels, part *p)
     return m;
 }
 
+/* For qsort: parts by the column that they read. */
 static int by_source(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -93,6 +99,8 @@ typedef struct {
     float *x;
 } read_job;
 
+/* The coordinates of one block of rows: normal scores of skewed numbers, z-scores of others within 5,
+ * indicators of levels. */
 static void read_block(void *ctx, size_t b)
 {
     read_job *q = ctx;
@@ -132,6 +140,7 @@ typedef struct {
     double *left; /* (m, m) */
 } room;
 
+/* False: out of memory; room_free frees what there is. */
 static bool room_new(room *s, size_t m)
 {
     *s = (room){ .missing = malloc(m * sizeof *s->missing),
@@ -272,6 +281,7 @@ typedef struct {
     atomic_bool failed;
 } fold_job;
 
+/* Four rounds more from the fit on all rows, without one fold. */
 static void fit_fold(void *ctx, size_t f)
 {
     fold_job *q = ctx;
@@ -279,6 +289,8 @@ static void fit_fold(void *ctx, size_t f)
         atomic_store(&q->failed, true);
 }
 
+/* *ret stays NULL where the table is too small or too wide for it. Features of one column stand together,
+ * so that the column can be left out as one run of coordinates. */
 bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                    tab_joint **ret)
 {
@@ -369,6 +381,8 @@ typedef struct {
     atomic_bool failed;
 } view_job;
 
+/* For each row of a block: the expected numbers in its gaps, without the column that is asked for, and the
+ * expectation of that column's own coordinates, by the formulas at the head. */
 static void view_block(void *ctx, size_t b)
 {
     view_job *q = ctx;

@@ -1,11 +1,13 @@
+/* See admit.h. Learners are asked in the recipe's order; each takes what the ones before have left. */
 #include "services/inference/engine/learn/admit.h"
 
 #include <math.h>
 
-/* Work grows with the number of classes, and cells do not: what a body may ask for is bounded by its
- * cells, too. A table of a hundred classes is far within (2e5 to 1e6 a cell); docs/decisions/0192. */
+/* Work grows with the number of classes, and cells do not: what a request may ask for is bounded by its
+ * cells, too. Tables of up to a hundred classes cost 1e4 to 1e6 a cell and are far within (decision 0192). */
 static const double FLOOR = 1e10, A_CELL = 2e6;
 
+/* The most work of all fits together. */
 static double limit(const tab_problem *p, size_t n, const tab_recipe *r)
 {
     if (!p->classification || p->outputs <= TAB_MANY_CLASSES)
@@ -13,6 +15,7 @@ static double limit(const tab_problem *p, size_t n, const tab_recipe *r)
     return fmin(r->work, FLOOR + A_CELL * (double)n * (double)p->enc->n);
 }
 
+/* All folds, the trials of configurations and a model of all rows count. */
 int tab_admit(const tab_problem *p, size_t n, tab_stack *s, tab_arena *a, const tab_recipe *r,
               const tab_learner *g, double spent, double *work)
 {

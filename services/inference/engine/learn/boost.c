@@ -41,7 +41,9 @@ typedef struct {
 
 /* ---- one fit --------------------------------------------------------------------------------- */
 
-/* The rows and columns of a round's trees. */
+/* The rows and columns of a round's trees, by hashes of their content, so that no order of either has a
+ * say. At most some 300 columns a tree (of wide tables every tree sees a part), and as many as the
+ * histogram pool holds. */
 static void sample(work *w, size_t round)
 {
     const recipe *r = w->r;
@@ -123,6 +125,7 @@ static void gradients(work *w, size_t k)
     memcpy(grow->other, w->rest, grow->others * sizeof *pick);
 }
 
+/* Class probabilities of all rows, from their margins. */
 static void softmax(work *w)
 {
     for (size_t i = 0; i < w->n; i++) {
@@ -136,6 +139,7 @@ static void softmax(work *w)
     }
 }
 
+/* The held rows' summed loss: squared error, or log-loss without overflow. */
 static double held_loss(const work *w)
 {
     double loss = 0;
@@ -223,7 +227,8 @@ static bool copy_bins(work *w)
     return g->pool != NULL;
 }
 
-/* base (margins): where the margins start, the mean or the log-odds of the classes with half a row of each. */
+/* base (margins): where the margins start, the mean or the log-odds of the classes with half a row of each.
+ * */
 static void base_of(const work *w, float *base)
 {
     const tab_problem *p = w->p;
@@ -250,6 +255,7 @@ static void base_of(const work *w, float *base)
     }
 }
 
+/* Everything that a fit needs before its first round. */
 static bool prepare(work *w, float *base)
 {
     const tab_problem *p = w->p;
@@ -274,6 +280,7 @@ static bool prepare(work *w, float *base)
     return true;
 }
 
+/* Frees what there is, also after a fit that failed. */
 static void release(work *w)
 {
     tab_grower *g = &w->grow;
@@ -386,6 +393,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
     return true;
 }
 
+/* One fit. NULL: cancelled or out of memory. */
 static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
                         double *curve)
 {
@@ -423,6 +431,7 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
     }
 }
 
+/* Two classes have one margin, the log-odds of the second: the first one's output is 0. */
 static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                           size_t n, float *out)
 {
@@ -444,19 +453,22 @@ static void boost_predict(const void *model, const tab_encoder *enc, const tab_d
     }
 }
 
+/* Trees are added up, so an earlier stop is a smaller count of rounds. */
 static void boost_stop(void *model, size_t step)
 {
     tab_boost *m = model;
     m->rounds = step < m->grown ? step : m->grown;
 }
 
+/* Shares of the gain. */
 static const float *boost_importance(const void *model)
 {
     return ((const tab_boost *)model)->importance;
 }
 
-/* Rounds are limited by work, rows x features x margins a round: never by the clock. Twenty are made at
- * least, but not of a tree for each of thousands of classes (docs/decisions/0192). */
+/* Rounds are limited by work, rows x features x margins a round: never by the clock. A round also costs
+ * some 4,000 a feature for the scan over bins. Twenty rounds are made at least, but not of a tree for each
+ * of thousands of classes (decision 0192). */
 static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double budget)
 {
     size_t least = p->classification && p->outputs > TAB_MANY_CLASSES ? 2 : 20;
@@ -467,6 +479,10 @@ static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double bud
     return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
 }
 
+/* The recipes. Rates, depths and shares were chosen by hand on the tables of tests/bench/predict; only
+ * whole stacks were measured (decision 0050), so no range of a single number is known. DEEP and SHALLOW
+ * are base-2's; BRISK is base-1's and imputes numbers; FAST imputes classes and fits local scales; QUICK
+ * chooses targets. */
 static const recipe DEEP = { .eta = 0.07,
                              .lambda = 2,
                              .min_hess = 1.5,
@@ -486,10 +502,12 @@ static const recipe SHALLOW = { .eta = 0.10,
                                 .patience = 30,
                                 .salt = 0x5a11 };
 
-/* Twenty million rows x features a second is what the plain loops reach; see docs/decisions/0050. */
+/* Most rounds of each recipe, and the work of one fit: a minute of plain loops at twenty million rows x
+ * features a second (decision 0050). */
 enum { STEPS = 500, BRISK_STEPS = 180, FAST_STEPS = 120, QUICK_STEPS = 30 };
 static const double BUDGET = 1.2e9;
 
+/* For the budget: rounds that a full fit makes. */
 static double boost_work(const tab_problem *p, size_t n)
 {
     double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
@@ -526,6 +544,8 @@ static const recipe QUICK = { .eta = 0.3,
                               .patience = 6,
                               .salt = 0x90c };
 
+/* A fit that has fewer rounds than its rate asks for takes longer steps, up to 0.3: it ends near the same
+ * place. */
 static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const tab_problem *p,
                            const tab_fit_task *t, double *curve)
 {

@@ -11,8 +11,11 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/learner.h"
 
+/* DEEPEST bounds the recursion. MOST_TRIED: features tried at a node of a wide table. MOST_OUTPUTS: the
+ * stack buffer of a vote. Chosen by hand, not measured. */
 enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64, MOST_TRIED = 60 };
-/* The alternatives: rows of a leaf, for clean and for noisy targets; [classification][config]. */
+/* Least rows of a leaf, for clean and for noisy targets; [classification][config]. Which is better is
+ * tried on one fold. Leaves of single rows for classes as in decision 0181. */
 static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
 enum { FINE = 1 };
 
@@ -49,6 +52,7 @@ typedef struct {
     bool failed;
 } grower;
 
+/* Which child a bin goes to. */
 static bool goes_left(const node *n, uint8_t bin)
 {
     if (n->code)
@@ -56,6 +60,7 @@ static bool goes_left(const node *n, uint8_t bin)
     return (bin <= n->cut) | (bin == TAB_BIN_MISSING && n->missing_left);
 }
 
+/* Room for more nodes and values. g->failed: out of memory. */
 static void reserve(grower *g, size_t nodes, size_t values)
 {
     if (g->nodes + nodes > g->node_room) {
@@ -80,6 +85,7 @@ static void reserve(grower *g, size_t nodes, size_t values)
     }
 }
 
+/* The mean target of the leaf's rows, or their classes' shares. */
 static void make_leaf(grower *g, uint32_t at, const uint32_t *row, size_t n)
 {
     reserve(g, 0, g->k);
@@ -162,6 +168,7 @@ static void open_node(grower *g, const uint32_t *row, size_t n, whole *w)
     }
 }
 
+/* Whether all rows have one target: nothing is left to split. */
 static bool pure(const grower *g, const uint32_t *row, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -170,6 +177,8 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
     return true;
 }
 
+/* One node and, below it, its subtrees. salt makes the draws of this node alone, so that no other node's
+ * size has a say. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
     node best = { .feature = -1 };
@@ -284,6 +293,7 @@ static void read_targets(const tab_problem *p, const tab_fit_task *t, size_t k, 
     }
 }
 
+/* NULL: too few rows, too many classes, cancelled or out of memory. */
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool fine)
 {
     if (t->n < 8 || p->outputs > MOST_OUTPUTS || p->enc->n == 0)
@@ -326,6 +336,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     return ok ? m : NULL;
 }
 
+/* The mean over the trees; probabilities are drawn to the prior by half a tree. */
 static void forest_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                            size_t n, float *out)
 {
@@ -360,6 +371,7 @@ static void *forest_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     return fit(p, t, TREES, false);
 }
 
+/* For the budget: rows x depth x features tried, over all trees; 1.5 and 2 are chosen by hand. */
 static double forest_work(const tab_problem *p, size_t n)
 {
     if (p->outputs > MOST_OUTPUTS)

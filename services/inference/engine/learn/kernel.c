@@ -23,6 +23,8 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
+/* Landmarks: decision 0146. FEW_LANDMARKS: of the small form that imputes. WIDEST: columns of the dense
+ * form. */
 enum {
     PATH = 4,
     LANDMARKS = 500, /* where nothing leads */
@@ -31,8 +33,10 @@ enum {
     FEW_LANDMARKS = 160,
     WIDEST = 300
 };
+/* The landmarks' bound in time: decision 0146. */
 static const double MOST_PRODUCTS = 3e9; /* rows x landmarks x landmarks of a fit */
-static const double LAMBDA[PATH] = { 6, 1, 0.2, 0.04 };
+static const double LAMBDA[PATH] = { 6, 1, 0.2,
+                                     0.04 }; /* a path from strong to weak; chosen by hand, not measured */
 
 /* The alternatives: width of the kernel, and whether columns are weighed. */
 static const struct {
@@ -99,6 +103,8 @@ static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
     }
 }
 
+/* out (n, k): the margins of rows with kernel values k (n, landmarks) at a step of the path; step 0 is the
+ * intercept alone. */
 static void margins(const kernel *m, const float *k, size_t n, size_t step, float *out)
 {
     if (step > 0)
@@ -108,6 +114,7 @@ static void margins(const kernel *m, const float *k, size_t n, size_t step, floa
             out[i * m->k + j] = (step > 0 ? out[i * m->k + j] : 0) + m->bias[step * m->k + j];
 }
 
+/* For qsort. */
 static int by_float(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -194,8 +201,8 @@ static bool place_landmarks(kernel *m, const tab_problem *p, const tab_fit_task 
     return true;
 }
 
-/* Solves for the context rows' targets on z = L^-1 k(x, landmarks), and turns the weights into alpha = L^-T w.
- * False: cancelled, or no solution in numbers. */
+/* Solves for the context rows' targets on z = L^-1 k(x, landmarks), and turns the weights into alpha = L^-T
+ * w. False: cancelled, or no solution in numbers. */
 static bool solve_path(kernel *m, const tab_problem *p, const tab_fit_task *t, room *r)
 {
     size_t n = t->n, c = m->landmarks, k = m->k, cols = c + 1;
@@ -229,6 +236,7 @@ static bool solve_path(kernel *m, const tab_problem *p, const tab_fit_task *t, r
     return true;
 }
 
+/* NULL: too few rows, cancelled, out of memory, or no solution in numbers. */
 static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, double *curve)
 {
     kernel *m = tab_arena_new_of(t->arena, kernel, 1);
@@ -265,11 +273,13 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     return ok ? m : NULL;
 }
 
+/* Chooses a penalty of the path. */
 static void kernel_stop(void *model, size_t step)
 {
     ((kernel *)model)->step = step;
 }
 
+/* In tiles, so that memory stays small; a row's answer does not depend on its tile. */
 static void kernel_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                            size_t n, float *out)
 {
@@ -315,6 +325,7 @@ static void *kernel_fit_small(const tab_problem *p, const tab_fit_task *t, doubl
     return fit(p, t, FEW_LANDMARKS, curve);
 }
 
+/* For the budget: kernel values, the triangular solve and the steps of the solver. */
 static double work(const tab_problem *p, size_t n, double landmarks)
 {
     double c = (double)n <= landmarks ? (double)n : landmarks;

@@ -1,6 +1,6 @@
 /* k nearest neighbours in the dense metric form, columns weighed as the kernel learner weighs them.
  *
- * The neighbours of a row vote with weight exp(-(d / d_k)^2 / 2): near ones more, the k-th little. Class
+ * The neighbours of a row vote with weight exp(-2 (d / d_k)^2): near ones more, the k-th little. Class
  * votes are smoothed towards the context's shares by pseudo-counts, so that no class gets probability
  * zero. Distances are one matrix product a tile (anomaly.c does the same). */
 #include <math.h>
@@ -9,6 +9,8 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
+/* WIDEST: columns of the dense form. MOST_OUTPUTS: classes beyond which votes of 15 are too few. Chosen by
+ * hand. The learner rarely has a weight (decision 0050); it stays for tables of near copies. */
 enum { WIDEST = 200, MOST_OUTPUTS = 64, MOST_NEIGHBOURS = 15 };
 
 /* The alternatives: neighbours, and how strongly columns are weighed by the trees' gain. */
@@ -29,6 +31,7 @@ typedef struct {
     float *prior; /* (k) */
 } knn;
 
+/* Keeps the context's rows, transposed for the matrix product. */
 static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
@@ -80,6 +83,8 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     return m;
 }
 
+/* The nearest rows by insertion into a sorted list; one pseudo-neighbour of weight 1 is the prior.
+ * Weights: at distance 0 one, at the k-th neighbour exp(-2). */
 static void answer(const knn *m, const float *distance, float own, float *out)
 {
     float near[MOST_NEIGHBOURS];
@@ -108,6 +113,7 @@ static void answer(const knn *m, const float *distance, float own, float *out)
         out[k] = m->classification ? logf(out[k] / sum + 1e-6f) : out[k] / sum;
 }
 
+/* In tiles: a tile's distances are one matrix product. */
 static void knn_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {
@@ -132,6 +138,7 @@ static void knn_predict(const void *model, const tab_encoder *enc, const tab_dat
     free(d);
 }
 
+/* For the budget: every row against every row. */
 static double knn_work(const tab_problem *p, size_t n)
 {
     if (p->outputs > MOST_OUTPUTS)

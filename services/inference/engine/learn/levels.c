@@ -1,3 +1,4 @@
+/* See levels.h. */
 #include "services/inference/engine/learn/levels.h"
 
 #include <math.h>
@@ -5,8 +6,12 @@
 
 #include "services/inference/engine/features/mix.h"
 
+/* NAMED: levels that the trees hold in bins of their own (decision 0096). MOST_CLASSES: beyond, a mean a
+ * class would be too many columns. MOST_ADDED: statistics of one table. The last two are chosen by hand,
+ * not measured. */
 enum { NAMED = TAB_BINS - 1, MOST_CLASSES = 6, MOST_ADDED = 60 };
-static const double PRIOR = 4; /* rows' worth of the overall mean in a level's */
+static const double PRIOR =
+    4; /* rows' worth of the overall mean in a level's; chosen by hand, not measured */
 
 /* The target that statistic k averages: the number, or whether the label is class `k`. */
 static double target_of(const tab_problem *p, uint32_t row, size_t k)
@@ -14,6 +19,7 @@ static double target_of(const tab_problem *p, uint32_t row, size_t k)
     return p->classification ? p->label[row] == k : (double)p->y[row];
 }
 
+/* The mean of a level, drawn to the overall one by PRIOR rows. */
 static double blend(double sum, double count, double overall)
 {
     return (sum + PRIOR * overall) / (count + PRIOR);
@@ -51,6 +57,7 @@ static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *contex
     return ok;
 }
 
+/* A shallow copy of the data with room for the statistics. */
 static bool room_for(tab_arena *a, const tab_levels *v, const tab_data *from, tab_data *to)
 {
     size_t all = v->plain + v->n + 1;
@@ -104,6 +111,7 @@ static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab
     return true;
 }
 
+/* One statistic a category for numbers and two classes, one a class for up to MOST_CLASSES. */
 bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context, size_t n, tab_levels **ret)
 {
     *ret = NULL;
@@ -141,6 +149,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     return ok;
 }
 
+/* New rows read what their level's mean is over all context rows. */
 bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row, size_t n, tab_data *ret)
 {
     size_t all = v->plain + v->n + 1;

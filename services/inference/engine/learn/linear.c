@@ -8,8 +8,10 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-enum { PATH = 6, WIDEST = 400 };
-static const double LAMBDA[PATH] = { 300, 60, 15, 4, 1, 0.2 };
+enum { PATH = 6, WIDEST = 400 }; /* penalties; columns of the dense form */
+static const double LAMBDA[PATH] = {
+    300, 60, 15, 4, 1, 0.2
+}; /* from strong to weak, about a factor of 4 apart; chosen by hand */
 
 typedef struct {
     tab_dense *dense;
@@ -33,6 +35,7 @@ static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d
     }
 }
 
+/* out (n, k): margins at a step of the path; step 0 is the intercept alone. */
 static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n,
                     size_t step, float *z, float *tile, float *out)
 {
@@ -45,6 +48,7 @@ static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, 
     tab_apply(z, n, m->width + 1, m->w + (step - 1) * (m->width + 1) * m->k, m->k, out);
 }
 
+/* NULL: fewer than two rows, cancelled, out of memory, or no solution in numbers. */
 static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     linear *m = tab_arena_new_of(t->arena, linear, 1);
@@ -90,11 +94,13 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     return ok ? m : NULL;
 }
 
+/* Chooses a penalty of the path. */
 static void linear_stop(void *model, size_t step)
 {
     ((linear *)model)->step = step;
 }
 
+/* In tiles, as the kernel learner. */
 static void linear_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                            size_t n, float *out)
 {
@@ -119,6 +125,7 @@ static void linear_predict(const void *model, const tab_encoder *enc, const tab_
     free(tile);
 }
 
+/* For the budget: the Gram matrix and the solver's steps. */
 static double linear_work(const tab_problem *p, size_t n)
 {
     double width = p->enc->n * 8.0 < WIDEST ? (double)p->enc->n * 8.0 : WIDEST;

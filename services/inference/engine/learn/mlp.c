@@ -25,6 +25,8 @@
 #include "services/inference/engine/learn/opinion_pool.h"
 #include "services/inference/engine/learn/solve.h"
 
+/* WIDEST, HIDDEN, LAYERS, MEMBERS and BATCH: the network of decision 0145. MOST_OUTPUTS bounds a stack
+ * buffer. */
 enum {
     WIDEST = 200,
     HIDDEN = 64,
@@ -34,10 +36,13 @@ enum {
     LEAST_ROWS = 100, /* below, its work would be most of a small run: decision 0145 */
     MOST_OUTPUTS = 64
 };
+/* How many steps: decision 0145 (3, 5 and 8 a round of the trees were tried). WORSE: a fold ends where its
+ * held loss has risen by 1 %. */
 enum { LEAST_STEPS = 120, MOST_STEPS = 2400, STEPS_UNLED = 500, STOPS = 5 };
 static const double STEPS_PER_LEAD = 5, WORSE = 1.01;
-/* Shares of the steps after which the networks are kept. */
+/* Shares of the steps after which the networks are kept (decision 0145). */
 static const double STOP_AT[STOPS] = { 0.12, 0.25, 0.45, 0.7, 1 };
+/* Rate and weight decay of AdamW, and how strongly columns are weighed. Chosen by hand, not measured. */
 static const double RATE = 4e-3, DECAY = 0.02, WEIGH = 0.5;
 
 typedef struct {
@@ -89,6 +94,7 @@ LOOPS TAB_CLONES static void silence(float *restrict d, const float *restrict h,
         d[i] = h[i] > 0 ? d[i] : 0;
 }
 
+/* sum (width): gradients of the intercepts. */
 LOOPS TAB_CLONES static void column_sums(float *restrict sum, const float *restrict d, size_t n, size_t width)
 {
     memset(sum, 0, width * sizeof *sum);
@@ -122,6 +128,7 @@ static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, s
     }
 }
 
+/* One batch forward and back; r->h[0] holds its inputs. The gradient goes to r->g. */
 static void gradient(const mlp *m, const float *w, const tab_problem *p, const uint32_t *row, size_t n,
                      room *r)
 {
@@ -146,6 +153,8 @@ static void gradient(const mlp *m, const float *w, const tab_problem *p, const u
     }
 }
 
+/* One step of AdamW over all weights. b1 = 0.9 as its authors have it; b2 = 0.99 forgets sooner than their
+ * 0.999, since there are few steps. */
 LOOPS TAB_CLONES static void moved(float *restrict w, const float *restrict gradient, float *restrict first,
                                    float *restrict second, size_t n, float c1, float c2, float lr, float keep)
 {
@@ -158,6 +167,7 @@ LOOPS TAB_CLONES static void moved(float *restrict w, const float *restrict grad
     }
 }
 
+/* Bias corrections of step `step`, counted from 1. */
 static void adam(const mlp *m, float *w, room *r, size_t member, size_t step, double rate)
 {
     float c1 = (float)(1 / (1 - pow(0.9, (double)step))), c2 = (float)(1 / (1 - pow(0.99, (double)step)));
@@ -165,11 +175,13 @@ static void adam(const mlp *m, float *w, room *r, size_t member, size_t step, do
           (float)(1 - rate * DECAY));
 }
 
+/* A standard normal number from a hash (Box & Muller 1958). */
 static double normal(uint64_t h)
 {
     return sqrt(-2 * log(1 - tab_unit(h))) * cos(2 * M_PI * tab_unit(tab_mix(h)));
 }
 
+/* A network's first weights. */
 static void start(const mlp *m, const tab_problem *p, const tab_fit_task *t, size_t member, float *w)
 {
     memset(w, 0, m->size * sizeof *w);
@@ -188,6 +200,7 @@ static void start(const mlp *m, const tab_problem *p, const tab_fit_task *t, siz
         b[k] = logf((b[k] + 0.5f) / ((float)t->n + 0.5f * (float)m->outputs));
 }
 
+/* For qsort. */
 static int by_hash(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -234,6 +247,7 @@ static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p,
     return true;
 }
 
+/* The mean of the MEMBERS networks. */
 static void mlp_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {
@@ -316,12 +330,14 @@ static bool train(mlp *m, const tab_problem *p, const tab_fit_task *t, room *r, 
     }
 }
 
+/* Chooses one of the kept networks. */
 static void mlp_stop(void *model, size_t step)
 {
     mlp *m = model;
     m->step = step < m->kept ? step : m->kept;
 }
 
+/* NULL: too few rows, too many classes, cancelled or out of memory. */
 static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     tab_arena *a = t->arena;
@@ -376,6 +392,7 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     return ok ? m : NULL;
 }
 
+/* For the budget: most steps x batch x weights, forward and twice back. */
 static double mlp_work(const tab_problem *p, size_t n)
 {
     (void)n; /* steps are of one size, and at most so many */

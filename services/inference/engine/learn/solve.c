@@ -16,8 +16,11 @@
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
+/* GRAM_ROWS and ROWS: rows of a tile, which stay in the processor's cache; they are part of the order of
+ * summation. MEMORY and STEPS: of L-BFGS. FEW: columns up to which vectors are faster than matrices. */
 enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30, FEW = 5, ROWS = 96 };
 
+/* Products in floats within a tile, sums over tiles in doubles. */
 void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
 {
     for (size_t at = 0; at < n; at += GRAM_ROWS) {
@@ -37,6 +40,7 @@ bool tab_cholesky(double *a, size_t m)
     return info == 0;
 }
 
+/* The transformer's product, which gives a row the same bits alone and in company. */
 void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out)
 {
     tab_row_product(n, m, k, z, w, out);

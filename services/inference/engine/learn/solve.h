@@ -29,8 +29,9 @@ bool tab_solve(const tab_system *s, float *w);
 enum { TAB_TILE = 48 }; /* rows that learners read and answer at a time */
 void tab_apply(const float *z, size_t n, size_t m, const float *w, size_t k, float *out);
 
-/* The targets of row[0..n) in order: y (n) for numbers or label (n) for classes, and prior (k), zeroed before:
- * the margins that answer best without features (the mean; log-odds with half a row of each class). */
+/* The targets of row[0..n) in order: y (n) for numbers or label (n) for classes, and prior (k), zeroed
+ * before: the margins that answer best without features (the mean; log-odds with half a row of each class).
+ * */
 void tab_margin_targets(const tab_problem *p, const uint32_t *row, size_t n, size_t k, float *y,
                         uint32_t *label, float *prior);
 

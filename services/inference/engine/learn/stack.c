@@ -11,13 +11,15 @@
 
 enum {
     BLOCK = 2048,           /* rows that one turn of a loop answers */
-    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on: more change the third digit */
+    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on; chosen by hand, not measured */
 };
 
 typedef tab_stack_pass pass;
 
 /* ---- folds ----------------------------------------------------------------------------------- */
 
+/* Folds by the number of distinct rows: small tables get more, so that a fold's context is nearly all of
+ * them. Chosen by hand, not measured. */
 static size_t folds_for(size_t n)
 {
     if (n < 2)
@@ -51,6 +53,7 @@ static bool assign_folds(pass *c)
 
 /* ---- what a fold's models read --------------------------------------------------------------- */
 
+/* Statistics of levels, made for each fold from its own context. False: memory or cancelled. */
 static bool fit_levels(pass *c, tab_arena *a)
 {
     uint32_t *context = malloc((c->n + 1) * sizeof *context);
@@ -73,6 +76,7 @@ typedef struct {
     atomic_bool failed;
 } output_job;
 
+/* Outputs of one member for one block of rows: of each row by the model that did not see it. */
 static void output_block(void *ctx, size_t b)
 {
     output_job *j = ctx;
@@ -113,6 +117,7 @@ static void output_block(void *ctx, size_t b)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* The shares of the classes with half a row of each, or the mean. */
 static void fit_prior(pass *c)
 {
     const tab_problem *p = c->p;
@@ -130,6 +135,7 @@ static void fit_prior(pass *c)
     }
 }
 
+/* Log-loss, or squared error, of z or of one constant answer. */
 static double mean_loss(const pass *c, const float *z, const float *constant)
 {
     double loss = 0;
@@ -219,6 +225,7 @@ static void combine_all(pass *c, const uint32_t *some, size_t n, float *const *z
     s->prior_loss = mean_loss(c, NULL, s->prior);
 }
 
+/* Folds, fits, calibration, weights. NULL: memory or cancelled. */
 static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
 {
     const tab_problem *p = c->p;
@@ -267,6 +274,7 @@ static tab_stack *fit_stack(pass *c, tab_arena *a, const tab_recipe *r)
     return ok && !tab_arena_full(a) ? s : NULL;
 }
 
+/* Models of learners that answer by a model of all rows are freed here: their folds are no longer wanted. */
 tab_stack *tab_stack_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_recipe *r)
 {
     size_t rows = p->data->rows;

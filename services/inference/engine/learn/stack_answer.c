@@ -5,6 +5,7 @@
 
 #include "services/inference/engine/learn/opinion_pool.h"
 
+/* The problem's own rows have their statistics already; new rows get them here. */
 bool tab_stack_view(const tab_stack *s, size_t fold, const tab_encoder *enc, const tab_data *q,
                     const uint32_t *row, size_t n, tab_fold_view *ret)
 {
@@ -29,6 +30,8 @@ void tab_stack_view_free(tab_fold_view *v)
         tab_levels_free(v->levels, &v->own);
 }
 
+/* Log-probabilities are averaged over the folds' models, not probabilities: the same pool as between
+ * learners. */
 bool tab_member_average(const tab_stack *s, const tab_member *m, const tab_fold_view *view,
                         const uint32_t *row, size_t n, float *out)
 {
@@ -59,6 +62,7 @@ bool tab_member_average(const tab_stack *s, const tab_member *m, const tab_fold_
     return true;
 }
 
+/* The weighted sum, the prior among its terms. */
 void tab_stack_combine(const tab_stack *s, const float *const *z, float *out)
 {
     size_t k = s->outputs;
@@ -77,6 +81,7 @@ void tab_stack_combine(const tab_stack *s, const float *const *z, float *out)
     }
 }
 
+/* Members of no weight are not asked. */
 bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                        size_t n, float *out)
 {

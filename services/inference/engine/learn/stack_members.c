@@ -56,6 +56,7 @@ size_t tab_fold_rows(const tab_stack_pass *c, size_t fold, bool in, size_t cap, 
     return kept;
 }
 
+/* One fit, on any thread. A trial also measures the held rows' loss: by its curve where it has one. */
 static void run_fit(void *ctx, size_t i)
 {
     fit_task *t = (fit_task *)ctx + i;
@@ -179,6 +180,7 @@ typedef struct {
     atomic_bool failed;
 } probe;
 
+/* One member's outputs for one block of the probed rows. */
 static void probe_block(void *ctx, size_t i)
 {
     probe *q = ctx;

@@ -1,6 +1,7 @@
+/* See whole.h. */
 #include "services/inference/engine/learn/whole.h"
 
-static const size_t MODEL_LIMIT = (size_t)8 << 30;
+static const size_t MODEL_LIMIT = (size_t)8 << 30; /* a bound against runaway fits */
 
 /* The gain of the columns as a fold of the trees saw it, of the features that `enc` has; or NULL. */
 static const float *gain_of(const tab_stack *s, const tab_encoder *enc, const tab_encoder *plain)
