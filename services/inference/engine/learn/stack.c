@@ -11,7 +11,7 @@
 
 enum {
     BLOCK = 2048,           /* rows that one turn of a loop answers */
-    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on; chosen by hand, not measured */
+    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on; chosen by hand */
 };
 
 typedef tab_stack_pass pass;

@@ -310,8 +310,8 @@ static void follow_lead(plan *q)
         }
 }
 
-/* First the learner whose column weights others take, and beside it trials of configurations, on fold 0, of those
- * that take none; then the others' trials. *end: behind the last trial. False: memory or cancelled. */
+/* First the learner whose column weights others take, and beside it trials of configurations, on fold 0, of
+ * those that take none; then the others' trials. *end: behind the last trial. False: memory or cancelled. */
 static bool run_trials(pass *c, tab_arena *a, plan *q, size_t *end)
 {
     size_t trial = q->count * q->folds;

@@ -1,4 +1,5 @@
-/* Between the files that fit a stack: stack.c has the folds and the whole, stack_members.c fits the learners. */
+/* Between the files that fit a stack: stack.c has the folds and the whole, stack_members.c fits the learners.
+ * */
 #ifndef TAB_STACK_PASS_H
 #define TAB_STACK_PASS_H
 

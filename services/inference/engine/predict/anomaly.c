@@ -361,10 +361,111 @@ static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
     an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
 }
 
+/* Which rows are references: row (rows) their positions, *n how many; reference[i] whether row i is one. Their
+ * number goes by the work that the search for neighbours may cost. */
+static void choose_references(const tab_data *d, size_t width, uint64_t seed, bool *reference, uint32_t *row,
+                              size_t *n)
+{
+    size_t rows = d->rows;
+    double most = fmax(LEAST_REFERENCE, MOST_PRODUCTS / ((double)rows * (double)width));
+    double share = fmin(REFERENCE, most) / (double)rows;
+    *n = 0;
+    for (size_t i = 0; i < rows; i++) {
+        reference[i] = share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share;
+        if (reference[i])
+            row[(*n)++] = (uint32_t)i;
+    }
+    if (*n == 0)
+        reference[0] = true, row[(*n)++] = 0;
+}
+
+static bool parts_new(tab_anomaly_parts *m, tab_arena *a, size_t trees, size_t references)
+{
+    size_t w = m->width;
+    m->references = references;
+    m->trees = trees;
+    m->reference = tab_arena_new_of(a, float, w *references);
+    m->norm = tab_arena_new_of(a, float, references);
+    m->side = w < ELLIPSE ? w : ELLIPSE;
+    m->inverse = tab_arena_new_of(a, double, w * m->side);
+    m->mean = tab_arena_new_of(a, double, w);
+    m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
+    m->root = tab_arena_new_of(a, uint32_t, trees);
+    for (size_t k = 0; k < DETECTORS; k++)
+        m->sorted[k] = tab_arena_new_of(a, float, m->rows);
+    return !tab_arena_full(a);
+}
+
+/* The isolation forest over the references' coordinates x (references, width). */
+static void grow_forest(tab_anomaly_parts *m, const float *x, uint64_t seed)
+{
+    size_t sample = m->references;
+    grower g = { .m = m, .x = x };
+    for (size_t t = 0; t < m->trees; t++) {
+        uint32_t pick[SAMPLE];
+        size_t n = sample < SAMPLE ? sample : SAMPLE;
+        for (size_t i = 0; i < n; i++) /* one of every n-th part of the rows, which stand by hash */
+            pick[i] = (uint32_t)((double)sample * ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
+        g.seed = tab_mix2(seed, t);
+        m->root[t] = grow(&g, pick, n, 0);
+    }
+}
+
+/* The ellipse of all references, then twice of those that are not among the farthest tenth: what is far must not
+ * widen the ellipse that it is measured by. False: out of memory or cancelled. */
+static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x)
+{
+    size_t n = m->references, w = m->width;
+    bool *keep = malloc(n * sizeof *keep);
+    float *distance = malloc(n * sizeof *distance), *order = malloc(n * sizeof *order);
+    bool ok = keep != NULL && distance != NULL && order != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        keep[i] = true;
+    ok = ok && fit_ellipse(e, m, x, n, keep);
+    for (int round = 0; ok && round < 2; round++) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = distance[i] = (float)mahalanobis(m, x + i * w, NULL);
+        qsort(order, n, sizeof *order, by_float);
+        float cut = order[n - 1 - n / 10];
+        for (size_t i = 0; i < n; i++)
+            keep[i] = distance[i] <= cut;
+        ok = fit_ellipse(e, m, x, n, keep);
+    }
+    free(keep), free(distance), free(order);
+    return ok;
+}
+
+/* The fitted rows' scores, and the threshold among them. False: out of memory or cancelled. */
+static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder *enc, const tab_data *d,
+                         const bool *reference)
+{
+    tab_anomaly_parts *m = an->parts;
+    size_t rows = d->rows;
+    float *raw = malloc(rows * DETECTORS * sizeof *raw), *score = malloc(rows * sizeof *score);
+    job j = { .e = e, .m = m, .enc = enc, .d = d, .reference = reference, .raw = raw };
+    atomic_init(&j.failed, raw == NULL || score == NULL);
+    if (raw != NULL && score != NULL)
+        tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, block, &j);
+    bool ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
+    for (size_t k = 0; ok && k < DETECTORS; k++) {
+        for (size_t i = 0; i < rows; i++)
+            m->sorted[k][i] = raw[i * DETECTORS + k];
+        qsort(m->sorted[k], rows, sizeof(float), by_float);
+    }
+    for (size_t i = 0; ok && i < rows; i++)
+        score[i] = an->score[i] = together(m, raw + i * DETECTORS);
+    if (ok) {
+        qsort(score, rows, sizeof *score, by_float);
+        set_threshold(an, score, rows);
+    }
+    free(raw), free(score);
+    return ok;
+}
+
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                              size_t trees, uint64_t seed)
 {
-    size_t rows = d->rows;
+    size_t rows = d->rows, sample;
     tab_anomaly *an = tab_arena_new_of(a, tab_anomaly, 1);
     tab_anomaly_parts *m = tab_arena_new_of(a, tab_anomaly_parts, 1);
     if (an == NULL || m == NULL)
@@ -384,91 +485,27 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
         m->width = 0;
         return an;
     }
-    size_t w = m->width, sample = rows;
+    size_t w = m->width;
     bool *reference = tab_arena_new_of(a, bool, rows + 1);
     uint32_t *row = tab_arena_new_of(a, uint32_t, rows + 1);
     if (reference == NULL || row == NULL)
         return NULL;
-    double most = fmax(LEAST_REFERENCE, MOST_PRODUCTS / ((double)rows * (double)w));
-    double share = fmin(REFERENCE, most) / (double)rows;
-    sample = 0;
-    for (size_t i = 0; i < rows; i++) {
-        reference[i] = share >= 1 || tab_unit(tab_mix2(d->hash[i] + i, seed + 5)) < share;
-        if (reference[i])
-            row[sample++] = (uint32_t)i;
-    }
-    if (sample == 0)
-        reference[0] = true, row[sample++] = 0;
-    m->references = sample;
-    m->trees = trees;
-    m->reference = tab_arena_new_of(a, float, w *sample);
-    m->norm = tab_arena_new_of(a, float, sample);
-    m->side = w < ELLIPSE ? w : ELLIPSE;
-    m->inverse = tab_arena_new_of(a, double, w * m->side);
-    m->mean = tab_arena_new_of(a, double, w);
-    m->node = tab_arena_new_of(a, iso_node, trees * 2 * SAMPLE);
-    m->root = tab_arena_new_of(a, uint32_t, trees);
-    for (size_t k = 0; k < DETECTORS; k++)
-        m->sorted[k] = tab_arena_new_of(a, float, rows);
-    float *x = malloc(sample * w * sizeof *x), *raw = malloc(rows * DETECTORS * sizeof *raw);
-    bool *keep = malloc(sample * sizeof *keep);
-    float *distance = malloc(sample * sizeof *distance), *order = malloc(sample * sizeof *order);
-    bool ok =
-        !tab_arena_full(a) && x != NULL && raw != NULL && keep != NULL && distance != NULL && order != NULL;
-    if (ok) {
-        tab_dense_read(m->dense, enc, d, row, sample, x);
-        for (size_t i = 0; i < sample; i++) {
-            keep[i] = true;
-            for (size_t j = 0; j < w; j++) {
-                m->reference[j * sample + i] = x[i * w + j];
-                m->norm[i] += x[i * w + j] * x[i * w + j];
-            }
+    choose_references(d, w, seed, reference, row, &sample);
+    if (!parts_new(m, a, trees, sample))
+        return NULL;
+    float *x = malloc(sample * w * sizeof *x);
+    if (x == NULL)
+        return NULL;
+    tab_dense_read(m->dense, enc, d, row, sample, x);
+    for (size_t i = 0; i < sample; i++)
+        for (size_t j = 0; j < w; j++) {
+            m->reference[j * sample + i] = x[i * w + j];
+            m->norm[i] += x[i * w + j] * x[i * w + j];
         }
-        grower g = { .m = m, .x = x };
-        for (size_t t = 0; t < trees; t++) {
-            uint32_t pick[SAMPLE];
-            size_t n = sample < SAMPLE ? sample : SAMPLE;
-            for (size_t i = 0; i < n; i++) /* one of every n-th part of the rows, which stand by hash */
-                pick[i] =
-                    (uint32_t)((double)sample * ((double)i + tab_unit(tab_mix2(seed + t, i))) / (double)n);
-            g.seed = tab_mix2(seed, t);
-            m->root[t] = grow(&g, pick, n, 0);
-        }
-        ok = fit_ellipse(e, m, x, sample, keep);
-        for (int round = 0; ok && round < 2; round++) { /* again without the farthest tenth */
-            for (size_t i = 0; i < sample; i++)
-                order[i] = distance[i] = (float)mahalanobis(m, x + i * w, NULL);
-            qsort(order, sample, sizeof *order, by_float);
-            float cut = order[sample - 1 - sample / 10];
-            for (size_t i = 0; i < sample; i++)
-                keep[i] = distance[i] <= cut;
-            ok = fit_ellipse(e, m, x, sample, keep);
-        }
-    }
-    if (ok) {
-        job j = { .e = e, .m = m, .enc = enc, .d = d, .reference = reference, .raw = raw };
-        atomic_init(&j.failed, false);
-        tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, block, &j);
-        ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
-    }
-    if (ok) {
-        for (size_t k = 0; k < DETECTORS; k++) {
-            for (size_t i = 0; i < rows; i++)
-                m->sorted[k][i] = raw[i * DETECTORS + k];
-            qsort(m->sorted[k], rows, sizeof(float), by_float);
-        }
-        float *score = malloc(rows * sizeof *score);
-        ok = score != NULL;
-        for (size_t i = 0; ok && i < rows; i++)
-            score[i] = an->score[i] = together(m, raw + i * DETECTORS);
-        if (ok) {
-            qsort(score, rows, sizeof *score, by_float);
-            set_threshold(an, score, rows);
-        }
-        free(score);
-    }
-    free(x), free(raw), free(keep), free(distance), free(order);
-    return ok ? an : NULL;
+    grow_forest(m, x, seed);
+    bool ok = fit_bulk(e, m, x);
+    free(x);
+    return ok && score_fitted(e, an, enc, d, reference) ? an : NULL;
 }
 
 bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,

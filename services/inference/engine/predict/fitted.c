@@ -67,6 +67,39 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
                                    : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
+/* The stack, the intervals and what copies say, for a target that is read. */
+static tab_status fit_models(const tab_engine *e, tab_fitted *f, const tab_base *base, tab_error *err)
+{
+    tab_arena *a = f->arena;
+    const tab_data *data = f->data;
+    /* The target in the order of the encoded rows. */
+    uint32_t *label = tab_arena_new_of(a, uint32_t, f->rows + 1);
+    float *y = tab_arena_new_of(a, float, f->rows + 1);
+    if (label == NULL || y == NULL)
+        return out_of_memory(e, err);
+    for (size_t i = 0; i < f->rows; i++) {
+        label[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[data->row[i]] : TAB_NULL;
+        y[i] = f->task == TAB_TASK_REGRESSION ? f->y[data->row[i]] : NAN;
+    }
+    f->problem = (tab_problem){ .enc = f->enc,
+                                .data = data,
+                                .label = label,
+                                .y = y,
+                                .seed = e->seed,
+                                .classification = f->task == TAB_TASK_CLASSIFICATION,
+                                .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
+    if (f->stack == NULL)
+        return out_of_memory(e, err);
+    if (f->task == TAB_TASK_REGRESSION) {
+        f->interval = tab_interval_fit(e, a, &f->problem, f->stack, base->scaled_residuals);
+        if (f->interval == NULL)
+            return out_of_memory(e, err);
+    }
+    f->twins = tab_twins_fit(&f->problem, f->stack);
+    return TAB_OK;
+}
+
 tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_options *o, tab_fitted **ret,
                    tab_error *err)
 {
@@ -116,31 +149,9 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    /* The target in the order of the encoded rows. */
-    uint32_t *label = tab_arena_new_of(a, uint32_t, f->rows + 1);
-    float *y = tab_arena_new_of(a, float, f->rows + 1);
-    if (label == NULL || y == NULL)
-        return out_of_memory(e, err);
-    for (size_t i = 0; i < f->rows; i++) {
-        label[i] = f->task == TAB_TASK_CLASSIFICATION ? f->label[data->row[i]] : TAB_NULL;
-        y[i] = f->task == TAB_TASK_REGRESSION ? f->y[data->row[i]] : NAN;
-    }
-    f->problem = (tab_problem){ .enc = f->enc,
-                                .data = data,
-                                .label = label,
-                                .y = y,
-                                .seed = e->seed,
-                                .classification = f->task == TAB_TASK_CLASSIFICATION,
-                                .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
-    f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
-    if (f->stack == NULL)
-        return out_of_memory(e, err);
-    if (f->task == TAB_TASK_REGRESSION) {
-        f->interval = tab_interval_fit(e, a, &f->problem, f->stack, base->scaled_residuals);
-        if (f->interval == NULL)
-            return out_of_memory(e, err);
-    }
-    f->twins = tab_twins_fit(&f->problem, f->stack);
+    st = fit_models(e, f, base, err);
+    if (st != TAB_OK)
+        return st;
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;

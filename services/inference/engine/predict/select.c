@@ -26,8 +26,9 @@
 enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
 static const double TWIN = 0.985, MOST_MISSING = 0.5;
 enum { CLOSEST = 3 };
-static const double ALONE = 0.1;  /* what the closest column tells alone counts this much */
-static const double NARROW = 0.3; /* and the rest this much where no other column tells anything */
+static const double ALONE = 0.1;     /* what the closest column tells alone counts this much */
+static const double COMPUTED = 0.97; /* more skill: as good as computed from the others */
+static const double NARROW = 0.3;    /* and the rest this much where no other column tells anything */
 
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
 
@@ -123,11 +124,10 @@ typedef struct {
 
 /* Share of a target's variation that lies between the bins of feature `f`, adjusted for the number of bins:
  * eta squared for numbers; for classes, how far the best guess a bin beats the best guess overall. */
-static double fixed_by(const scan *s, size_t f, size_t rows, const float *y, const uint32_t *label,
-                       size_t classes)
+static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32_t *label, size_t classes)
 {
-    const uint8_t *bin = s->data->bin[f];
-    size_t groups = 0, n = 0;
+    const uint8_t *bin = d->bin[f];
+    size_t rows = d->rows, groups = 0, n = 0;
     double count[256] = { 0 };
     if (y != NULL) {
         double sum[256] = { 0 }, square = 0, all = 0, within = 0;
@@ -209,112 +209,142 @@ static void note_closest(candidate *c, size_t column, double alone)
     c->alone[at] = alone, c->closest[at] = column;
 }
 
-static void scan_one(void *ctx, size_t i)
-{
-    scan *s = ctx;
-    candidate *c = &s->c[i];
-    const tab_column_profile *p = &s->p->col[c->column];
-    tab_engine e = *s->e; /* this runs beside its like: no loops and no progress of its own */
-    e.parallel_for = NULL;
-    e.progress = NULL;
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
-    tab_encoder enc;
+/* One candidate as a target, on the first rows of the table. */
+typedef struct {
+    const tab_column_profile *p;
+    tab_encoder enc; /* without the candidate's own features */
     tab_data data;
-    if (a == NULL || tab_engine_cancelled(s->e) ||
-        !tab_encode_without(a, s->enc, s->data, c->column, SCAN, &enc, &data)) {
-        atomic_store(&s->failed, true);
-        return;
-    }
-    e.arena = a;
-    size_t rows = data.rows, classes = 0;
-    float *y = tab_arena_new_of(a, float, rows + 1);
-    uint32_t *label = tab_arena_new_of(a, uint32_t, rows + 1);
+    float *y;          /* (rows) numbers; NaN where missing */
+    uint32_t *label;   /* (rows) classes; TAB_NULL where missing */
+    size_t n, classes; /* rows with a value; classes, 0 for numbers */
+} trial_target;
+
+/* y (rows): v standardised and cut at 5 standard deviations, so that one far value does not decide what is
+ * predictable. Values are divided by the largest first: their squares stay finite. */
+static void standardise(const trial_target *t, const double *v, float *y)
+{
+    double most = 0, sum = 0, square = 0;
+    for (size_t r = 0; r < t->data.rows; r++)
+        if (!isnan(v[t->data.row[r]]))
+            most = fmax(most, fabs(v[t->data.row[r]]));
+    for (size_t r = 0; most > 0 && r < t->data.rows; r++)
+        if (!isnan(v[t->data.row[r]])) {
+            double x = v[t->data.row[r]] / most;
+            sum += x, square += x * x;
+        }
+    double mean = t->n > 0 ? sum / (double)t->n : 0;
+    double var = t->n > 0 ? square / (double)t->n - mean * mean : 0;
+    double sd = var > 1e-24 ? sqrt(var) : 1;
+    for (size_t r = 0; most > 0 && r < t->data.rows; r++)
+        if (!isnan(v[t->data.row[r]])) {
+            double z = (v[t->data.row[r]] / most - mean) / sd;
+            y[r] = (float)(z > 5 ? 5 : z < -5 ? -5 : z);
+        }
+}
+
+/* Reads the candidate's values. False: the arena is full. */
+static bool read_target(tab_arena *a, bool numeric, trial_target *t)
+{
+    const tab_column_profile *p = t->p;
+    size_t rows = t->data.rows;
+    t->y = tab_arena_new_of(a, float, rows + 1);
+    t->label = tab_arena_new_of(a, uint32_t, rows + 1);
     uint32_t *of = tab_arena_new_of(a, uint32_t, p->levels + 1); /* class of a level, counted from 1 */
-    double *sorted = tab_arena_new_of(a, double, rows + 1);
-    if (tab_arena_full(a)) {
-        atomic_store(&s->failed, true);
-        return;
-    }
-    c->numeric = as_number(p, s->task);
-    double sum = 0, square = 0;
-    size_t n = 0;
+    if (tab_arena_full(a))
+        return false;
     for (size_t r = 0; r < rows; r++) {
-        uint32_t row = data.row[r];
-        y[r] = NAN;
-        label[r] = TAB_NULL;
-        if (c->numeric && !isnan(p->number[row]))
-            sorted[n++] = p->number[row];
-        else if (!c->numeric && p->code != NULL && p->code[row] != TAB_NULL) {
+        uint32_t row = t->data.row[r];
+        t->y[r] = NAN;
+        t->label[r] = TAB_NULL;
+        if (numeric && !isnan(p->number[row])) {
+            t->n++;
+        } else if (!numeric && p->code != NULL && p->code[row] != TAB_NULL) {
             uint32_t *k = &of[p->code[row]];
             if (*k == 0)
-                *k = (uint32_t)++classes;
-            label[r] = *k - 1;
-            n++;
+                *k = (uint32_t)++t->classes;
+            t->label[r] = *k - 1;
+            t->n++;
         }
     }
-    if (c->numeric) { /* by rank: one far value must not decide what is predictable */
-        double lo = INFINITY, hi = -INFINITY;
-        for (size_t r = 0; r < n; r++)
-            lo = fmin(lo, sorted[r]), hi = fmax(hi, sorted[r]);
-        double unit = fmax(fabs(lo), fabs(hi));
-        for (size_t r = 0; unit > 0 && r < rows; r++)
-            if (!isnan(p->number[data.row[r]])) {
-                double v = p->number[data.row[r]] / unit;
-                sum += v, square += v * v;
-            }
-        double mean = n > 0 ? sum / (double)n : 0, var = n > 0 ? square / (double)n - mean * mean : 0;
-        double sd = var > 1e-24 ? sqrt(var) : 1;
-        for (size_t r = 0; unit > 0 && r < rows; r++)
-            if (!isnan(p->number[data.row[r]])) {
-                double z = (p->number[data.row[r]] / unit - mean) / sd;
-                y[r] = (float)(z > 5 ? 5 : z < -5 ? -5 : z);
-            }
-    } else if (p->code == NULL || classes < 2) {
-        c->eligible = p->code != NULL || p->number != NULL;
-        if (classes < 2)
-            return;
-    }
+    if (numeric)
+        standardise(t, p->number, t->y);
+    return true;
+}
+
+/* What single columns tell of the candidate. False: one of them fixes it, and the reason says which. */
+static bool find_closest(const scan *s, const trial_target *t, candidate *c)
+{
     size_t twin = SIZE_MAX;
     double most = 0;
-    for (size_t f = 0; f < enc.n; f++) {
-        scan view = { .data = &data };
-        double share = fixed_by(&view, f, rows, c->numeric ? y : NULL, label, classes);
-        double alone = c->numeric ? share : told_by(&data, f, label, classes);
+    for (size_t f = 0; f < t->enc.n; f++) {
+        double share = fixed_by(&t->data, f, c->numeric ? t->y : NULL, t->label, t->classes);
+        double alone = c->numeric ? share : told_by(&t->data, f, t->label, t->classes);
         if (share > most)
-            most = share, twin = enc.f[f].source;
-        note_closest(c, enc.f[f].source, alone);
+            most = share, twin = t->enc.f[f].source;
+        note_closest(c, t->enc.f[f].source, alone);
     }
-    if (most > TWIN) {
-        c->eligible = false;
-        char who[96];
-        name_of(s->p, twin, who, sizeof who);
-        snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
-                 100 * most);
-        return;
-    }
-    if (n < 2 * LEAST_ROWS || enc.n == 0)
-        return; /* too little to measure skill on; still eligible */
-    tab_problem q = { .enc = &enc,
-                      .data = &data,
-                      .label = label,
-                      .y = y,
-                      .seed = s->e->seed,
-                      .classification = !c->numeric,
-                      .outputs = c->numeric ? 1 : classes };
-    tab_stack *stack = tab_stack_fit(&e, a, &q, &QUICK);
-    if (stack == NULL) {
-        atomic_store(&s->failed, true);
-        return;
-    }
-    double skill = stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0;
+    if (!(most > TWIN))
+        return true;
+    c->eligible = false;
+    char who[96];
+    name_of(s->p, twin, who, sizeof who);
+    snprintf(c->reason, sizeof c->reason, "%s alone fixes it (%.1f %%): nearly a copy, or derived", who,
+             100 * most);
+    return false;
+}
+
+/* The score of the head of this file: decision 0179. */
+static void set_score(candidate *c, const trial_target *t, double skill)
+{
     c->skill = skill > 0 ? skill : 0;
-    double like = outcome_like(p, c->numeric, classes);
-    if (c->skill > 0.97) /* as good as computed from the others */
+    double like = outcome_like(t->p, c->numeric, t->classes);
+    if (c->skill > COMPUTED)
         like *= 0.5;
     double first = fmin(c->alone[0], c->skill), others = (c->alone[1] + c->alone[2]) / 2;
     double broad = first > 0 ? fmin(1, others / first) : 0;
     c->alone[0] = first;
     c->score = (c->skill - (1 - ALONE) * first) * (NARROW + (1 - NARROW) * broad) * like;
+}
+
+/* Skill and score of candidate i. This runs beside its like: no loops and no progress of its own. */
+static void scan_one(void *ctx, size_t i)
+{
+    scan *s = ctx;
+    candidate *c = &s->c[i];
+    trial_target t = { .p = &s->p->col[c->column] };
+    tab_engine e = *s->e;
+    e.parallel_for = NULL;
+    e.progress = NULL;
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    c->numeric = as_number(t.p, s->task);
+    if (a == NULL || tab_engine_cancelled(s->e) ||
+        !tab_encode_without(a, s->enc, s->data, c->column, SCAN, &t.enc, &t.data) ||
+        !read_target(a, c->numeric, &t)) {
+        atomic_store(&s->failed, true);
+        return;
+    }
+    e.arena = a;
+    if (!c->numeric && t.classes < 2) {
+        c->eligible = t.p->code != NULL || t.p->number != NULL;
+        return;
+    }
+    if (!find_closest(s, &t, c))
+        return;
+    if (t.n < 2 * LEAST_ROWS || t.enc.n == 0)
+        return; /* too little to measure skill on; still eligible */
+    tab_problem q = { .enc = &t.enc,
+                      .data = &t.data,
+                      .label = t.label,
+                      .y = t.y,
+                      .seed = s->e->seed,
+                      .classification = !c->numeric,
+                      .outputs = c->numeric ? 1 : t.classes };
+    tab_stack *stack = tab_stack_fit(&e, a, &q, &QUICK);
+    if (stack == NULL) {
+        atomic_store(&s->failed, true);
+        return;
+    }
+    set_score(c, &t, stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0);
 }
 
 static tab_status failed(const tab_engine *e, tab_error *err)
@@ -465,6 +495,73 @@ bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret)
     return true;
 }
 
+/* The target that the caller named, or the column of an anomaly task's labels. */
+static tab_status take_named(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
+                             tab_selection *s, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
+    for (size_t i = 0; table != NULL && i < n; i++)
+        table[i] = p[i]->table;
+    tab_status st = table == NULL
+                        ? failed(e, err)
+                        : tab_column_find(a, table, n, o->target_column, &s->table, &s->column, err);
+    if (st != TAB_OK)
+        return st;
+    const tab_column_profile *c = &p[s->table]->col[s->column];
+    if (o->task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC && c->type != TAB_DATETIME)
+        return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
+    s->target->mode = tab_text("user");
+    s->target->reason = tab_text("named by the caller");
+    if (o->task == TAB_TASK_ANOMALY) {
+        uint32_t *label = tab_arena_new_of(a, uint32_t, p[s->table]->table->rows + 1);
+        if (label == NULL)
+            return failed(e, err);
+        if (!tab_anomaly_labels(p[s->table], s->column, label))
+            return tab_fail(err, TAB_VALIDATION, "target.column",
+                            "the labels of anomalies are a column of two values; "
+                            "name one, or leave `target` out to score without labels");
+        s->target->reason = tab_text("named by the caller: its rarer value is the label of an anomaly, "
+                                     "which grades the scores and is not read by them");
+    }
+    s->target->candidates_null = true;
+    return TAB_OK;
+}
+
+/* No target: none is asked for, or anomalies are scored in the largest table. */
+static void take_none(tab_profile *const *p, size_t n, const tab_run_options *o, tab_selection *s)
+{
+    s->none = o->task != TAB_TASK_ANOMALY;
+    s->target->mode = tab_text("none");
+    s->target->reason = tab_text(s->none ? "asked for" : "anomaly scoring is unsupervised");
+    s->target->candidates_null = true;
+    for (size_t t = 1; t < n; t++)
+        if (p[t]->table->rows * p[t]->table->cols > p[s->table]->table->rows * p[s->table]->table->cols)
+            s->table = t;
+    s->column = p[s->table]->table->cols;
+}
+
+/* The task: named, or by the target's type. */
+static void settle_task(tab_profile *const *p, tab_selection *s)
+{
+    static const char *const names[] = { "", "classification", "regression", "anomaly" };
+    if (s->none) {
+        s->how->mode = tab_text("none");
+        s->how->type = tab_text("none");
+        s->how->reason = tab_text("there is no target");
+        return;
+    }
+    if (s->task == TAB_TASK_AUTO) {
+        tab_type type = p[s->table]->col[s->column].type;
+        bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
+        s->task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+        s->how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
+    } else {
+        s->how->reason = tab_text("named by the caller");
+    }
+    s->how->type = tab_text(names[s->task]);
+}
+
 tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
                       tab_selection *ret, tab_error *err)
 {
@@ -476,61 +573,15 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
         return failed(e, err);
     s.how->mode = tab_text(o->task == TAB_TASK_AUTO ? "auto" : "user");
     tab_status st = TAB_OK;
-    if (o->target == TAB_TARGET_COLUMN) {
-        const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
-        for (size_t i = 0; table != NULL && i < n; i++)
-            table[i] = p[i]->table;
-        st = table == NULL ? failed(e, err)
-                           : tab_column_find(a, table, n, o->target_column, &s.table, &s.column, err);
-        if (st != TAB_OK)
-            return st;
-        const tab_column_profile *c = &p[s.table]->col[s.column];
-        if (o->task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC && c->type != TAB_DATETIME)
-            return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
-        s.target->mode = tab_text("user");
-        s.target->reason = tab_text("named by the caller");
-        if (o->task == TAB_TASK_ANOMALY) {
-            uint32_t *label = tab_arena_new_of(a, uint32_t, p[s.table]->table->rows + 1);
-            if (label == NULL)
-                return failed(e, err);
-            if (!tab_anomaly_labels(p[s.table], s.column, label))
-                return tab_fail(err, TAB_VALIDATION, "target.column",
-                                "the labels of anomalies are a column of two values; "
-                                "name one, or leave `target` out to score without labels");
-            s.target->reason = tab_text("named by the caller: its rarer value is the label of an anomaly, "
-                                        "which grades the scores and is not read by them");
-        }
-        s.target->candidates_null = true;
-    } else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE) {
-        s.none = o->task != TAB_TASK_ANOMALY;
-        s.target->mode = tab_text("none");
-        s.target->reason = tab_text(s.none ? "asked for" : "anomaly scoring is unsupervised");
-        s.target->candidates_null = true;
-        for (size_t t = 1; t < n; t++) /* the largest table */
-            if (p[t]->table->rows * p[t]->table->cols > p[s.table]->table->rows * p[s.table]->table->cols)
-                s.table = t;
-        s.column = p[s.table]->table->cols;
-    } else {
+    if (o->target == TAB_TARGET_COLUMN)
+        st = take_named(e, p, n, o, &s, err);
+    else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE)
+        take_none(p, n, o, &s);
+    else
         st = choose(e, p, n, o->task, &s, err);
-        if (st != TAB_OK)
-            return st;
-    }
-    static const char *const names[] = { "", "classification", "regression", "anomaly" };
-    if (!s.none) {
-        if (s.task == TAB_TASK_AUTO) {
-            tab_type type = p[s.table]->col[s.column].type;
-            bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
-            s.task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-            s.how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
-        } else {
-            s.how->reason = tab_text("named by the caller");
-        }
-        s.how->type = tab_text(names[s.task]);
-    } else {
-        s.how->mode = tab_text("none");
-        s.how->type = tab_text("none");
-        s.how->reason = tab_text("there is no target");
-    }
+    if (st != TAB_OK)
+        return st;
+    settle_task(p, &s);
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);
         if (s.target->column == NULL)
