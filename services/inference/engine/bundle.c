@@ -107,6 +107,23 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
     return tab_engine_pass(e, tables, n, o, NULL, ret, err);
 }
 
+/* Profiles every table: p (n), and the bundle's tables. keep: the engine whose arena holds the profiles. */
+static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const tab_table *const *tables,
+                              size_t n, tab_profile **p, Tabella__Bundle *b, tab_error *err)
+{
+    for (size_t t = 0; t < n; t++) {
+        tab_engine_progress(e, "profile", (double)t / (double)n);
+        tab_status st = tab_profile_table(keep, tables[t], &p[t], err);
+        if (st != TAB_OK)
+            return st;
+        b->tables[t] = tab_understanding(e->arena, p[t]);
+        if (b->tables[t] == NULL || tab_arena_full(e->arena))
+            return out_of_memory(err);
+        b->records_total += tables[t]->rows;
+    }
+    return TAB_OK;
+}
+
 tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n,
                            const tab_run_options *o, tab_pass_parts *parts, Tabella__Bundle **ret,
                            tab_error *err)
@@ -128,16 +145,9 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, n + 1);
     if (b->tables == NULL)
         return out_of_memory(err);
-    for (size_t t = 0; t < n; t++) {
-        tab_engine_progress(e, "profile", (double)t / (double)n);
-        st = tab_profile_table(&keep, tables[t], &p[t], err);
-        if (st != TAB_OK)
-            return st;
-        b->tables[t] = tab_understanding(a, p[t]);
-        if (b->tables[t] == NULL || tab_arena_full(a))
-            return out_of_memory(err);
-        b->records_total += tables[t]->rows;
-    }
+    st = profile_all(e, &keep, tables, n, p, b, err);
+    if (st != TAB_OK)
+        return st;
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
         st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,

@@ -334,101 +334,45 @@ static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_ta
     return present;
 }
 
-tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
-                        Tabella__HeldOut **ret, tab_error *err)
+/* The task that is asked for, or the one that the target's type suggests. */
+static tab_status settle_task(const tab_profile *p, const tab_evaluate_options *o, tab_task *task,
+                              tab_error *err)
 {
-    tab_arena *a = e->arena;
-    tab_profile *p = NULL;
-    tab_status st = tab_profile_table(e, t, &p, err);
-    if (st != TAB_OK)
-        return st;
-    tab_task task = o->task;
-    if (task != TAB_TASK_ANOMALY) {
-        if (o->target >= t->cols)
-            return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
-        const tab_column_profile *c = &p->col[o->target];
-        bool number = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
-        if (task == TAB_TASK_AUTO)
-            task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-        if (task == TAB_TASK_REGRESSION && c->number == NULL)
-            return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
-    }
-    uint32_t *class = tab_arena_new_of(a, uint32_t, t->rows + 1);
-    bool *test = tab_arena_new_of(a, bool, t->rows + 1), *use = tab_arena_new_of(a, bool, t->rows + 1);
-    Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
-    if (class == NULL || test == NULL || use == NULL || h == NULL)
-        return failed(e, err);
-    size_t present = strata(p, o, task, class);
-    if (present < LEAST_ROWS)
-        return tab_fail(err, TAB_VALIDATION, "target.column",
-                        "too few rows have a target to hold any out (%zu)", present);
-    if (!split(class, o->entity, t->rows, e->seed, test))
-        return failed(e, err);
-    for (size_t i = 0; i < t->rows; i++)
-        h->test_rows += test[i];
-    if (h->test_rows == 0) /* one entity: nothing can be held out */
-        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
-    tab_table *train = subset(a, t, test, false), *held = subset(a, t, test, true);
+    *task = o->task;
+    if (*task == TAB_TASK_ANOMALY)
+        return TAB_OK;
+    if (o->target >= p->table->cols)
+        return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
+    const tab_column_profile *c = &p->col[o->target];
+    bool number = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
+    if (*task == TAB_TASK_AUTO)
+        *task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+    if (*task == TAB_TASK_REGRESSION && c->number == NULL)
+        return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
+    return TAB_OK;
+}
+
+/* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the answers
+ * for the held-out rows. */
+static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
+                              const tab_table *train, const tab_table *held, Tabella__Prediction **ret,
+                              tab_error *err)
+{
     tab_profile *q = NULL;
-    if (train == NULL || held == NULL)
-        return failed(e, err);
-    st = tab_profile_table(e, train, &q, err);
+    tab_status st = tab_profile_table(e, train, &q, err);
     if (st != TAB_OK)
         return st;
     TAB_AUTO(tab_fitted) *f = NULL;
-    Tabella__Prediction *m = NULL;
     tab_fit_options fit = {
         .base = o->base, .task = task, .target = o->target, .labels = o->labels, .table = o->table
     };
     st = tab_fit(e, q, &fit, &f, err);
-    if (st != TAB_OK)
-        return st;
-    st = tab_score_any(e, f, held, false, &m, err);
-    if (st != TAB_OK)
-        return st;
+    return st == TAB_OK ? tab_score_any(e, f, held, false, ret, err) : st;
+}
 
-    static const char *const names[] = { "", "classification", "regression", "anomaly" };
-    h->task = tab_text(names[task]);
-    h->split_method = tab_text("in_context_holdout");
-    h->train_rows = present - h->test_rows;
-    h->seed = e->seed;
-    h->unit = tab_text(o->entity != NULL ? "entity" : "row");
-    bool labels = task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL;
-    size_t anomalies = 0;
-    if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
-        return failed(e, err);
-    for (size_t i = 0, n = 0; labels && i < t->rows; i++)
-        if (test[i])
-            anomalies += anomaly[n++] = class[i] == 1;
-    h->stratified = (task == TAB_TASK_CLASSIFICATION || labels) && o->entity == NULL;
-    double *error = tab_arena_new_of(a, double, h->test_rows + 1);
-    double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
-           *seen = tab_arena_new_of(a, double, present + 1);
-    if (error == NULL || truth == NULL || seen == NULL)
-        return failed(e, err);
-    bool ok = true;
-    if (task == TAB_TASK_CLASSIFICATION) {
-        ok = classify(a, held, train, o->target, m, h, error);
-    } else if (task == TAB_TASK_REGRESSION) {
-        size_t n = 0, k = 0;
-        for (size_t i = 0; i < t->rows; i++) {
-            if (test[i])
-                truth[n++] = p->col[o->target].number[i];
-            else if (class[i] != TAB_NULL)
-                seen[k++] = p->col[o->target].number[i];
-        }
-        ok = regress(a, truth, seen, k, m, h, error);
-    } else {
-        ok = anomalies > 0 ? detect(a, m, anomaly, h, error) : separate(a, m, h);
-    }
-    if (!ok)
-        return failed(e, err);
-    h->weakest_slice = tab_text("");
-    if (task != TAB_TASK_ANOMALY || labels)
-        h->target = tab_column_ref(a, t, o->table, o->target);
-    if (task != TAB_TASK_ANOMALY || anomalies > 0)
-        h->weakest_slice = tab_weakest_slice(a, p, test, o->target, error, task != TAB_TASK_REGRESSION);
-    double missing = 1 - (double)present / (double)t->rows;
+/* What the report warns of: a mostly missing target, few held-out rows, few labelled anomalies among them. */
+static void doubt(tab_arena *a, Tabella__HeldOut *h, double missing, bool labels, size_t anomalies)
+{
     h->low_confidence_reason = tab_text("");
     h->low_confidence =
         missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST || (labels && anomalies < FEW_ANOMALIES);
@@ -441,8 +385,105 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     else if (h->low_confidence)
         h->low_confidence_reason =
             tab_arena_printf(a, "a small test partition: %zu of its rows are labelled anomalies", anomalies);
+}
+
+/* The split of a table, and what is known of its rows. */
+typedef struct {
+    const tab_profile *p;
+    tab_task task;
+    uint32_t *class; /* (rows) stratum, TAB_NULL without a target */
+    bool *test;      /* (rows) held out */
+    size_t present;  /* rows with a target */
+    tab_table *train, *held;
+} partition;
+
+/* Metrics, baseline and weakest slice of the answers m. False: the arena is full. */
+static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *o,
+                  const Tabella__Prediction *m, Tabella__HeldOut *h)
+{
+    size_t rows = s->p->table->rows, anomalies = 0;
+    bool labels = s->task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL, ok;
+    if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
+        return false;
+    for (size_t i = 0, n = 0; labels && i < rows; i++)
+        if (s->test[i])
+            anomalies += anomaly[n++] = s->class[i] == 1;
+    h->stratified = (s->task == TAB_TASK_CLASSIFICATION || labels) && o->entity == NULL;
+    double *error = tab_arena_new_of(a, double, h->test_rows + 1);
+    double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
+           *seen = tab_arena_new_of(a, double, s->present + 1);
+    if (error == NULL || truth == NULL || seen == NULL)
+        return false;
+    if (s->task == TAB_TASK_CLASSIFICATION) {
+        ok = classify(a, s->held, s->train, o->target, m, h, error);
+    } else if (s->task == TAB_TASK_REGRESSION) {
+        const double *number = s->p->col[o->target].number;
+        size_t n = 0, k = 0;
+        for (size_t i = 0; i < rows; i++) {
+            if (s->test[i])
+                truth[n++] = number[i];
+            else if (s->class[i] != TAB_NULL)
+                seen[k++] = number[i];
+        }
+        ok = regress(a, truth, seen, k, m, h, error);
+    } else {
+        ok = anomalies > 0 ? detect(a, m, anomaly, h, error) : separate(a, m, h);
+    }
+    if (!ok)
+        return false;
+    h->weakest_slice = tab_text("");
+    if (s->task != TAB_TASK_ANOMALY || labels)
+        h->target = tab_column_ref(a, s->p->table, o->table, o->target);
+    if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
+        h->weakest_slice =
+            tab_weakest_slice(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION);
+    doubt(a, h, 1 - (double)s->present / (double)rows, labels, anomalies);
+    return !tab_arena_full(a) && h->weakest_slice != NULL;
+}
+
+tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
+                        Tabella__HeldOut **ret, tab_error *err)
+{
+    static const char *const names[] = { "", "classification", "regression", "anomaly" };
+    tab_arena *a = e->arena;
+    tab_profile *p = NULL;
+    partition s = { 0 };
+    tab_status st = tab_profile_table(e, t, &p, err);
+    if (st == TAB_OK)
+        st = settle_task(p, o, &s.task, err);
+    if (st != TAB_OK)
+        return st;
+    s.p = p;
+    s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
+    s.test = tab_arena_new_of(a, bool, t->rows + 1);
+    Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
+    if (s.class == NULL || s.test == NULL || h == NULL)
+        return failed(e, err);
+    s.present = strata(p, o, s.task, s.class);
+    if (s.present < LEAST_ROWS)
+        return tab_fail(err, TAB_VALIDATION, "target.column",
+                        "too few rows have a target to hold any out (%zu)", s.present);
+    if (!split(s.class, o->entity, t->rows, e->seed, s.test))
+        return failed(e, err);
+    for (size_t i = 0; i < t->rows; i++)
+        h->test_rows += s.test[i];
+    if (h->test_rows == 0) /* one entity: nothing can be held out */
+        return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    s.train = subset(a, t, s.test, false);
+    s.held = subset(a, t, s.test, true);
+    if (s.train == NULL || s.held == NULL)
+        return failed(e, err);
+    Tabella__Prediction *m = NULL;
+    st = answer_held(e, o, s.task, s.train, s.held, &m, err);
+    if (st != TAB_OK)
+        return st;
+    h->task = tab_text(names[s.task]);
+    h->split_method = tab_text("in_context_holdout");
+    h->train_rows = s.present - h->test_rows;
+    h->seed = e->seed;
+    h->unit = tab_text(o->entity != NULL ? "entity" : "row");
     h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
-    if (tab_arena_full(a) || h->weakest_slice == NULL)
+    if (!grade(a, &s, o, m, h))
         return failed(e, err);
     *ret = h;
     return TAB_OK;

@@ -41,6 +41,32 @@ static void compare(const group *g, size_t groups, double n, double mean, double
     }
 }
 
+/* The slice as a line of text; mean: of all rows' errors. */
+static char *describe(tab_arena *a, const tab_profile *p, const worst *w, double mean, bool misses)
+{
+    const tab_column_profile *q = &p->col[w->column];
+    tab_str name = tab_column_address(a, p->table, w->column);
+    char where[160];
+    if (q->code != NULL && q->levels <= MOST_LEVELS) {
+        tab_str level = q->level[w->group];
+        snprintf(where, sizeof where, "= %.*s", (int)(level.n < 60 ? level.n : 60), level.p);
+    } else {
+        if (w->group == 0)
+            snprintf(where, sizeof where, "below %.4g", w->cut[0]);
+        else if (w->group == 1)
+            snprintf(where, sizeof where, "from %.4g to below %.4g", w->cut[0], w->cut[1]);
+        else
+            snprintf(where, sizeof where, "from %.4g", w->cut[1]);
+    }
+    const char *chance = w->out ? "" : "; chance alone may explain it";
+    if (misses)
+        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all%s",
+                                TAB_STR(p->table->id), TAB_STR(name), where, 1 - w->mean, w->n, 1 - mean,
+                                chance);
+    return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows%s",
+                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w->mean / mean), w->n, chance);
+}
+
 char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, size_t target,
                         const double *error, bool misses)
 {
@@ -92,27 +118,5 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
     }
     free(sorted);
     free(g);
-    if (w.n == 0)
-        return tab_arena_printf(a, "%s", "");
-    const tab_column_profile *q = &p->col[w.column];
-    tab_str name = tab_column_address(a, p->table, w.column);
-    char where[160];
-    if (q->code != NULL && q->levels <= MOST_LEVELS) {
-        tab_str level = q->level[w.group];
-        snprintf(where, sizeof where, "= %.*s", (int)(level.n < 60 ? level.n : 60), level.p);
-    } else {
-        if (w.group == 0)
-            snprintf(where, sizeof where, "below %.4g", w.cut[0]);
-        else if (w.group == 1)
-            snprintf(where, sizeof where, "from %.4g to below %.4g", w.cut[0], w.cut[1]);
-        else
-            snprintf(where, sizeof where, "from %.4g", w.cut[1]);
-    }
-    const char *chance = w.out ? "" : "; chance alone may explain it";
-    if (misses)
-        return tab_arena_printf(a, "%.*s.%.*s %s: accuracy %.3f on %.0f rows, %.3f over all%s",
-                                TAB_STR(p->table->id), TAB_STR(name), where, 1 - w.mean, w.n, 1 - mean,
-                                chance);
-    return tab_arena_printf(a, "%.*s.%.*s %s: %.2f times the RMSE of all rows, on %.0f rows%s",
-                            TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w.mean / mean), w.n, chance);
+    return w.n == 0 ? tab_arena_printf(a, "%s", "") : describe(a, p, &w, mean, misses);
 }
