@@ -27,7 +27,6 @@ typedef struct {
     tab_value *value;
     uint32_t values;
     size_t present;
-    bool affixed;   /* numbers written with more than digits, sign and point */
     double *sorted; /* NUMBER and DATE: (sorted_n) numbers of up to 4096 rows, ascending */
     size_t sorted_n;
 } tab_view;

@@ -21,7 +21,7 @@ void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *inf
 enum { GRAM_ROWS = 512, MEMORY = 8, STEPS = 30, FEW = 5, ROWS = 96 };
 
 /* Products in floats within a tile, sums over tiles in doubles. */
-void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
+static void add_gram(const float *z, size_t n, size_t m, double *a, float *scratch)
 {
     for (size_t at = 0; at < n; at += GRAM_ROWS) {
         int rows = (int)(n - at < GRAM_ROWS ? n - at : GRAM_ROWS);
@@ -230,7 +230,7 @@ bool tab_solve(const tab_system *s, float *w)
     float *score = NULL, *wf = NULL, *gf = NULL;
     bool ok = gram != NULL && l != NULL && scratch != NULL && x != NULL;
     if (ok)
-        tab_gram(s->z, s->n, m, gram, scratch);
+        add_gram(s->z, s->n, m, gram, scratch);
     if (ok && s->y != NULL) {
         double *zy = calloc(m, sizeof *zy);
         ok = zy != NULL;

@@ -38,8 +38,6 @@ void tab_margin_targets(const tab_problem *p, const uint32_t *row, size_t n, siz
 /* The summed loss of margins f (n, k) for the n rows: log-loss, or squared error of a numeric target. */
 double tab_margin_loss(const tab_problem *p, const uint32_t *row, size_t n, size_t k, const float *f);
 
-/* a (m, m) += z'z, the lower triangle in double. scratch (m, m) floats. */
-void tab_gram(const float *z, size_t n, size_t m, double *a, float *scratch);
 /* Lower Cholesky factor in place, row-major lower triangle; false when a is not positive definite. */
 bool tab_cholesky(double *a, size_t m);
 #endif

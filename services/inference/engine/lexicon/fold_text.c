@@ -80,9 +80,11 @@ static const char latin[] =
                /* 0140 */ "lllnnnnnnnnnoooooo**rrrrrrssssss"
                /* 0160 */ "ssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 
-/* Latin letters by the table above; other scripts by ranges of their Unicode blocks. Letters that no range
- * names stay as they are. */
-uint32_t tab_fold_char(uint32_t cp, uint32_t *second)
+/* One code point folded: lower case, full width to ASCII, Latin accents dropped. 0: drop it (a combining
+ * mark, a zero-width character). German sharp s and the ae/oe ligatures become two letters: *second. Latin
+ * letters go by the table above, other scripts by ranges of their Unicode blocks; what no range names stays
+ * as it is. */
+static uint32_t fold_char(uint32_t cp, uint32_t *second)
 {
     *second = 0;
     if (cp < 0x80)
@@ -156,7 +158,7 @@ tab_str tab_fold(tab_str s, char *buf, size_t n)
             s.n--;
             continue;
         }
-        cp = tab_fold_char(tab_utf8_next(&s), &second);
+        cp = fold_char(tab_utf8_next(&s), &second);
         if (cp == 0)
             continue;
         if (cp == ' ' || (cp >= '\t' && cp <= '\r')) {

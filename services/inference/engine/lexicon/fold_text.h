@@ -10,10 +10,6 @@ uint32_t tab_utf8_next(tab_str *s);
 /* Without white space (also NBSP, ideographic space, BOM, zero width) at both ends. */
 tab_str tab_trim(tab_str s);
 
-/* One code point folded: lower case, full width to ASCII, Latin accents dropped. 0: drop it (a combining
- * mark, a zero-width character). German sharp s and the ae/oe ligatures become two letters: *second. */
-uint32_t tab_fold_char(uint32_t cp, uint32_t *second);
-
 /* s folded into buf of size n (cut there, never inside a code point), runs of white space as one blank,
  * trimmed. Returns the folded view of buf. */
 tab_str tab_fold(tab_str s, char *buf, size_t n);

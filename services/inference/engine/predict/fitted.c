@@ -26,11 +26,6 @@ size_t tab_fitted_bytes(const tab_fitted *f)
     return tab_arena_used(f->arena) + models;
 }
 
-tab_task tab_fitted_task(const tab_fitted *f)
-{
-    return f->task;
-}
-
 const tab_stack *tab_fitted_stack(const tab_fitted *f)
 {
     return f->stack;

@@ -62,6 +62,5 @@ tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_tab
                          Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
 /* What evaluation and benchmarks read beside the messages. */
-tab_task tab_fitted_task(const tab_fitted *f);
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */
 #endif

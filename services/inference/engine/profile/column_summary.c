@@ -69,7 +69,7 @@ static void walk_numbers(const tab_reading *r, tab_summary *s)
         if (isnan(x))
             continue;
         if (s->numbers == 0) {
-            s->first = s->min = s->max = x;
+            s->min = s->max = x;
         } else {
             s->up += x > before;
             s->down += x < before;
@@ -85,7 +85,6 @@ static void walk_numbers(const tab_reading *r, tab_summary *s)
         s->max = fmax(s->max, x);
         before = x;
     }
-    s->last = before;
 }
 
 /* The seed 1 keeps the sample's hashes apart from those of other uses. */
@@ -113,66 +112,6 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
         s.value[i] = (tab_sampled){ heap[i].hash, r->count[heap[i].level], t };
     }
     walk_numbers(r, &s);
-    *ret = s;
-    return true;
-}
-
-/* A merge of two sorted samples. Where a side is a sample and not whole, a value beyond its largest hash
- * may have been dropped from it, so counts are only exact below the smaller of both sides' bounds; the
- * rest is cut. Counts of neighbouring rows get the one pair where b's first row follows a's last. */
-bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b, tab_summary *ret)
-{
-    tab_summary s = { .rows = a->rows + b->rows, .nulls = a->nulls + b->nulls, .bytes = a->bytes + b->bytes };
-    s.value = tab_arena_new_of(arena, tab_sampled, a->n + b->n);
-    if (s.value == NULL)
-        return false;
-    size_t i = 0, j = 0, n = 0;
-    while (i < a->n || j < b->n) {
-        const tab_sampled *x = i < a->n ? &a->value[i] : NULL, *y = j < b->n ? &b->value[j] : NULL;
-        if (x != NULL && y != NULL && x->hash == y->hash) {
-            s.value[n] = *x;
-            s.value[n++].count += y->count;
-            i++, j++;
-        } else if (y == NULL || (x != NULL && x->hash < y->hash)) {
-            s.value[n++] = *x;
-            i++;
-        } else {
-            s.value[n++] = *y;
-            j++;
-        }
-    }
-    /* Beyond the smaller of the two largest hashes a side that is not whole may have lost counts. */
-    uint64_t bound = UINT64_MAX;
-    if (!a->whole && a->n > 0)
-        bound = a->value[a->n - 1].hash;
-    if (!b->whole && b->n > 0 && b->value[b->n - 1].hash < bound)
-        bound = b->value[b->n - 1].hash;
-    size_t sure = n;
-    while (sure > 0 && s.value[sure - 1].hash > bound)
-        sure--;
-    s.n = sure < TAB_SAMPLE ? sure : TAB_SAMPLE;
-    s.whole = a->whole && b->whole && s.n == n;
-    s.numbers = a->numbers + b->numbers;
-    s.integers = a->integers + b->integers;
-    s.sum = a->sum + b->sum;
-    s.sum_squares = a->sum_squares + b->sum_squares;
-    s.up = a->up + b->up;
-    s.down = a->down + b->down;
-    s.same = a->same + b->same;
-    s.unit_steps = a->unit_steps + b->unit_steps;
-    s.steps_squared = a->steps_squared + b->steps_squared;
-    const tab_summary *one = a->numbers == 0 ? b : a;
-    s.min = a->numbers == 0 || b->numbers == 0 ? one->min : fmin(a->min, b->min);
-    s.max = a->numbers == 0 || b->numbers == 0 ? one->max : fmax(a->max, b->max);
-    s.first = one->first;
-    s.last = b->numbers == 0 ? a->last : b->last;
-    if (a->numbers > 0 && b->numbers > 0) {
-        s.up += b->first > a->last;
-        s.down += b->first < a->last;
-        s.same += b->first == a->last;
-        s.unit_steps += b->first - a->last == 1;
-        s.steps_squared += (b->first - a->last) * (b->first - a->last);
-    }
     *ret = s;
     return true;
 }

@@ -1,11 +1,11 @@
-/* A column in little: what the features are computed from, mergeable, so that a serve call adds its rows to
- * the pinned profile in time proportional to the request (decision 0060).
+/* A column in little: what its features are computed from, of bounded size whatever the column's (decision
+ * 0060).
  *
  * The heart is a bottom-k sample: the TAB_SAMPLE distinct values with the smallest hashes, each with its
- * exact count. It is a uniform sample of the distinct values that depends neither on order nor on how rows
- * were divided; it gives dictionary shares, shapes and n-grams over distinct values, weighted quantiles, and
- * by its largest hash an estimate of the number of distinct values (Bar-Yossef et al., 2002; a column with
- * fewer distinct values than the sample holds is held whole). Beside it run plain counts of the rows. */
+ * exact count. It is a uniform sample of the distinct values that does not depend on the order of rows. It
+ * gives dictionary shares, shapes and n-grams over distinct values, weighted quantiles, and by its largest
+ * hash an estimate of the number of distinct values (Bar-Yossef et al., 2002). A column with fewer distinct
+ * values than the sample holds is held whole. Beside it stand plain counts of the rows. */
 #ifndef TAB_COLUMN_SUMMARY_H
 #define TAB_COLUMN_SUMMARY_H
 
@@ -28,17 +28,13 @@ typedef struct {
 
     /* Cells that read as plain numbers, in row order. */
     uint64_t numbers, integers;
-    double sum, sum_squares, min, max, first, last;
+    double sum, sum_squares, min, max;
     uint64_t up, down, same, unit_steps; /* between neighbouring rows */
     double steps_squared;                /* sum over them of the difference squared */
 } tab_summary;
 
 /* The summary of a column that was read. Lives in r->arena; false when it is full. */
 bool tab_summarize(tab_reading *r, tab_summary *ret) TAB_CHECKED;
-
-/* a's rows followed by b's. Equal to the summary of both together (order statistics included). */
-bool tab_summary_merge(tab_arena *arena, const tab_summary *a, const tab_summary *b,
-                       tab_summary *ret) TAB_CHECKED;
 
 double tab_summary_distinct(const tab_summary *s); /* exact when whole, else an estimate */
 #endif

@@ -1,6 +1,5 @@
-/* A column as a vector: what the models see. Computed from the summary alone, so that a merged summary gives
- * the vector that the merged column would give. No feature reads a name or depends on the layout (a number
- * sent as text and as a number are one text).
+/* A column as a vector: what the models see. Computed from the summary alone. No feature reads a name or
+ * depends on the layout: a number that arrives as text and one that arrives as a number are one text.
  *
  *   dense   (TAB_DENSE)  shares in 0..1, logarithms, flags; every value finite and within +-16
  *   gram    (TAB_GRAMS)  share of the distinct values that hold the hashed character 1- to 3-gram, as

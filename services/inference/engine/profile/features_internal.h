@@ -14,15 +14,14 @@ typedef struct {
     double marks, words_unknown;
     /* characters, over values */
     double len, len2, tokens, min_len, max_len;
-    double letters, digits, upper, blanks, other, chars;
+    double letters, digits, upper, blanks, other;
     double punct[12]; /* values that hold one of "-./:,_@#()'&" */
     double one_token, two_tokens, three_tokens, many_tokens;
     double starts_digit, ends_digit, starts_upper, all_upper, all_lower, title, mixed, all_digits,
         all_letters, long_text;
     double lead_zero;
     double full[TAB_LISTS], token[TAB_LISTS], check[TAB_CHECK_COUNT];
-    double month, weekday, bool_cells, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket,
-        quote;
+    double month, weekday, first_given, last_family, sep_comma, sep_semicolon, sep_pipe, bracket, quote;
     uint64_t bool_pairs;
     /* numbers, over cells */
     double num, affix[TAB_AFFIXES], grouped, exponent, bounded, decimal[8], dec_max;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied)
+static size_t bytes_of(uint32_t classes, uint32_t inputs, uint32_t tied)
 {
     return sizeof(tab_linear_header) + ((size_t)classes + tied + inputs) * sizeof(float) +
            (size_t)inputs * classes * sizeof(int16_t);
@@ -15,7 +15,7 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 {
     const tab_linear_header *h = blob;
     if (n < sizeof *h || memcmp(h->magic, "TABLIN1\n", 8) != 0 || h->classes != classes ||
-        h->inputs != inputs || h->tied != tied || n < tab_linear_bytes(classes, inputs, tied) ||
+        h->inputs != inputs || h->tied != tied || n < bytes_of(classes, inputs, tied) ||
         !(h->temperature > 0))
         return false;
     const float *f = (const float *)(h + 1);

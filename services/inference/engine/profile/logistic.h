@@ -33,8 +33,6 @@ typedef struct {
 bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inputs, uint32_t tied,
                      tab_linear *ret);
 
-size_t tab_linear_bytes(uint32_t classes, uint32_t inputs, uint32_t tied);
-
 /* Logits, the temperature not applied. x (inputs), z (classes, tied) or NULL where tied is 0, s (classes)
  * out. */
 void tab_linear_scores(const tab_linear *m, const float *x, const float *z, float *s);

@@ -104,14 +104,14 @@ typedef uint16_t hvec __attribute__((vector_size(32)));
 #define LOG2E 1.44269504088896341f
 
 /* ---- products -------------------------------------------------------------------------------- */
-size_t tab_pfn_panel(size_t out)
+static size_t panel_of(size_t out)
 {
     return out % 64 == 0 ? 64 : out % 32 == 0 ? 32 : 16;
 }
 
 void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed)
 {
-    size_t p = tab_pfn_panel(out);
+    size_t p = panel_of(out);
     for (size_t at = 0; at < out; at += p)
         for (size_t k = 0; k < in; k++, packed += p)
             memcpy(packed, w + k * out + at, p * sizeof *packed);
@@ -206,7 +206,7 @@ CLONES static void row(size_t in, size_t width, const float *x, const uint16_t *
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y)
 {
     enum { ROWS = 384, MOST = 1024 }; /* their part of x stays in the cache while the panels pass */
-    size_t p = tab_pfn_panel(out);
+    size_t p = panel_of(out);
     if (n == 1) {
         for (size_t at = 0; at < out; at += p)
             row(in, p, x, w + at * in, y + at);
@@ -383,7 +383,7 @@ void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq
 {
     tile t;
     for (size_t from = 0; from < nq; from += Q) {
-        size_t rows = nq - from < Q ? nq - from : Q, width = tab_pfn_panel(dim);
+        size_t rows = nq - from < Q ? nq - from : Q, width = panel_of(dim);
         float *to = o + from * ldo;
         tile_begin(&t, rows, dim, q + from * ldq, ldq);
         for (size_t at = 0; at < nk; at += K) {

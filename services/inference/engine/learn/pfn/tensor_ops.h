@@ -9,10 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Matrices are bf16 (the upper halves of floats), laid out in panels of tab_pfn_panel(out) columns, (out /
+/* Matrices are bf16 (the upper halves of floats), laid out in panels of 64, 32 or 16 columns, (out /
  * panel, in, panel), once at load: a single row is as quick as they pass through the cache. y (n, out) = x
  * (n, in) w (in, out), w packed; y does not overlap x; in at most 1,024, out a multiple of 16. */
-size_t tab_pfn_panel(size_t out);
 void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed);
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y);
 
