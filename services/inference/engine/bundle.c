@@ -16,11 +16,13 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
+/* What the caller is told when an arena is full. */
 static tab_status out_of_memory(tab_error *err)
 {
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
+/* One column as the bundle's `tables[].column_profile[]` shows it. */
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
 {
     Tabella__ColumnProfile *m = tab_message(a, Tabella__ColumnProfile, TABELLA__COLUMN_PROFILE__INIT);
@@ -83,6 +85,8 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     return top_sectors(a, p, m) ? m : NULL;
 }
 
+/* Fits the chosen target and answers every row. The fitted model stays with the caller where parts are
+ * wanted. */
 static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
                           const tab_run_options *o, tab_pass_parts *parts, Tabella__Prediction **ret,
                           tab_error *err)
@@ -124,6 +128,8 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
     return TAB_OK;
 }
 
+/* The order is fixed and no step looks ahead. Profiles and selection live in `keep`'s arena, since an
+ * endpoint goes on serving with them; the bundle lives in e's. */
 tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, size_t n,
                            const tab_run_options *o, tab_pass_parts *parts, Tabella__Bundle **ret,
                            tab_error *err)

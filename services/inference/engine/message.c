@@ -1,5 +1,7 @@
+/* See message.h. */
 #include "services/inference/engine/message.h"
 
+/* A copy of n bytes in the arena. */
 static ProtobufCBinaryData bytes(tab_arena *a, const void *p, size_t n)
 {
     tab_str s = tab_arena_copy(a, (tab_str){ p, n });
@@ -24,6 +26,7 @@ Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t row
     return m;
 }
 
+/* Numbers as their shortest decimal text. */
 ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes, size_t k)
 {
     if (!classes->coded) {

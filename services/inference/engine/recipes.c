@@ -1,3 +1,5 @@
+/* See recipes.h. A base is a row of this table; what its learners are is decision 0050, why the
+ * transformer is not in the default decision 0081. */
 #include "services/inference/engine/recipes.h"
 
 /* What base-2 is made of; base-3 adds to it. */

@@ -11,7 +11,11 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/select.h"
 
+/* LEAST_ROWS: fewer rows with a target are an error. SMALL_TEST and FEW_ANOMALIES: fewer held-out rows or
+ * labelled anomalies among them are said to be few (decision 0191). Chosen by hand, not measured. */
 enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
+/* The share of the rows that is held out; chosen by hand. A target that is missing in more than half of
+ * the rows is warned of. */
 static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
 
 typedef struct {
@@ -19,6 +23,7 @@ typedef struct {
     uint32_t row, class;
 } keyed;
 
+/* For qsort: strata together, then by hash. */
 static int by_key(const void *a, const void *b)
 {
     const keyed *x = a, *y = b;
@@ -80,6 +85,7 @@ static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, boo
     return s;
 }
 
+/* A metric that is not finite (an AUC of one class) is left out. */
 static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, double value)
 {
     Tabella__Metric *m = tab_message(a, Tabella__Metric, TABELLA__METRIC__INIT);
@@ -92,6 +98,7 @@ static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, doub
     h->metrics[h->n_metrics++] = m;
 }
 
+/* For qsort. */
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -131,6 +138,8 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
     return truth;
 }
 
+/* Metrics of a classification. The baseline answers the commonest class of the training rows. error
+ * (rows): 1 for a miss. False: the arena is full. */
 static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
                      const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
 {
@@ -192,6 +201,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     return !tab_arena_full(a);
 }
 
+/* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
+ * standard errors are a two-sided test at 1 %. error (rows): squared errors. False: the arena is full. */
 static bool regress(tab_arena *a, const double *truth, const double *train, size_t trained,
                     const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
 {
@@ -249,6 +260,8 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     return !tab_arena_full(a);
 }
 
+/* Without labels: how far the scores of flagged rows lie above the others', and whether as many are
+ * flagged as expected. */
 static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOut *h)
 {
     const Tabella__Results *r = m->results;
@@ -305,6 +318,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
     return !tab_arena_full(a);
 }
 
+/* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
@@ -352,8 +366,8 @@ static tab_status settle_task(const tab_profile *p, const tab_evaluate_options *
     return TAB_OK;
 }
 
-/* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the answers
- * for the held-out rows. */
+/* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the
+ * answers for the held-out rows. */
 static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
                               const tab_table *train, const tab_table *held, Tabella__Prediction **ret,
                               tab_error *err)

@@ -1,3 +1,4 @@
+/* See quality_metrics.h. */
 #include "services/inference/engine/evaluate/quality_metrics.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@ typedef struct {
     bool positive;
 } ranked;
 
+/* For qsort. */
 static int by_score(const void *a, const void *b)
 {
     double x = ((const ranked *)a)->score, y = ((const ranked *)b)->score;
@@ -47,6 +49,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
     return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
 }
 
+/* Rows of one score are taken together: the order within a tie has no say. */
 double tab_average_precision(const double *score, const bool *positive, size_t n)
 {
     double p = 0, taken = 0, hits = 0, sum = 0;
@@ -86,6 +89,7 @@ double tab_auc_classes(const double *probability, const uint32_t *truth, size_t 
     return used > 0 ? sum / (double)used : (double)NAN;
 }
 
+/* The most probable class; the first of equals. */
 static size_t top_of(const double *p, size_t classes)
 {
     size_t top = 0;
@@ -95,6 +99,7 @@ static size_t top_of(const double *p, size_t classes)
     return top;
 }
 
+/* Naeini, Cooper & Hauskrecht, AAAI 2015. Fifteen bins are the number most published figures use. */
 double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     enum { BINS = 15 };
@@ -109,6 +114,7 @@ double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_
     return n > 0 ? sum / (double)n : 0;
 }
 
+/* Probabilities below 1e-7 count as 1e-7, as does a class that was never seen. */
 double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     double sum = 0;

@@ -1,16 +1,20 @@
+/* See slice.h and decision 0191. */
 #include "services/inference/engine/evaluate/slice.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* LEAST: rows of a slice, and beside it. MOST_LEVELS: categories of more levels have no slices of that
+ * size. STANDS_OUT: standard errors above all rows (decision 0191). */
 enum { LEAST = 20, MOST_LEVELS = 200 };
-static const double STANDS_OUT = 2; /* standard errors */
+static const double STANDS_OUT = 2; /* standard errors: decision 0191 */
 
 typedef struct {
     double n, sum;
 } group;
 
+/* For qsort. */
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -67,6 +71,7 @@ static char *describe(tab_arena *a, const tab_profile *p, const worst *w, double
                             TAB_STR(p->table->id), TAB_STR(name), where, sqrt(w->mean / mean), w->n, chance);
 }
 
+/* Categories are cut by level, numbers into thirds of the held-out rows. */
 char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, size_t target,
                         const double *error, bool misses)
 {

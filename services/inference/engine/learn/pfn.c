@@ -22,6 +22,8 @@
 #include "services/inference/engine/learn/pfn/net.h"
 #include "services/inference/engine/learn/pfn/sample.h"
 
+/* MEMBERS and CONTEXT: decision 0160. COLUMNS, LEVELS, MOST_CLASSES and FEWEST (context rows) are chosen
+ * by hand, not measured. */
 enum {
     MEMBERS = 8,
     COLUMNS = 100,
@@ -40,6 +42,7 @@ static const struct {
 } forms[] = { { MEMBERS, CONTEXT }, { 4, CONTEXT },     { 2, CONTEXT },
               { 1, CONTEXT },       { 1, CONTEXT / 2 }, { 1, CONTEXT / 4 } };
 
+/* Members of a form; not below CODED where classes are told apart by codes (decision 0200). */
 static size_t members_of(size_t form, const tab_problem *p)
 {
     size_t n = forms[form].members;
@@ -63,6 +66,7 @@ typedef struct {
     member member[MEMBERS];
 } model;
 
+/* For the budget: reading the contexts, and each row about once. 0: not apt for this problem. */
 static double work_as(const tab_problem *p, size_t n, size_t form)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
@@ -76,11 +80,13 @@ static double work_as(const tab_problem *p, size_t n, size_t form)
     return (double)members_of(form, p) * (tab_pfn_encode_work(w, n, m) + held * tab_pfn_query_work(w, n, m));
 }
 
+/* The full form. */
 static double work(const tab_problem *p, size_t n)
 {
     return work_as(p, n, 0);
 }
 
+/* The next form that is cheaper, and its work. */
 static const char *cheaper(const tab_problem *p, size_t n, size_t form, tab_arena *a, double *work)
 {
     if (form >= sizeof forms / sizeof *forms)
@@ -96,12 +102,14 @@ typedef struct {
     uint32_t i;
 } keyed;
 
+/* For qsort. */
 static int by_key(const void *a, const void *b)
 {
     const keyed *x = a, *y = b;
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->i > y->i) - (x->i < y->i);
 }
 
+/* A random permutation of 0..n-1. */
 static void permute(keyed *k, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
@@ -140,6 +148,7 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
     }
 }
 
+/* Whether a feature has two values in the context. */
 static bool varies(const tab_problem *p, const tab_fit_task *t, uint32_t f)
 {
     const float *x = p->data->x[f];
@@ -218,7 +227,7 @@ static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fi
         shift[c] = some[c] > 0 ? (float)log(all[c] / (double)t->n / (some[c] / (double)own->n)) : 0;
 }
 
-/* t->context is the member's own. */
+/* Reads the context into one member. t->context is the member's own. */
 static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
                          member *m)
 {
@@ -280,6 +289,7 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
     return ok && m->context != NULL;
 }
 
+/* One member: its sample of the rows, its codes and its context. */
 static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
                        member *m)
 {
@@ -301,6 +311,7 @@ static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_
     return ok;
 }
 
+/* NULL: no weights, too few rows, cancelled or out of memory. */
 static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
 {
     (void)curve;
@@ -348,6 +359,7 @@ static float root_of_scale(const float *quantile)
     return sqrtf(fmaxf(0, quantile[14] - quantile[4]) / 2); /* of .05, .1 ... */
 }
 
+/* In blocks of rows; a query's answer does not depend on the others in its block. */
 static void predict(const void *fitted, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                     size_t n, float *out)
 {

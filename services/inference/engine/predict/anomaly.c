@@ -12,6 +12,10 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
+/* REFERENCE: rows among which neighbours are sought. NEIGHBOUR: as Ramaswamy et al. SAMPLE and HEIGHT: a
+ * tree of the isolation forest sees 256 rows and is log2 of that deep, as its authors have it.
+ * LEAST_REFERENCE, ELLIPSE and MOST_PRODUCTS: decision 0147. WIDEST: columns of the dense form. BLOCK:
+ * rows of a loop's turn, five tiles. */
 enum {
     DETECTORS = 3,
     REFERENCE = 6000,
@@ -23,6 +27,8 @@ enum {
     WIDEST = 300,
     BLOCK = 240
 };
+/* Of the rows, as many are called anomalies as a rule: the 95th percentile, chosen by hand, not measured
+ * (see set_threshold and decision 0180). */
 static const double EXPECTED_SHARE = 0.05;
 static const double MOST_PRODUCTS = 5e10; /* rows x references x coordinates */
 
@@ -47,6 +53,7 @@ struct tab_anomaly_parts {
     float *sorted[DETECTORS]; /* (rows) the fitted rows' scores, rising */
 };
 
+/* For qsort. */
 static int by_float(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -68,6 +75,8 @@ typedef struct {
     uint64_t seed;
 } grower;
 
+/* One isolation tree, in preorder. A column whose rows are all equal cannot be cut: up to twelve columns
+ * are tried. */
 static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
 {
     size_t width = g->m->width;
@@ -106,6 +115,7 @@ static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
     return at;
 }
 
+/* Minus the mean depth over the trees: higher for rows that are soon alone. */
 static float isolation(const tab_anomaly_parts *m, const float *x)
 {
     double sum = 0;
@@ -155,6 +165,8 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
 
 /* ---- ellipse --------------------------------------------------------------------------------- */
 
+/* Squared distance from the mean under the inverse covariance, block by block; part (width), where it is
+ * not NULL, receives each coordinate's share. */
 static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *part)
 {
     double sum = 0, d[ELLIPSE];
@@ -190,6 +202,7 @@ typedef struct {
     atomic_bool failed;
 } ellipse;
 
+/* The lower triangle of one block, summed over the kept rows in their order. */
 static void block_covariance(void *ctx, size_t b)
 {
     ellipse *q = ctx;
@@ -207,6 +220,8 @@ static void block_covariance(void *ctx, size_t b)
     }
 }
 
+/* The diagonal is raised by 2 % of the mean variance, so that columns that depend on one another do not
+ * decide alone. Chosen by hand, not measured. */
 static void block_inverse(void *ctx, size_t b)
 {
     ellipse *q = ctx;
@@ -286,6 +301,7 @@ static double tail(const float *sorted, size_t n, float s)
     return ((double)(n - lo) + 0.5) / ((double)n + 1);
 }
 
+/* One less the geometric mean of the tails. */
 static float together(const tab_anomaly_parts *m, const float *raw)
 {
     double log_tail = 0;
@@ -294,6 +310,7 @@ static float together(const tab_anomaly_parts *m, const float *raw)
     return (float)(1 - exp(log_tail / DETECTORS));
 }
 
+/* raw (n, DETECTORS) of rows row[0..n). False: out of memory. */
 static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const tab_data *q,
                       const uint32_t *row, size_t n, bool own, float *raw)
 {
@@ -321,6 +338,7 @@ typedef struct {
     atomic_bool failed;
 } job;
 
+/* The raw scores of one block of fitted rows. */
 static void block(void *ctx, size_t b)
 {
     job *j = ctx;
@@ -361,8 +379,8 @@ static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
     an->threshold = first < rows ? (double)score[first] : fmin(1, (double)score[at] + 1e-6);
 }
 
-/* Which rows are references: row (rows) their positions, *n how many; reference[i] whether row i is one. Their
- * number goes by the work that the search for neighbours may cost. */
+/* Which rows are references: row (rows) their positions, *n how many; reference[i] whether row i is one.
+ * Their number goes by the work that the search for neighbours may cost. */
 static void choose_references(const tab_data *d, size_t width, uint64_t seed, bool *reference, uint32_t *row,
                               size_t *n)
 {
@@ -379,6 +397,7 @@ static void choose_references(const tab_data *d, size_t width, uint64_t seed, bo
         reference[0] = true, row[(*n)++] = 0;
 }
 
+/* Room for the fitted form. False: the arena is full. */
 static bool parts_new(tab_anomaly_parts *m, tab_arena *a, size_t trees, size_t references)
 {
     size_t w = m->width;
@@ -411,8 +430,8 @@ static void grow_forest(tab_anomaly_parts *m, const float *x, uint64_t seed)
     }
 }
 
-/* The ellipse of all references, then twice of those that are not among the farthest tenth: what is far must not
- * widen the ellipse that it is measured by. False: out of memory or cancelled. */
+/* The ellipse of all references, then twice of those that are not among the farthest tenth: what is far must
+ * not widen the ellipse that it is measured by. False: out of memory or cancelled. */
 static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x)
 {
     size_t n = m->references, w = m->width;

@@ -10,7 +10,7 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
-static const size_t FITTED_LIMIT = (size_t)16 << 30;
+static const size_t FITTED_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 
 void tab_fitted_free(tab_fitted *f)
 {
@@ -56,6 +56,7 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
     return !tab_arena_full(a);
 }
 
+/* Why a step gave up. */
 static tab_status out_of_memory(const tab_engine *e, tab_error *err)
 {
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
@@ -154,6 +155,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+/* The message without its results: task, target, classes or quantile levels, notes. */
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
 {
     static const char *const names[] = { [TAB_TASK_CLASSIFICATION] = "classification",
@@ -199,6 +201,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     return m;
 }
 
+/* Room for n results of the task; the caller checks whether the arena is full. */
 static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n)
 {
     Tabella__Results *r = tab_message(a, Tabella__Results, TABELLA__RESULTS__INIT);
@@ -224,6 +227,7 @@ static Tabella__Results *results_new(tab_arena *a, const tab_fitted *f, size_t n
     return r;
 }
 
+/* v within lo and hi. */
 static double limit(double v, double lo, double hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
@@ -254,6 +258,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
             tab_target_value(f, location + (double)scale * f->interval->quantile[l]), f->least, f->most);
 }
 
+/* Rows come in the table's order, out-of-fold answers where the target is present. */
 tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool explain,
                               Tabella__Prediction **ret, tab_error *err)
 {
@@ -315,6 +320,7 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     return j->part[*part]->m->results;
 }
 
+/* Answers of one block of rows, which may belong to several parts. */
 static void score_block(void *ctx, size_t b)
 {
     score_job *j = ctx;
@@ -351,6 +357,7 @@ static void score_block(void *ctx, size_t b)
     free(out);
 }
 
+/* Cells of new rows, parsed and encoded, and room for their results. */
 static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_scoring *ret, tab_error *err)
 {
@@ -398,6 +405,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     return d;
 }
 
+/* A single part needs no copy. */
 bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scoring *const *part, size_t n)
 {
     openblas_set_num_threads(1);
@@ -420,6 +428,7 @@ tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_sco
     return tab_arena_full(e->arena) ? out_of_memory(e, err) : TAB_OK;
 }
 
+/* tab_score and tab_score_any. */
 static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                         bool strict, Tabella__Prediction **ret, tab_error *err)
 {

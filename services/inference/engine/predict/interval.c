@@ -1,3 +1,4 @@
+/* See interval.h and decision 0053. */
 #include "services/inference/engine/predict/interval.h"
 
 #include <math.h>
@@ -5,13 +6,14 @@
 
 const double tab_quantile_level[TAB_LEVELS] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95 };
 
-enum { LEAST_ROWS = 60 }; /* fewer rows do not carry a local scale */
+enum { LEAST_ROWS = 60 }; /* fewer rows do not carry a local scale; chosen by hand */
 
 /* The scale is learned as the square root of |residual|, whose tails are light, then squared. */
 static const tab_recipe SCALE = {
     .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
 };
 
+/* For qsort. */
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -30,6 +32,8 @@ static double quantile(const double *sorted, size_t n, double tau)
     return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
 }
 
+/* From sqrt |residual| to the scale; at least the floor, a twentieth of the mean |residual|, so that no
+ * row claims to be certain. */
 static float to_scale(const tab_interval *v, float root)
 {
     double s = root > 0 ? (double)root * (double)root : 0;
@@ -46,6 +50,8 @@ bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab
     return true;
 }
 
+/* The scale's own stack learns out-of-fold residuals on the same rows, so its out-of-fold answers have
+ * seen no row's own residual. */
 tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, const tab_stack *s,
                                bool local)
 {

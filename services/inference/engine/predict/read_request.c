@@ -6,6 +6,7 @@
 #include "services/inference/engine/predict/fitted_parts.h"
 #include "services/inference/engine/profile/column.h"
 
+/* Whether exactly one column of t has the name; *at: which. */
 static bool unique_name(const tab_table *t, tab_str name, size_t *at)
 {
     size_t n = 0;
@@ -31,6 +32,7 @@ static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_
     return c < t->cols;
 }
 
+/* Columns that no feature reads are not looked for. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err)
 {

@@ -16,6 +16,7 @@
 #include "services/inference/engine/predict/fitted_parts.h"
 #include "services/inference/engine/predict/reasons.h"
 
+/* PATH: more features than a path of the deepest recipe (9) meets. TOP: reasons of a result. */
 enum { PATH = 16, TOP = 5 };
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     double zero, one, weight; /* share of paths that flow here without / with the feature */
 } step;
 
+/* Adds a feature to the path p, which has `depth` of them. */
 static void extend(step *p, int depth, double zero, double one, int32_t feature)
 {
     p[depth] = (step){ feature, zero, one, depth == 0 ? 1 : 0 };
@@ -32,6 +34,7 @@ static void extend(step *p, int depth, double zero, double one, int32_t feature)
     }
 }
 
+/* Takes the feature at place `at` out again. */
 static void unwind(step *p, int depth, int at)
 {
     double one = p[at].one, zero = p[at].zero, next = p[depth].weight;
@@ -51,6 +54,7 @@ static void unwind(step *p, int depth, int at)
     }
 }
 
+/* The sum of the weights that unwinding would leave. */
 static double unwound_sum(const step *p, int depth, int at)
 {
     double one = p[at].one, zero = p[at].zero, next = p[depth].weight, total = 0;
@@ -74,6 +78,7 @@ typedef struct {
     double *phi;
 } walk;
 
+/* One node of the recursion; feature: the one that led here, with its shares. */
 static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
                     int32_t feature)
 {
@@ -134,6 +139,8 @@ typedef struct {
     atomic_bool failed;
 } job;
 
+/* Contributions of one result, by column: of the fold's trees that did not see the row, or the mean over
+ * all folds for new rows. */
 static void explain_one(void *ctx, size_t i)
 {
     job *j = ctx;
@@ -178,6 +185,7 @@ static void explain_one(void *ctx, size_t i)
     free(phi);
 }
 
+/* A column of the fitted table, whose own table is gone. */
 static Tabella__ColumnRef *column_ref(tab_arena *a, const tab_fitted *f, size_t col)
 {
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
@@ -190,6 +198,8 @@ static Tabella__ColumnRef *column_ref(tab_arena *a, const tab_fitted *f, size_t 
     return r;
 }
 
+/* The reasons of all results: the TOP columns by size of their contribution. False: out of memory or
+ * cancelled. */
 static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d, const uint32_t *place,
                     Tabella__Results *r)
 {

@@ -7,6 +7,7 @@
 
 #include "services/inference/engine/predict/fitted_parts.h"
 
+/* Bounds of a target of classes; a target beyond them is refused. Chosen by hand, not measured. */
 enum { MOST_CLASSES = 10000 };
 static const double MOST_PROBABILITIES = 5e7; /* rows x classes of one answer */
 
@@ -17,6 +18,7 @@ typedef struct {
     uint32_t was; /* index before sorting */
 } class_cell;
 
+/* For qsort. */
 static int by_class(const void *a, const void *b)
 {
     const class_cell *x = a, *y = b;
@@ -34,12 +36,14 @@ static int by_class(const void *a, const void *b)
     return (x->was > y->was) - (x->was < y->was);
 }
 
+/* For qsort. */
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+/* What the caller is told when memory ends. */
 static tab_status no_memory(tab_error *err)
 {
     return tab_fail(err, TAB_INTERNAL, "", "out of memory");
@@ -70,6 +74,7 @@ static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code
     return distinct;
 }
 
+/* Labels and class cells of the target. */
 static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_error *err)
 {
     tab_arena *a = f->arena;
@@ -124,6 +129,8 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
     return st;
 }
 
+/* The standardised target. Values are divided by the largest first: sums and squares of any doubles stay
+ * finite. */
 static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_error *err)
 {
     size_t rows = f->rows, n = 0;
@@ -163,6 +170,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     return TAB_OK;
 }
 
+/* An answer beyond a double is the limit of what was seen. */
 double tab_target_value(const tab_fitted *f, double y)
 {
     double v = f->shift + f->scale * y;

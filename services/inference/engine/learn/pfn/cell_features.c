@@ -15,6 +15,7 @@
 
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
+/* For qsort. */
 static int by_value(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -48,6 +49,7 @@ bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_
     return true;
 }
 
+/* How many of the ascending v lie below x; equal: or are equal to it. */
 static size_t count_below(const float *v, size_t n, float x, bool equal)
 {
     size_t lo = 0;
@@ -63,6 +65,7 @@ static size_t count_below(const float *v, size_t n, float x, bool equal)
     return lo;
 }
 
+/* A level that the context does not hold counts as missing. */
 void tab_pfn_cells(const tab_pfn *w, const tab_pfn_stats *s, const float *x, size_t n, float *out)
 {
     float have = s->have > 0 ? (float)s->have : 1.0f;
@@ -95,6 +98,7 @@ void tab_pfn_cells(const tab_pfn *w, const tab_pfn_stats *s, const float *x, siz
     }
 }
 
+/* A numeric target as the network reads it. */
 bool tab_pfn_targets(tab_arena *a, const float *z, size_t n, float *out)
 {
     tab_pfn_stats s;

@@ -9,6 +9,8 @@
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 #include "services/inference/engine/learn/pfn/vote.h"
 
+/* PIECE_CELLS and STRIP: cells and rows of a piece that stays in the processor's cache; chosen by hand,
+ * and no answer depends on them. HEAD and ROW_HEAD: widths of attention heads, as trained. */
 enum { PIECE_CELLS = 2048, STRIP = 512, HEAD = 16, ROW_HEAD = 32 };
 
 _Thread_local tab_pfn_tap tab_pfn_tap_fn;
@@ -37,6 +39,7 @@ typedef struct {
     float *stage[3], *block;
 } known_targets;
 
+/* What the label of context row i adds at a stage. */
 static const float *label_of(const tab_pfn_context *c, const known_targets *t, int stage, size_t i)
 {
     size_t width = stage < 2 ? c->w->e : c->w->d;
@@ -50,6 +53,7 @@ typedef struct {
     float *z, *q, *kv, *o, *hidden, *score, *block;
 } scratch;
 
+/* False: out of memory. */
 static bool scratch_new(scratch *s, size_t cells, size_t width, size_t score)
 {
     size_t n = cells * width;
@@ -65,11 +69,13 @@ static bool scratch_new(scratch *s, size_t cells, size_t width, size_t score)
     return true;
 }
 
+/* The larger one. */
 static size_t max_of(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
+/* Shows a test what a stage has made. */
 static void tap(const char *stage, const float *v, size_t numbers)
 {
     if (tab_pfn_tap_fn != NULL)
@@ -128,6 +134,7 @@ static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t
     settle(a * rows, e, c->o, c->up, c->down, t, s);
 }
 
+/* The learned tokens, once for each row. */
 static void spread_tokens(const float *token, size_t tokens, size_t rows, size_t e, float *t)
 {
     for (size_t u = 0; u < tokens; u++)
@@ -203,6 +210,7 @@ static void induce(const tab_pfn_context *c, const known_targets *targets, int s
         }
 }
 
+/* Whether the caller wants no answer any more. */
 static bool cancelled(const atomic_bool *cancel)
 {
     return cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed);
@@ -225,6 +233,7 @@ static bool column_stage(const tab_pfn_context *c, const known_targets *targets,
     return true;
 }
 
+/* Rows of a piece, by the table's width. */
 static size_t piece_rows(size_t m)
 {
     size_t r = PIECE_CELLS / m;
@@ -238,6 +247,7 @@ static void cut(const float *x, size_t n, size_t m, size_t e, size_t at, size_t 
         memcpy(piece + j * rows * e, x + (j * n + at) * e, rows * e * sizeof *x);
 }
 
+/* The reverse of cut. */
 static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, size_t rows, float *x)
 {
     for (size_t j = 0; j < m; j++)
@@ -324,6 +334,7 @@ static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, kn
     return true;
 }
 
+/* Room for a context, and the statistics of its columns. NULL: the arena is full. */
 static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t,
                                     const uint8_t *slot, const float *code)
 {
@@ -357,7 +368,7 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     return c;
 }
 
-/* One of slot and target is NULL. */
+/* Reads a context; one of slot and target is NULL. */
 static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
                                const float *target, const float *code, const atomic_bool *cancel)
 {
@@ -511,6 +522,7 @@ static double cell_work(const tab_pfn *w, size_t m)
     return (double)m * (TAB_PFN_FEATURES * e + 2 * stage + 8 * e * e) + refine;
 }
 
+/* Multiply-adds of one row through the blocks. */
 static double block_work(const tab_pfn *w, double known)
 {
     double d = w->d;

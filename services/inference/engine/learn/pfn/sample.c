@@ -1,11 +1,14 @@
+/* See sample.h and decision 0160. */
 #include "services/inference/engine/learn/pfn/sample.h"
 
 #include <stdlib.h>
 
 #include "services/inference/engine/features/mix.h"
 
-enum { LEAST = 50, RARE = 100 /* one row in so many */ };
+enum { LEAST = 50, RARE = 100 /* one row in so many */ }; /* decision 0160 */
 
+/* Three rounds: LEAST of every class, then rare classes up to half of what is left, then the others in
+ * proportion. */
 void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quota)
 {
     size_t n = 0, present = 0, left = room, rare = 0, common = 0;
@@ -36,6 +39,7 @@ typedef struct {
     uint64_t key;
 } keyed;
 
+/* For qsort. */
 static int by_class_and_key(const void *a, const void *b)
 {
     const keyed *x = a, *y = b;
@@ -46,6 +50,7 @@ static int by_class_and_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row); /* copies: they are alike */
 }
 
+/* For qsort. */
 static int by_row(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

@@ -1,3 +1,4 @@
+/* See vote.h. */
 #include "services/inference/engine/learn/pfn/vote.h"
 
 #include <math.h>
@@ -5,6 +6,7 @@
 
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
+/* Keys are packed by the caller. */
 bool tab_pfn_voters_new(tab_pfn_voters *v, tab_arena *a, size_t n, size_t d, const uint8_t *slot)
 {
     *v = (tab_pfn_voters){ .n = n, .d = d };
@@ -23,6 +25,7 @@ typedef struct {
     uint32_t row;
 } ranked;
 
+/* For qsort. */
 static int by_value(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -31,6 +34,7 @@ static int by_value(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+/* Ties keep the order of rows. */
 bool tab_pfn_voters_values(tab_pfn_voters *v, tab_arena *a, const float *target)
 {
     size_t n = v->n;
@@ -66,6 +70,8 @@ static void vote(const tab_pfn_voters *v, size_t n, size_t wide, const float *q,
         tab_pfn_vote(n, v->n, dim, q + h * dim, v->d, v->key[h], v->slot, v->value, out);
 }
 
+/* 1e-5 keeps a class that no vote reaches possible; classes that the context does not hold stay
+ * impossible. */
 void tab_pfn_vote_classes(const tab_pfn_voters *v, size_t n, const float *q, float *logp)
 {
     vote(v, n, TAB_PFN_SLOTS, q, logp);
@@ -79,6 +85,7 @@ void tab_pfn_vote_classes(const tab_pfn_voters *v, size_t n, const float *q, flo
     }
 }
 
+/* Back in the target's own units. */
 void tab_pfn_vote_mean(const tab_pfn_voters *v, size_t n, const float *q, float *mean)
 {
     vote(v, n, 1, q, mean);

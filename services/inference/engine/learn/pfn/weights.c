@@ -14,15 +14,18 @@
 
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
+/* Sizes of the layout, and bounds of what is accepted: tensors, and bytes of a file. */
 enum { HEAD = 64, ENTRY = 64, DIGEST = 32, NAME = 40, MOST_TENSORS = 512 };
 static const size_t MOST_BYTES = (size_t)64 << 20;
 
+/* Little-endian, at any address. */
 static uint32_t u32_at(const char *p)
 {
     const unsigned char *b = (const unsigned char *)p;
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+/* Little-endian, at any address. */
 static uint64_t u64_at(const char *p)
 {
     return (uint64_t)u32_at(p) | (uint64_t)u32_at(p + 4) << 32;
@@ -39,12 +42,14 @@ typedef struct {
     tab_status status;
 } reader;
 
+/* Keeps the first error only. */
 static void refuse(reader *r, const char *what, const char *name)
 {
     if (r->status == TAB_OK)
         r->status = tab_fail(r->err, TAB_VALIDATION, "", "weights: %s%s%s", what, name[0] ? " " : "", name);
 }
 
+/* Whether a bf16 is neither infinite nor NaN. */
 static bool finite_half(uint16_t h)
 {
     return (h & 0x7f80) != 0x7f80;
