@@ -43,8 +43,8 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
 
 enum { TOP_SECTORS = 5 };
 
-/* The five likeliest sectors, likeliest first; equal ones in the order of the list. None for a table
- * without cells: nothing speaks for any. */
+/* The five likeliest sectors, likeliest first; equal ones in the order of the list. A table without cells
+ * has none. */
 static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnderstanding *m)
 {
     if (p->sector == NULL || p->table->rows == 0 || p->table->cols == 0)

@@ -1,5 +1,5 @@
-/* What rows that seem to match say of two columns: equal values, ranks that go along, one value following
- * from another. */
+/* How well two columns agree over rows that seem to match: equal values, equal order, one value determined
+ * by the other. */
 #ifndef TAB_ALIGN_AGREEMENT_H
 #define TAB_ALIGN_AGREEMENT_H
 

@@ -1,6 +1,6 @@
-/* What a prediction is worth on rows it never saw: a quarter of the rows is held out, everything (profile,
- * features, folds, calibration) is made from the rest, and the held-out rows are scored as a serve call
- * would.
+/* The quality of a prediction on rows it never saw. A quarter of the rows is held out; everything (profile,
+ * features, folds, calibration) is made from the rest; the held-out rows are scored as a serve call would
+ * score them.
  *
  *   task             metric (score)   metrics[]
  *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
@@ -8,13 +8,14 @@
  *   anomaly          score_separation score_separation flagged_share baseline_share (unsupervised)
  *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp
  *
- * precision and recall are those of the rows at or above the threshold, pr_auc is average precision;
- * baseline_share is the labelled share, which is the average precision of any order that knows nothing
- * (without labels: the share that was expected above the threshold). Labels that hold out no anomaly
- * cannot grade: the metric is score_separation then. baseline_majority is the accuracy of always answering
- * the commonest class, baseline_mean the RMSE of always answering the mean; lift_pp is the gain over it in
- * percentage points (accuracy; share of the RMSE removed). nrmse = rmse / the held-out target's standard
- * deviation. */
+ * precision and recall are of the rows at or above the threshold; pr_auc is average precision. baseline_share
+ * is the labelled share, which is the average precision of a random order (without labels: the share that was
+ * expected above the threshold). Without a labelled anomaly among the held-out rows the metric is
+ * score_separation.
+ *
+ * baseline_majority is the accuracy of always answering the commonest class, baseline_mean the RMSE of
+ * always answering the mean. lift_pp is the gain over it in percentage points (accuracy; share of the RMSE
+ * removed). nrmse = rmse / the held-out target's standard deviation. */
 #ifndef TAB_EVALUATE_H
 #define TAB_EVALUATE_H
 

@@ -49,7 +49,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
     return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
 }
 
-/* Rows of one score are taken together: the order within a tie has no say. */
+/* Rows of one score are taken together: the order within a tie does not matter. */
 double tab_average_precision(const double *score, const bool *positive, size_t n)
 {
     double p = 0, taken = 0, hits = 0, sum = 0;

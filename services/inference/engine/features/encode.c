@@ -148,7 +148,8 @@ static int by_count(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Codes by falling frequency; ties by the text's hash, so that the order of rows has no say. */
+/* Codes by falling frequency. Ties go by the text's hash, so that the order of rows does not matter.
+ * False: out of memory. */
 static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
 {
     counted *c = calloc(v->levels + 1, sizeof *c);

@@ -1,5 +1,5 @@
-/* Counter-based random numbers: a number is a hash of what it is for (row, round, column, seed), never of
- * how many were drawn before, so that any order of work and any number of threads draw the same ones. */
+/* Counter-based random numbers. A number is a hash of what it is for (row, round, column, seed), never of
+ * how many were drawn before. Any order of work and any number of threads draw the same ones. */
 #ifndef TAB_MIX_H
 #define TAB_MIX_H
 

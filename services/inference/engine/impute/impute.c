@@ -1,15 +1,16 @@
-/* See impute.h. All columns share one encoder, and so its bins; a column's own features are taken
- * out of a shallow view before it is learned, and what a joint normal model (joint.h) expects of
- * the gaps is put in (docs/decisions/0095). So every column is learned from a completed table, and nothing is
- * filled twice. Columns are filled in order of missingness; a row that misses several has what was filled
- * first for what comes later (docs/decisions/0177). The model is a stack (learn/stack.h) of fast learners,
- * so that what it says of its own answers is calibrated on rows it did not see:
+/* See impute.h. All columns share one encoder, and so its bins. A column is learned from a view without its
+ * own features, in which gaps of other columns hold what a joint normal model (joint.h) expects there
+ * (decision 0095). So every column is learned from a completed table, and no cell is filled twice.
  *
- *   classes  confidence of a cell = probability of the class it was given: the likeliest; where the
- *            classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
+ * Columns are filled in order of missingness. In a row that misses several, a column that is filled later
+ * reads what was filled before (decision 0177). The model is a stack (learn/stack.h) of fast learners, so its
+ * statements about its own answers are calibrated on rows it did not see:
+ *
+ *   classes  confidence of a cell = probability of the class that was filled: the likeliest one, or, where
+ *            the classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
  *            expected value
- *   numbers  confidence of a cell = probability that it lies within the tolerance, by a small stack
- *            that learns from the same columns where the out-of-fold answers did */
+ *   numbers  confidence of a cell = probability that it lies within the tolerance. A small stack learns it
+ *            from the same columns: it predicts in which rows the out-of-fold answers were right */
 #include "services/inference/engine/impute/impute.h"
 
 #include <cblas.h>
@@ -162,8 +163,8 @@ static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, b
     return true;
 }
 
-/* How sure a class can be of a cell after n others: none of them may have shown the cell's own (Laplace's
- * rule of succession). */
+/* The most confidence that a class can have after n cells: the next one may be the first of a class of its
+ * own (Laplace's rule of succession, decision 0180). */
 static float surest(size_t n)
 {
     return (float)((double)(n + 1) / (double)(n + 2));

@@ -1,10 +1,10 @@
-/* A joint normal model of a table's columns, from which each column is guessed by whatever else its row
- * holds.
+/* A joint normal model of a table's columns. It says what to expect of a cell, given the other cells of its
+ * row.
  *
- * Each feature gives coordinates: a number its standard or normal score, a category an indicator a level.
- * Their mean and covariance are fitted to rows with gaps by expectation-maximisation (Dempster, Laird &
- * Rubin, JRSS B 1977; Little & Rubin, Statistical Analysis with Missing Data, chapter 11), once for each
- * of a few folds. */
+ * Each feature gives coordinates: a number its z-score or normal score, a category one indicator a level.
+ * Mean and covariance are fitted to rows with gaps by expectation-maximisation (Dempster, Laird & Rubin,
+ * JRSS B 1977; Little & Rubin, Statistical Analysis with Missing Data, chapter 11), once for each of a few
+ * folds. */
 #ifndef TAB_JOINT_H
 #define TAB_JOINT_H
 
@@ -24,12 +24,13 @@ typedef struct {
     const double *value; /* (n) */
 } tab_joint_filled;
 
-/* Makes (enc, data), a view without column `source` (tab_encode_without), see more: other columns' missing
- * numbers are replaced by their expectations, and the expectations of the column's own coordinates stand
- * as further features. All are given the row's present cells but that of `source`, under a model that was
- * fitted without the row, so that rows with and without the cell read alike. In the rows where `source` is
- * missing, gaps that are filled already, by filled[0..n), take that instead: their learners did not know
- * the cell either. */
+/* Completes (enc, data), a view without column `source` (tab_encode_without). Missing numbers of other
+ * columns become their expectations, and the expected coordinates of `source` are added as features.
+ *
+ * Every expectation is given the row's present cells except that of `source`, under a model that was
+ * fitted without the row: rows with and without the cell read alike. In rows where `source` is missing,
+ * filled[0..n) replaces the expectation where a gap was filled already: the learners that filled it did
+ * not know the cell either. False: the arena is full. */
 bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, size_t source,
                         const tab_joint_filled *filled, size_t n, tab_encoder *enc, tab_data *data);
 #endif

@@ -1,4 +1,4 @@
-/* What of a recipe the budget has room for; work is counted, no clock read (docs/decisions/0051, 0200). */
+/* Which learners of a recipe the budget admits. Work is counted, no clock is read (decisions 0051, 0200). */
 #ifndef TAB_ADMIT_H
 #define TAB_ADMIT_H
 

@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
     uint32_t at, count;        /* its rows: order[at .. at + count) */
-    uint32_t other_at, others; /* the rows that follow it without a say */
+    uint32_t other_at, others; /* rows behind them that follow the tree without adding to its sums */
     uint32_t depth, node;
     int32_t slot; /* of its histograms */
     int64_t sum;  /* packed */
@@ -45,7 +45,7 @@ typedef struct {
 
     uint32_t *column, columns; /* features of this tree */
     size_t sampled;            /* rows of this tree */
-    size_t others;             /* rows that are told apart by the tree and have no say in it */
+    size_t others;             /* rows that are led through the tree without adding to its sums */
     uint32_t *order, *other;   /* (rows) positions among the fit's rows */
     int64_t *gh;               /* (rows) packed, in the order of `order` */
     uint32_t *spare;           /* (rows) scratch, as is gh_spare */

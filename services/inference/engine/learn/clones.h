@@ -1,9 +1,11 @@
-/* Code that says what runs at once (vectors of 32 bytes), made for the processor that the program meets.
- * Every version adds in the same order and contracts nothing, so that the numbers are the same. */
+/* Vector code (32 bytes at once), compiled for several processors; the loader picks the version for the
+ * one at hand. All versions add in the same order and fuse nothing, so their results are equal bit for
+ * bit. */
 #ifndef TAB_CLONES_H
 #define TAB_CLONES_H
 
-/* Resolvers run before a sanitizer is there; clang builds the fuzz targets only. */
+/* The loader's choice runs before a sanitizer is initialised, so sanitized builds have one version; clang
+ * builds the fuzz targets only. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define TAB_CLONES
 #else

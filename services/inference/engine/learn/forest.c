@@ -177,8 +177,8 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
     return true;
 }
 
-/* One node and, below it, its subtrees. salt makes the draws of this node alone, so that no other node's
- * size has a say. */
+/* One node and, below it, its subtrees. salt makes the draws of this node alone: they do not depend on the
+ * size of other nodes. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
     node best = { .feature = -1 };

@@ -1,13 +1,12 @@
-/* See opinion_pool.h. Calibration and weights, with z_l the calibrated out-of-fold log-probabilities of
- * learner l:
+/* See opinion_pool.h. z_l are the calibrated out-of-fold log-probabilities of learner l.
  *
  *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
  *   weights       w >= 0 minimise the log-loss of softmax(sum over l of w_l z_l) plus a small ridge towards
  *                 equality: a logarithmic opinion pool (Hinton, Neural Computation 2002), convex in w. The
  *                 sum of w is free, so that the pool is sharpened or softened in the same step
  *
- * The class shares stand among the z_l, so that a target which nothing explains is answered by its shares.
- * For regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by
+ * The class shares are one of the z_l: a target that nothing explains is answered by its shares. For
+ * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by
  * exact moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
 #include "services/inference/engine/learn/opinion_pool.h"
 
@@ -200,7 +199,8 @@ again:
         if (moved < 1e-4)
             break;
     }
-    /* A learner with hardly a say costs every answer its time: out, and the rest once more. */
+    /* A learner of small weight costs every answer its time: it is dropped, and the others are weighed
+     * again. */
     bool closing = false;
     for (size_t l = 0; l < s->members; l++)
         if (!closed[l] && w[l] < LEAST_WEIGHT) {

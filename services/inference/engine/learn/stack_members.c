@@ -204,9 +204,9 @@ static void probe_block(void *ctx, size_t i)
     free(out);
 }
 
-/* Larger tables: weighs the first fold's models together; a learner with no say there is not fitted on the
- * other folds. A thousand held rows tell that well enough: on the four largest tables at hand, learners so
- * left out had no weight in the whole stack either. docs/decisions/0091. */
+/* Larger tables: weighs the first fold's models together. A learner without weight there is not fitted on
+ * the other folds. A thousand held rows are enough: on the four largest tables at hand, learners left out
+ * this way had no weight in the whole stack either (decision 0091). */
 static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_t count, const bool *behind,
                       bool *idle)
 {

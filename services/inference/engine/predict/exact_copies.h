@@ -1,5 +1,6 @@
-/* Rows that were seen before, cell for cell. Tables often hold copies, and a query may be one. What its
- * twins' targets say beyond the model is learned from the twins inside the table, which share a fold:
+/* Corrects answers for rows that the fitted table holds already, cell for cell ("twins"). Tables often hold
+ * copies, and a query may be one. How much the twins' targets add to the model's answer is learned from twins
+ * inside the table, which share a fold:
  *
  *   regression       residuals of twins correlate by rho; a row with m twins of mean residual r moves by
  *                    w r, w = m rho / (1 + (m - 1) rho), and its scale shrinks by sqrt(1 - rho w)

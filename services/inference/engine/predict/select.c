@@ -1,18 +1,18 @@
-/* See select.h. A column is eligible when it is worth predicting and not given away by one other column:
+/* See select.h. A column is eligible when it is worth predicting and no single other column gives it away:
  *
  *   profile  not identifying, no free text, no point in time, more than one value, few enough classes,
  *            mostly present
- *   twins    no single column fixes it. With the rows of a feature's bin b as a group, the share of the
- *            target's variation between groups, adjusted for their number, stays below TWIN; so a redundant
- *            column cannot win merely because its twin predicts it
+ *   twins    no single column fixes it. Group the rows by a feature's bins: the share of the target's
+ *            variation between groups, adjusted for their number, stays below TWIN. So a redundant column
+ *            cannot win merely because its twin predicts it
  *
- * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows;
- * its skill is the share of the loss that the model takes off the base rate's. An outcome follows from many
- * columns together, a measure that others derive from follows from one: of the skill, what the closest column
- * tells alone counts little, and the rest little where no other column tells a part of it. The score
- * weighs that by how like an outcome the column is: a few classes before a number, a number before many
- * classes, and all of them before what a row is rather than what became of it (who, where, when).
- * docs/decisions/0179. */
+ * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows.
+ * Its skill is the share of the loss that the model takes off the base rate's.
+ *
+ * An outcome follows from many columns together; a measure that others derive from follows from one. So
+ * the part of the skill that the closest column has alone counts little, and the rest counts little where
+ * no other column has a part of it. The score is weighed by how like an outcome the column is: few classes
+ * before a number, a number before many classes, and what a row is (who, where, when) last. Decision 0179. */
 #include "services/inference/engine/predict/select.h"
 
 #include <math.h>

@@ -13,9 +13,9 @@ typedef struct {
     Tabella__TaskSelection *how;
 } tab_selection;
 
-/* Labels of anomalies are a column of two values, of which the rarer one says "anomaly" (of two as
- * frequent, the one that comes first later). ret (rows): 1 there, 0 for the other one, TAB_NULL where it
- * is missing. False: no two values. */
+/* Labels of anomalies are a column of two values. The rarer one says "anomaly"; of two equally frequent
+ * ones it is the one that appears later. ret (rows): 1 there, 0 for the other value, TAB_NULL where it is
+ * missing. False: there are not two values. */
 bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret);
 
 /* Reads o->target, o->target_column and o->task. All memory is e->arena's. Errors: VALIDATION on

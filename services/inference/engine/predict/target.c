@@ -1,7 +1,8 @@
 /* The target column as the learners read it: class indices, or standardised numbers.
  *
- * Classes are ordered by value (numbers before text, each rising), so that the order of rows has no say in
- * their indices. A number counts as categories when the task says so; a category as numbers never. */
+ * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on
+ * the order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
+ * categories. */
 #include <math.h>
 #include <stdlib.h>
 

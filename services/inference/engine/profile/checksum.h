@@ -1,5 +1,6 @@
-/* Self-checking numbers and strict patterns: each test is exact, and comes with the share of random strings
- * of its shape that would pass, so that confidence can follow from the chance of that many accidents. */
+/* Self-checking numbers and strict patterns. Each test is exact and comes with a chance: the share of
+ * random strings of its shape that would pass. Confidence follows from the chance of so many accidents.
+ * Chances of check digits are arithmetic (one in ten, one in 97); those of patterns are estimates by hand. */
 #ifndef TAB_CHECKSUM_H
 #define TAB_CHECKSUM_H
 

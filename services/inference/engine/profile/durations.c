@@ -215,52 +215,54 @@ bool tab_parse_clock(tab_str s, double *seconds)
 
 /* ---- yes and no ------------------------------------------------------------------------------ */
 
+/* Pairs of words in the languages of the word lists, folded; the bit of a pair is its place here. */
+static const struct {
+    const char *yes, *no;
+} yes_no[] = {
+    { "true", "false" },
+    { "yes", "no" },
+    { "y", "n" },
+    { "1", "0" },
+    { "t", "f" },
+    { "si", "no" },
+    { "s", "n" },
+    { "oui", "non" },
+    { "o", "n" },
+    { "ja", "nein" },
+    { "j", "n" },
+    { "ja", "nee" },
+    { "ja", "nej" },
+    { "ja", "nei" },
+    { "sim", "nao" },
+    { "da", "ne" },
+    { "da", "nu" },
+    { "tak", "nie" },
+    { "ano", "ne" },
+    { "kylla", "ei" },
+    { "evet", "hayir" },
+    { "on", "off" },
+    { "vrai", "faux" },
+    { "wahr", "falsch" },
+    { "vero", "falso" },
+    { "verdadero", "falso" },
+    { "verdadeiro", "falso" },
+    { "igen", "nem" },
+    { "co", "khong" },
+    { "ya", "tidak" },
+    { "да", "нет" },
+    { "是", "否" },
+    { "はい", "いいえ" },
+    { "예", "아니오" },
+    { "نعم", "لا" },
+    { "हाँ", "नहीं" },
+    { "1.0", "0.0" },
+    { "x", "-" },
+};
+
 /* A table of pairs in the languages of the word lists. One word may be in several pairs ("ja" of German,
  * Dutch, Swedish and Norwegian); the column's other values say which pair it is. */
 uint64_t tab_parse_bool(tab_str s, bool *ret)
 {
-    static const struct {
-        const char *yes, *no;
-    } pairs[] = {
-        { "true", "false" },
-        { "yes", "no" },
-        { "y", "n" },
-        { "1", "0" },
-        { "t", "f" },
-        { "si", "no" },
-        { "s", "n" },
-        { "oui", "non" },
-        { "o", "n" },
-        { "ja", "nein" },
-        { "j", "n" },
-        { "ja", "nee" },
-        { "ja", "nej" },
-        { "ja", "nei" },
-        { "sim", "nao" },
-        { "da", "ne" },
-        { "da", "nu" },
-        { "tak", "nie" },
-        { "ano", "ne" },
-        { "kylla", "ei" },
-        { "evet", "hayir" },
-        { "on", "off" },
-        { "vrai", "faux" },
-        { "wahr", "falsch" },
-        { "vero", "falso" },
-        { "verdadero", "falso" },
-        { "verdadeiro", "falso" },
-        { "igen", "nem" },
-        { "co", "khong" },
-        { "ya", "tidak" },
-        { "да", "нет" },
-        { "是", "否" },
-        { "はい", "いいえ" },
-        { "예", "아니오" },
-        { "نعم", "لا" },
-        { "हाँ", "नहीं" },
-        { "1.0", "0.0" },
-        { "x", "-" },
-    };
     if (s.n == 0 || s.n > 18)
         return 0;
     /* Most cells are turned away by how they start: no pair has such a letter, or goes on so after a
@@ -273,11 +275,11 @@ uint64_t tab_parse_bool(tab_str s, bool *ret)
     char buf[64];
     uint64_t mask = 0;
     tab_str f = tab_fold(s, buf, sizeof buf);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        if (f.n == 0 || (f.p[0] != pairs[i].yes[0] && f.p[0] != pairs[i].no[0]))
+    for (size_t i = 0; i < sizeof yes_no / sizeof *yes_no; i++) {
+        if (f.n == 0 || (f.p[0] != yes_no[i].yes[0] && f.p[0] != yes_no[i].no[0]))
             continue;
-        bool yes = tab_str_is(f, pairs[i].yes);
-        if (yes || tab_str_is(f, pairs[i].no)) {
+        bool yes = tab_str_is(f, yes_no[i].yes);
+        if (yes || tab_str_is(f, yes_no[i].no)) {
             *ret = yes;
             mask |= UINT64_C(1) << i;
         }

@@ -125,6 +125,30 @@ static uint64_t unspaced_name(tab_str s)
     return r;
 }
 
+enum { WORDS = 24 }; /* words of a value that are looked up; chosen by hand */
+
+/* Where the first WORDS words of a folded text begin and end, marks at a word's end left out. Returns how
+ * many. */
+static size_t words_of(tab_str folded, size_t from[WORDS], size_t to[WORDS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < folded.n && n < WORDS;) {
+        while (i < folded.n && separates(folded.p[i]))
+            i++;
+        size_t b = i;
+        while (i < folded.n && !separates(folded.p[i]))
+            i++;
+        size_t e = i;
+        while (e > b && memchr(".!?'", folded.p[e - 1], 4) != NULL)
+            e--;
+        if (e > b) {
+            from[n] = b;
+            to[n++] = e;
+        }
+    }
+    return n;
+}
+
 /* Looks the folded value, its words and its pairs of neighbouring words up in the lexicon, and lets them
  * vote for sectors: a whole value with weight 1, a pair of words with 0.8, single words together with 0.4
  * (chosen by hand, not measured). At most 24 words; a pair of at most 48 bytes. */
@@ -139,22 +163,7 @@ static void look_up(tab_str folded, gather *g, float *sector)
         if (x->sectors != 0)
             sector_vote(sector, x->sectors, 1);
     }
-    /* words and pairs of words */
-    size_t from[24], to[24], n = 0;
-    for (size_t i = 0; i < folded.n && n < 24;) {
-        while (i < folded.n && separates(folded.p[i]))
-            i++;
-        size_t b = i;
-        while (i < folded.n && !separates(folded.p[i]))
-            i++;
-        size_t e = i;
-        while (e > b && memchr(".!?'", folded.p[e - 1], 4) != NULL)
-            e--;
-        if (e > b) {
-            from[n] = b;
-            to[n++] = e;
-        }
-    }
+    size_t from[WORDS], to[WORDS], n = words_of(folded, from, to);
     bool given = false, family = false;
     for (size_t k = 0; k < n; k++) {
         tab_str w = { folded.p + from[k], to[k] - from[k] };
@@ -192,6 +201,28 @@ static void look_up(tab_str folded, gather *g, float *sector)
         sector_vote(sector, sectors, 0.4);
     g->first_given += given && (n >= 2 || whole);
     g->last_family += family && (whole || (n >= 2 && n <= 5));
+}
+
+/* How a text of n characters begins, ends and is capitalised. title: no word begins with a small letter. */
+static void note_form(tab_str s, double letters, double upper, double digits, double n, bool title, gather *g)
+{
+    unsigned char a = (unsigned char)s.p[0], z = (unsigned char)s.p[s.n - 1];
+    g->starts_digit += a >= '0' && a <= '9';
+    g->ends_digit += z >= '0' && z <= '9';
+    g->starts_upper += a >= 'A' && a <= 'Z';
+    g->all_upper += letters > 0 && upper == letters;
+    g->all_lower += letters > 0 && upper == 0;
+    g->title += letters > 0 && title && upper > 0 && upper < letters;
+    g->mixed += letters > 0 && digits > 0;
+    g->all_digits += digits == n;
+    g->all_letters += letters == n;
+    g->long_text += n > 60;
+    g->lead_zero += s.n > 1 && a == '0' && digits == n;
+    g->sep_semicolon += memchr(s.p, ';', s.n) != NULL;
+    g->sep_pipe += memchr(s.p, '|', s.n) != NULL;
+    g->bracket += a == '[' || a == '{' || a == '(';
+    g->quote +=
+        memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL || memchr(s.p, '?', s.n) != NULL;
 }
 
 /* Counts kinds of characters, words, and marks of one text of at least one byte. Bytes of a character
@@ -246,24 +277,8 @@ static void characters(tab_str s, gather *g)
     g->two_tokens += tokens == 2;
     g->three_tokens += tokens == 3;
     g->many_tokens += tokens > 5;
-    unsigned char a = (unsigned char)s.p[0], z = (unsigned char)s.p[s.n - 1];
-    g->starts_digit += a >= '0' && a <= '9';
-    g->ends_digit += z >= '0' && z <= '9';
-    g->starts_upper += a >= 'A' && a <= 'Z';
-    g->all_upper += letters > 0 && upper == letters;
-    g->all_lower += letters > 0 && upper == 0;
-    g->title += letters > 0 && title && upper > 0 && upper < letters;
-    g->mixed += letters > 0 && digits > 0;
-    g->all_digits += digits == n;
-    g->all_letters += letters == n;
-    g->long_text += n > 60;
-    g->lead_zero += s.n > 1 && a == '0' && digits == n;
+    note_form(s, letters, upper, digits, n, title, g);
     g->sep_comma += (seen >> 4 & 1) != 0 && blanks > 0;
-    g->sep_semicolon += memchr(s.p, ';', s.n) != NULL;
-    g->sep_pipe += memchr(s.p, '|', s.n) != NULL;
-    g->bracket += a == '[' || a == '{' || a == '(';
-    g->quote +=
-        memchr(s.p, '"', s.n) != NULL || memchr(s.p, '!', s.n) != NULL || memchr(s.p, '?', s.n) != NULL;
 }
 
 /* Hashed n-grams of one to three bytes of the first 40 bytes, all digits as one: the shape of "2019-05-31"

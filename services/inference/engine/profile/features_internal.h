@@ -1,5 +1,5 @@
-/* Between the files that make a column's feature vector (features.h): features.c gathers and writes it,
- * number_features.c is what of it speaks of numbers. */
+/* Shared by the files that make a column's feature vector (features.h): features.c gathers and writes it,
+ * number_features.c has the part about numbers. */
 #ifndef TAB_FEATURES_INTERNAL_H
 #define TAB_FEATURES_INTERNAL_H
 
@@ -63,10 +63,10 @@ int tab_weighted_by_x(const void *a, const void *b); /* for qsort */
 double tab_weighted_quantile(const weighted *v, size_t n, double total, double q);
 /* A number that w cells hold. */
 void tab_number_gather(const tab_number *x, double w, gather *g);
-/* v (n), which is sorted by it: what is said of numbers alone. */
+/* Writes what the numbers v (n) say on their own; sorts them. */
 void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weighted *v, size_t n,
                          tab_features *f);
-/* Statistics that only speak together, for models that are linear: a median of 30 with two decimals is a
- * price, with none a count, with five a measure. `v` is sorted. */
+/* Statistics that mean something only together, for models that are linear: a median of 30 with two
+ * decimals is a price, with none a count, with five a measure. `v` is sorted. */
 void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f);
 #endif

@@ -4,9 +4,9 @@
 
 #include "common/base.h"
 
-/* The PHONE_* bits (checksum.h) of plans that the 9 to 16 digits of a text fit, whatever blanks, dashes,
- * points, brackets, slashes and signs stand between; 0 for any other text. A fit alone says little of one
- * number (half of all numbers of ten digits fit North America's plan): the share of a column does. */
+/* The PHONE_* bits (checksum.h) of the plans that the 9 to 16 digits of a text fit, whatever blanks,
+ * dashes, points, brackets, slashes and signs stand between; 0 for any other text. One fit says little
+ * (half of all numbers of ten digits fit North America's plan); the share of a column that fits does. */
 uint64_t tab_numbering_plans(tab_str s);
 
 #endif

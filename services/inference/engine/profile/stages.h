@@ -26,7 +26,7 @@ enum {
 typedef struct {
     tab_reading *reading;
     tab_features features;
-    float relation[TAB_RELATIONS]; /* of table.c */
+    float relation[TAB_RELATIONS]; /* filled by tab_relate */
     float p1[TAB_ROLES], p2[TAB_ROLES];
 } tab_staged;
 
@@ -35,23 +35,24 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
 void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const float *sector, float *x,
                        float *z);
 
-/* Relations between columns of numbers, over at most 200 rows: price x quantity = total, a + b = c,
- * low <= open, close <= high, start <= end, latitude beside longitude ... into relation[]. */
+/* Fills relation[] of every column: relations between columns of numbers over at most 200 rows (price x
+ * quantity = total, a + b = c, low <= high, start <= end, latitude beside longitude ...), and the column's
+ * place. stages.c lists them. */
 void tab_relate(tab_staged *const *c, size_t n, size_t rows);
 
-/* Zero the roles that the readings rule out (a number that does not read as one), put evidence by checksum
- * in its place, and scale to a sum of 1. */
+/* Sets roles to zero that the readings rule out (a text is no amount), raises roles that a checksum
+ * proves, and scales to a sum of 1. */
 void tab_restrict_roles(const tab_staged *c, float *p);
 
-/* Keys have no favourite digits (docs/decisions/0165, 0208): a last word on stage 2's answer, after the
- * models. */
+/* Keys have no favourite digits and do not count rows: a correction of stage 2's answer (decisions 0165,
+ * 0208). */
 void tab_deny_keys(const tab_staged *c, float *p);
 
-/* The role to say: the likeliest of the likeliest type, so that role and type agree. */
+/* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 
-/* Stage 2 answers by two models of one input: a linear one, and a perceptron of one hidden layer, itself
- * two linear models. Their logits are pooled, the perceptron's with this share (docs/decisions/0163). */
+/* Stage 2 has two models of one input: a linear one, and a perceptron of one hidden layer, stored as two
+ * linear models. Their logits are pooled, the perceptron's with this share (decision 0163). */
 static const float TAB_STAGE2_SHARE = 0.6f;
 
 /* The linked models' answer to inputs of tab_stage2_inputs. p (TAB_ROLES). */

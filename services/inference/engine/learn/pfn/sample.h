@@ -5,9 +5,11 @@
 
 #include "services/inference/engine/learn/learner.h"
 
-/* quota (classes): how many of count (classes) rows are read, together at most `room`. Every class keeps
- * 50 rows, or what it has (or an even part of half of the room, where that is less), then those of under 1
- * % keep all of theirs as far as half of what is left goes; the others share the rest in proportion. */
+/* quota (classes): how many of count (classes) rows are read, together at most `room`.
+ *
+ * First every class gets 50 rows, or all it has (or an even part of half of the room, where that is less).
+ * Then classes of under 1 % get all of theirs, as far as half of the rest goes. The others share what is
+ * left in proportion. */
 void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quota);
 
 /* row (n), ascending, becomes a sample of at most `room` rows, ascending, each class (label by row, below

@@ -1,6 +1,6 @@
-/* The network's decoder: a query hears every context row with some weight, a softmax over the rows by
- * head. The weights of a class's rows add up to its probability; of a numeric target they are a
- * distribution over the context's targets (docs/decisions/0120). */
+/* The network's decoder. A query gives every context row a weight, a softmax over the rows in each head.
+ * The weights of a class's rows add up to its probability; for a numeric target they are a distribution
+ * over the context's targets (decision 0120). */
 #ifndef TAB_PFN_VOTE_H
 #define TAB_PFN_VOTE_H
 
