@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,12 +107,79 @@ static void watch_close(exchange *x)
         event_add(x->closed, NULL);
 }
 
+/* ---- where a request ends ------------------------------------------------------------------------
+ * The gateway's connections carry requests of all callers, one after another. evhttp takes for the next request
+ * whatever it has not read of this one, and it reads no body of a HEAD, heeds the first of two
+ * lengths or codings, and takes a coding that it does not know for none. So a request whose end is not
+ * beyond doubt is refused, and bytes that come before the answer are never the next request: the connection
+ * is closed (docs/decisions/0230). */
+
+static bool digits(const char *s)
+{
+    size_t n = strspn(s, "0123456789");
+    return n > 0 && n < 19 && s[n] == 0;
+}
+
+/* Does evhttp read it to its end, and would every other server see the end there? */
+static bool end_is_plain(struct evhttp_request *req)
+{
+    enum evhttp_cmd_type method = evhttp_request_get_command(req);
+    bool reads = method != EVHTTP_REQ_HEAD;
+    unsigned declared = 0;
+    struct evkeyvalq *in = evhttp_request_get_input_headers(req);
+    for (struct evkeyval *kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next) {
+        bool length = strcasecmp(kv->key, "Content-Length") == 0;
+        if (!length && strcasecmp(kv->key, "Transfer-Encoding") != 0)
+            continue;
+        bool good = length ? digits(kv->value) && (reads || strcmp(kv->value, "0") == 0)
+                           : strcasecmp(kv->value, "chunked") == 0 && reads && req->minor > 0;
+        if (!good || ++declared > 1)
+            return false;
+    }
+    return true;
+}
+
+static bool more_has_come(struct evhttp_request *req)
+{
+    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(req));
+    int unread = 0;
+    return evbuffer_get_length(bufferevent_get_input(b)) > 0 ||
+           ioctl(bufferevent_getfd(b), FIONREAD, &unread) != 0 || unread > 0;
+}
+
+static void close_after(struct evhttp_request *req)
+{
+    evhttp_remove_header(evhttp_request_get_output_headers(req), "Connection");
+    header(req, "Connection", "close");
+}
+
+/* evhttp keeps the connection of a CONNECT whatever its answer says, its own refusals included. */
+static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
+{
+    static const char connect[] = "CONNECT ";
+    char first[sizeof connect - 1];
+    if (info->n_added > 0 && evbuffer_copyout(in, first, sizeof first) == (ev_ssize_t)sizeof first &&
+        memcmp(first, connect, sizeof first) == 0)
+        shutdown(bufferevent_getfd(arg), SHUT_RDWR);
+}
+
+static struct bufferevent *new_connection(struct event_base *base, void *arg)
+{
+    (void)arg;
+    struct bufferevent *b = bufferevent_socket_new(base, -1, 0);
+    if (b != NULL && evbuffer_add_cb(bufferevent_get_input(b), on_bytes, b) == NULL) {
+        bufferevent_free(b);
+        b = NULL;
+    }
+    return b;
+}
+
 static void answer(exchange *x)
 {
     http *h = x->h;
     request *r = &x->r;
     if (x->req != NULL) {
-        char number[16];
+        char number[24];
         if (x->closed != NULL)
             event_del(x->closed); /* before the descriptor can be another's */
         struct evbuffer *body = evbuffer_new();
@@ -124,9 +193,15 @@ static void answer(exchange *x)
             snprintf(number, sizeof number, "%u", r->retry_after);
             header(x->req, "Retry-After", number);
         }
-        if (h->draining)
-            header(x->req, "Connection", "close");
-        if (body != NULL && r->out.n > 0 &&
+        if (h->draining || more_has_come(x->req))
+            close_after(x->req);
+        /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
+        bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
+        if (head && r->status != 204) {
+            snprintf(number, sizeof number, "%zu", r->out.n);
+            header(x->req, "Content-Length", number);
+        }
+        if (body != NULL && r->out.n > 0 && !head &&
             evbuffer_add_reference(body, r->out.p, r->out.n, free_text, NULL) == 0)
             r->out = (tab_out){ 0 };
         evhttp_send_reply(x->req, r->status, NULL, body);
@@ -206,10 +281,35 @@ static bool take_headers(exchange *x)
     return r->path.p != NULL && r->query.p != NULL;
 }
 
+/* An answer of the loop's own, before anybody looked at the request: it still names the request that it
+ * answers, or the gateway would not pass it on. */
+static void refuse(exchange *x, tab_status status, const char *param, const char *message)
+{
+    request *r = &x->r;
+    tab_identity id;
+    char text[256];
+    if (!tab_identity_verify(&x->h->a->identity, x->identity, tab_now_us() / 1000, &id) ||
+        id.request_id.n >= sizeof r->request_id)
+        tab_id_new(r->request_id, "req_");
+    else
+        memcpy(r->request_id, id.request_id.p, id.request_id.n);
+    r->status = tab_status_http(status);
+    r->retry_after = status == TAB_UNAVAILABLE;
+    int n = snprintf(text, sizeof text,
+                     "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",%s%s%s\"request_id\":\"%s\"}}",
+                     tab_status_name(status), message, *param ? "\"param\":\"" : "", param,
+                     *param ? "\"," : "", r->request_id);
+    tab_out_bytes(&r->out, text, (size_t)n);
+    answer(x);
+}
+
 static void on_request(struct evhttp_request *req, void *arg)
 {
     http *h = arg;
+    bool plain = end_is_plain(req);
     exchange *x = calloc(1, sizeof *x);
+    if (!plain)
+        close_after(req);
     if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
         (x->input = evbuffer_new()) == NULL) {
         exchange_free(x);
@@ -227,7 +327,8 @@ static void on_request(struct evhttp_request *req, void *arg)
     pthread_mutex_lock(&h->lock);
     h->open++;
     bool full = h->queued >= (size_t)h->a->cfg.queue;
-    if (!full && fits) {
+    bool goes_on = plain && !full && fits;
+    if (goes_on) {
         x->r.arrives = strncmp(x->r.path.p, "/v2/serve/", 10) == 0;
         atomic_fetch_add(&h->a->arriving, x->r.arrives);
         *h->last = x;
@@ -235,20 +336,12 @@ static void on_request(struct evhttp_request *req, void *arg)
         h->queued++;
     }
     pthread_mutex_unlock(&h->lock);
-    if (!full && fits)
+    if (goes_on)
         pthread_cond_signal(&h->work); /* outside the lock, which it would run into */
-    if (full || !fits) {
-        tab_id_new(x->r.request_id, "req_");
-        x->r.status = 503;
-        x->r.retry_after = 1;
-        char text[256];
-        int n = snprintf(text, sizeof text,
-                         "{\"error\":{\"type\":\"internal\",\"message\":\"too many requests are waiting; "
-                         "retry with backoff\",\"request_id\":\"%s\"}}",
-                         x->r.request_id);
-        tab_out_bytes(&x->r.out, text, (size_t)n);
-        answer(x);
-    }
+    else if (!plain)
+        refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
+    else
+        refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
 }
 
 /* ---- on a worker's thread -------------------------------------------------------------------- */
@@ -404,6 +497,7 @@ http *http_open(api *a)
     evhttp_set_default_content_type(h->server, NULL);
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
+    evhttp_set_bevcb(h->server, new_connection, NULL);
     evhttp_set_gencb(h->server, on_request, h);
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
