@@ -2,6 +2,8 @@
  *
  *   ngx_http_tab_module.c   directives, variables, the JSON envelope
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
+ *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
+ *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
  *                           one call for all requests that became ready meanwhile
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
@@ -42,6 +44,12 @@ typedef enum {
     TAB_STEP_REFUSED
 } tab_step;
 
+/* How the answer to one request to the api is read: nginx's own handlers, which ours calls. */
+typedef struct {
+    ngx_int_t (*process_header)(ngx_http_request_t *r);
+    ngx_int_t (*reinit_request)(ngx_http_request_t *r);
+} tab_echo;
+
 /* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
  * nginx's own context pointers) through a pool cleanup. */
 typedef struct {
@@ -55,6 +63,7 @@ typedef struct {
     unsigned uncounted : 1;  /* Redis will count this use; keys need not */
     unsigned granted : 1;    /* grant holds */
     unsigned node_rates : 1; /* decided by this node's limits */
+    unsigned body_seen : 1;  /* ngx_http_tab_body decided */
     tab_grant grant;
     ngx_str_t path, state, identity, question;
     ngx_queue_t asked; /* among those that wait for Redis, while `waits` */
@@ -62,6 +71,7 @@ typedef struct {
     unsigned waits : 1;
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
+    tab_echo echo[2]; /* of the request itself, and of the question about its key */
     ngx_uint_t limit, remaining, reset_s;
     unsigned rates : 1; /* the three figures hold */
 } tab_ctx;
@@ -76,6 +86,13 @@ typedef struct {
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: no memory */
 ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a);
+/* Of a request that is let in: NGX_OK once it has a body only if its route takes one; NGX_DONE while it is
+ * read, and where it is refused. */
+ngx_int_t ngx_http_tab_body(ngx_http_request_t *r, tab_ctx *ctx);
+
+/* The directive tab_echo of an upstream block, and its configuration. */
+void *ngx_http_tab_create_srv(ngx_conf_t *cf);
+char *ngx_http_tab_echo(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 /* Sends the envelope; gives what ngx_http_finalize_request wants. retry_s 0: no Retry-After. */
 ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char *type, const char *message,

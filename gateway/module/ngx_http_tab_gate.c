@@ -327,16 +327,8 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     return ask(r, ctx, conf);
 }
 
-ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r)
+static ngx_int_t verdict(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
-    tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
-    if (!loc->gate || r != r->main)
-        return NGX_DECLINED;
-    tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
-    tab_ctx *ctx = ngx_http_tab_ctx(r);
-    if (ctx == NULL)
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-
     switch (ctx->step) {
     case TAB_STEP_START:
         return start(r, ctx, conf);
@@ -350,4 +342,18 @@ ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r)
         break;
     }
     return NGX_DONE;
+}
+
+ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r)
+{
+    tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
+    if (!loc->gate || r != r->main)
+        return NGX_DECLINED;
+    tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
+    tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (ctx == NULL)
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+
+    ngx_int_t rc = verdict(r, ctx, conf);
+    return rc == NGX_OK ? ngx_http_tab_body(r, ctx) : rc;
 }

@@ -335,6 +335,8 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
+    { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
+      NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_envelope"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_envelope,
       NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
     ngx_null_command
@@ -366,8 +368,8 @@ static void exit_process(ngx_cycle_t *cycle)
     ngx_http_tab_redis_stop();
 }
 
-static ngx_http_module_t module_ctx = { add_variables, install, create_main, init_main,
-                                        NULL,          NULL,    create_loc,  merge_loc };
+static ngx_http_module_t module_ctx = { add_variables,           install, create_main, init_main,
+                                        ngx_http_tab_create_srv, NULL,    create_loc,  merge_loc };
 
 ngx_module_t ngx_http_tab_module = { NGX_MODULE_V1, &module_ctx,  commands,     NGX_HTTP_MODULE,
                                      NULL,          NULL,         init_process, NULL,

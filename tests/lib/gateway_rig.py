@@ -37,6 +37,11 @@ class Answer:
         return json.loads(self.body)["error"]
 
 
+def named(h):
+    """The id of the request in its identity: every answer of the api carries it."""
+    return (h.get(b"x-tabella-identity", b"").split(b" ") + [b""] * 3)[2]
+
+
 class Upstream:
     """Records every request; plays the api's internal authenticate route from `known`."""
 
@@ -97,8 +102,9 @@ class Upstream:
                     time.sleep(self.delay)
                 reply = b"" if method == "HEAD" else self.reply
                 c.sendall(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_forged\r\n"
-                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n" % len(self.reply) + reply
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\n"
+                    b"X-Tabella-Grant: secret\r\nContent-Length: %d\r\n\r\n" % (named(h), len(self.reply))
+                    + reply
                 )
         except OSError:
             pass
@@ -107,17 +113,18 @@ class Upstream:
 
     def authenticate(self, h):
         words = h.get(b"x-tabella-identity", b"").decode().split(" ")
+        name = b"X-Request-Id: %s\r\n" % named(h)
         if self.auth_down:
-            return b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n"
+            return b"HTTP/1.1 503 Away\r\n%sContent-Length: 0\r\n\r\n" % name
         if len(words) < 9 or words[3] != "AUTHENTICATE":
-            return b"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n"
+            return b"HTTP/1.1 400 Bad\r\n%sContent-Length: 0\r\n\r\n" % name
         self.hashes.append(words[7])
         grant = self.known.get(words[7])
         if grant is None:
-            return b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"
+            return b"HTTP/1.1 401 No\r\n%sContent-Length: 0\r\n\r\n" % name
         if self.fill:
             self.fill(words[7], grant)
-        return b"HTTP/1.1 204 Yes\r\nX-Tabella-Grant: %s\r\n\r\n" % grant.encode()
+        return b"HTTP/1.1 204 Yes\r\n%sX-Tabella-Grant: %s\r\n\r\n" % (name, grant.encode())
 
 
 class Rig:
