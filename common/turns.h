@@ -1,0 +1,53 @@
+/* Whose turn it is: work of many tenants waits for few places, and no tenant keeps the others waiting.
+ *
+ *   lane 0  [places]   tenant a: w w w w w w     each lane has places of its own; within a lane tenants
+ *                      tenant b: w               take turns, and each tenant's work starts in its order
+ *   lane 1  [places]   tenant a: w w
+ *
+ * A tenant may start one more piece of work only while it holds fewer places of the lane than are free
+ * (dynamic thresholds, Choudhury & Hahne, IEEE/ACM Trans. Networking 1998). Alone it gets half of them, beside
+ * k others that want as much 1/(k + 1) with one share left over, so that who comes new finds a free place. The
+ * same rule bounds what may wait. The tenant "" is the house itself: it takes its turns without that bound.
+ *
+ * The caller's lock is held in every call; nothing here blocks. */
+#ifndef TAB_TURNS_H
+#define TAB_TURNS_H
+
+#include "common/base.h"
+
+typedef struct tab_turns tab_turns;
+typedef struct tab_turn_tenant tab_turn_tenant;
+
+/* Part of the work that waits; zeroed before its first use, its members are not the caller's. */
+typedef struct tab_turn {
+    struct tab_turn *next;
+    tab_turn_tenant *tenant; /* NULL: it neither waits nor holds a place */
+    bool unbound, started;   /* unbound: holds no place */
+} tab_turn;
+
+enum { TAB_TURNS_LANES = 3 };
+
+/* places: of each lane (lanes of them, at most TAB_TURNS_LANES); waiting_most: pieces that may wait in all. */
+tab_turns *tab_turns_new(size_t lanes, const size_t *places, size_t waiting_most);
+void tab_turns_free(tab_turns *t); /* what still waits is forgotten */
+TAB_DEFINE_AUTO(tab_turns)
+
+/* Lets it wait. False: as much waits as may, of this tenant or in all, or memory is out. */
+bool tab_turns_put(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
+/* In front of what waits of its tenant, whatever waits: for work that had its turn and goes on. */
+bool tab_turns_put_first(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
+/* Needs no place and starts before all others: for work on whose end other work that holds a place waits. */
+bool tab_turns_put_unbound(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
+/* Makes it such, where it still waits. */
+void tab_turns_hurry(tab_turns *t, tab_turn *turn);
+
+/* The next that may start, which holds its place from then on; NULL: none may. Lane 0 first. */
+tab_turn *tab_turns_take(tab_turns *t);
+bool tab_turns_any(const tab_turns *t); /* whether take would give one */
+
+/* Ends it: its place is free, or it no longer waits. Nothing for a turn that is in neither state. */
+void tab_turns_end(tab_turns *t, tab_turn *turn);
+
+size_t tab_turns_waiting(const tab_turns *t); /* in all lanes */
+
+#endif
