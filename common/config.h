@@ -53,7 +53,8 @@ typedef struct {
                    "port of /livez /readyz /metrics; 0: any free one, named in the log"),                  \
         TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                                \
                    "address of the health port; 0.0.0.0 in a pod"),                                        \
-        TAB_OPTION(type, threads, INT, "TAB_THREADS", "4", "worker threads"),                              \
+        TAB_OPTION(type, threads, INT, "TAB_THREADS", "8",                                                 \
+                   "worker threads; one organization holds half of them at most"),                         \
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),          \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 

@@ -5,6 +5,7 @@
 --   tab:r:<org>         hash   theoretical arrival times of the buckets: field "" the organization's, else a key's
 --   tab:e:<org>:<id>    string the same for one endpoint
 --   tab:c:<org>         string the same for cells a minute
+--   tab:o:<org>         hash   realtime calls under way: for each api process how many, its last word's number, and times
 --   tab:s:<org>:<id>    string state version of an endpoint, by id and by name; jobs writes it
 --   tab:use             hash   requests let through by key, until the keys service takes them
 --
@@ -194,6 +195,39 @@ local function cells(keys, args)
   return { 1, 0 }
 end
 
+-- An api process says how many realtime calls of an organization it has under way; the word holds for a lease, so that
+-- the calls of a process that died are forgotten. keys: tab:o:<org>; args: process, calls, number of its word (a later
+-- one has a higher number), calls at once over all processes (0: it only tells), lease ms, ms until the first of its calls
+-- ends at the latest. -> { 1, 0 } or, where they would be too many, { 0, ms until one ends at the latest }.
+local function calls(keys, args)
+  local now, own = now_ticks(), args[1]
+  local n, word, most = tonumber(args[2]), tonumber(args[3]), tonumber(args[4])
+  local until_, ends = now + 100 * tonumber(args[5]), now + 100 * tonumber(args[6])
+  local others, first, all = 0, ends, redis.call('HGETALL', keys[1])
+  redis.set_repl(redis.REPL_NONE)
+  for i = 1, #all, 2 do
+    local n_, word_, until__, ends_ = string.match(all[i + 1], '^(%d+) (%d+) (%d+) (%d+)$')
+    if not n_ or tonumber(until__) < now then
+      redis.call('HDEL', keys[1], all[i])
+    elseif all[i] ~= own then
+      others = others + tonumber(n_)
+      first = math.min(first, tonumber(ends_))
+    elseif tonumber(word_) > word then -- a later word came first: it counts this one's calls already
+      n, word = tonumber(n_), nil
+    end
+  end
+  if most > 0 and n + others > most then
+    return { 0, math.max(1, ms(first - now)) }
+  end
+  if word and n == 0 then
+    redis.call('HDEL', keys[1], own)
+  elseif word then
+    redis.call('HSET', keys[1], own, string.format('%d %d %d %d', n, word, until_, ends))
+    redis.call('PEXPIRE', keys[1], args[5])
+  end
+  return { 1, 0 }
+end
+
 -- Take the counters of use. args: a fresh batch id. -> { batch, key, count, key, count, ... } or {}.
 -- A batch that was taken and not yet confirmed is given again under its first id.
 local function use_take(keys, args)
@@ -219,5 +253,6 @@ end
 redis.register_function('tab_gate', gate)
 redis.register_function('tab_key_put', key_put)
 redis.register_function('tab_cells', cells)
+redis.register_function('tab_calls', calls)
 redis.register_function('tab_use_take', use_take)
 redis.register_function('tab_use_taken', use_taken)

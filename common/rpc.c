@@ -251,7 +251,7 @@ static void *watch(void *arg)
             }
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
-        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->n_queue + rpc->n_running == 0) {
+        if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->jobs == NULL) {
             rpc->watches_at = 0;
             pthread_cond_wait(&rpc->tick, &rpc->lock);
         } else {
@@ -324,6 +324,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_ORG, ask->org);
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
+    set_header(m, H_INNER, ask->inner ? "1" : "");
     if (ask->slot != NULL && ask->slots > 0) {
         char slot[128];
         snprintf(slot, sizeof slot, "%u %u %s", ask->slots, ask->slot_calls > 0 ? ask->slot_calls : 1,
@@ -351,7 +352,9 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+/* *ret_id: of a call whose `done` may be over when this returns. */
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, uint64_t *ret_id,
+                            tab_error *err)
 {
     if (!rpc_connected(rpc)) {
         tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
@@ -378,7 +381,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     snprintf(p->service, sizeof p->service, "%s", ask->service);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
-    p->id = rpc_new_id(rpc);
+    *ret_id = p->id = rpc_new_id(rpc);
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
     rpc->n_pending++;
@@ -470,7 +473,8 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     tab_error own = { 0 };
     tab_answer answer = { NULL, NULL, 0 };
     tab_status s = TAB_OK;
-    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, &own);
+    uint64_t id;
+    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, &id, &own);
     if (p == NULL) {
         if (err != NULL)
             *err = own;
@@ -492,8 +496,8 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 
 tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
-    rpc_pending *p = ask_now(rpc, ask, done, arg, err);
-    return p == NULL ? 0 : p->id;
+    uint64_t id;
+    return ask_now(rpc, ask, done, arg, &id, err) == NULL ? 0 : id;
 }
 
 void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket)
@@ -592,9 +596,8 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     tab_id_new(rpc->worker, "");
     snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s", rpc->worker);
     rpc->ready_end = &rpc->ready;
-    rpc->queue_end = &rpc->queue;
-    rpc->threads = 4;
-    rpc->queue_most = 256;
+    rpc->threads = 8;
+    rpc->queue_most = 512;
     rpc->arena_most = (size_t)2 << 30;
     rpc->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     rpc->chunk = malloc(8 + RPC_CHUNK);

@@ -8,6 +8,7 @@
 
 #include "common/rpc.h"
 #include "common/table_wire.h"
+#include "common/turns.h"
 
 enum {
     RPC_INLINE = 256 * 1024, /* a larger body is streamed */
@@ -32,7 +33,8 @@ enum {
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
 #define H_BYTES "Tab-Bytes"   /* of the streamed body */
 #define H_BEAT "Tab-Beat"
-#define H_SLOT "Tab-Slot" /* "MOST CALLS WORD": calls of the word at once, and in this one */
+#define H_INNER "Tab-Inner" /* made within another call, which waits for it */
+#define H_SLOT "Tab-Slot"   /* "MOST CALLS WORD": calls of the word at once, and in this one */
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {
@@ -106,10 +108,11 @@ struct tab_rpc {
     const tab_rpc_method *methods, *also; /* also: one beside the table, or NULL */
     void *self, *also_self;
     ptrdiff_t n_methods;
-    int64_t threads, queue_most;
+    int64_t threads, queue_most, heavy_places;
+    const char *const *heavy;
     size_t arena_most;
-    rpc_job *queue, **queue_end, *running;
-    int64_t n_queue, n_running;
+    rpc_job *jobs; /* that wait or run */
+    tab_turns *turns;
     pthread_cond_t work;
     pthread_t *workers;
     int64_t n_workers;

@@ -1,6 +1,7 @@
-/* The serving side of common/rpc.h: a bounded queue between NATS' thread and the workers.
+/* The serving side of common/rpc.h: calls wait by organization (common/turns.h) between NATS' thread and the
+ * workers.
  *
- *   NATS' thread: job into the queue, or UNAVAILABLE when it is full
+ *   NATS' thread: job into its organization's queue, or UNAVAILABLE when it is full
  *   worker:       pulls the body where it is streamed, unpacks, fn, answers
  *   timer:        cancels what is past its deadline, tells waiting callers each second that work goes on */
 #include <stdio.h>
@@ -14,9 +15,14 @@ enum {                      /* milliseconds */
        TIME_BEFORE = 30000, /* for a caller that names none */
        LONG = 60000         /* a call that may take longer says at once that it has begun, before it begins */
 };
+enum { INNER = 2 }; /* threads that inner calls always find, though all others wait on such */
+
+enum { LIGHT, HEAVY }; /* lanes */
 
 struct rpc_job {
+    tab_turn turn; /* first: a turn is its job */
     rpc_job *next;
+    bool runs;
     natsMsg *msg;
     uint64_t id;
     tab_deadline deadline;
@@ -35,6 +41,12 @@ void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_m
     rpc->threads = threads < 1 ? 1 : threads > 256 ? 256 : threads;
     rpc->queue_most = queue < 1 ? 64 * rpc->threads : queue;
     rpc->arena_most = arena_most == 0 ? rpc->arena_most : arena_most;
+}
+
+void tab_rpc_heavy(tab_rpc *rpc, int64_t places, const char *const *methods)
+{
+    rpc->heavy_places = places < 1 ? 1 : places;
+    rpc->heavy = methods;
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -268,12 +280,12 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
 
 static void unlist(tab_rpc *rpc, rpc_job *j)
 {
-    for (rpc_job **at = &rpc->running; *at != NULL; at = &(*at)->next)
+    for (rpc_job **at = &rpc->jobs; *at != NULL; at = &(*at)->next)
         if (*at == j) {
             *at = j->next;
             break;
         }
-    rpc->n_running--;
+    tab_turns_end(rpc->turns, &j->turn);
     pthread_cond_broadcast(&rpc->changed);
 }
 
@@ -282,18 +294,15 @@ static void *worker(void *arg)
     tab_rpc *rpc = arg;
     pthread_mutex_lock(&rpc->lock);
     for (;;) {
-        while (rpc->queue == NULL && !rpc->closing)
+        tab_turn *turn = NULL;
+        while (!rpc->closing && (turn = tab_turns_take(rpc->turns)) == NULL)
             pthread_cond_wait(&rpc->work, &rpc->lock);
-        if (rpc->closing)
+        if (turn == NULL)
             break;
-        rpc_job *j = rpc->queue;
-        rpc->queue = j->next;
-        if (rpc->queue == NULL)
-            rpc->queue_end = &rpc->queue;
-        rpc->n_queue--;
-        rpc->n_running++;
-        j->next = rpc->running;
-        rpc->running = j;
+        rpc_job *j = (rpc_job *)(void *)turn;
+        j->runs = true;
+        if (tab_turns_any(rpc->turns)) /* an end may let more than one start */
+            pthread_cond_signal(&rpc->work);
         pthread_mutex_unlock(&rpc->lock);
         work_off(rpc, j);
         pthread_mutex_lock(&rpc->lock);
@@ -317,12 +326,39 @@ static bool take_slot(tab_rpc *rpc, rpc_job *j)
         return true;
     word++;
     j->slot_calls = n;
-    for (int i = 0; i < 2; i++)
-        for (const rpc_job *o = i == 0 ? rpc->queue : rpc->running; o != NULL; o = o->next)
-            n += o->slot != NULL && strcmp(o->slot, word) == 0 ? o->slot_calls : 0;
+    for (const rpc_job *o = rpc->jobs; o != NULL; o = o->next)
+        n += o->slot != NULL && strcmp(o->slot, word) == 0 ? o->slot_calls : 0;
     if (n <= most)
         j->slot = word;
     return n <= most;
+}
+
+static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
+{
+    const char *org = rpc_header(j->msg, H_ORG), *dot = strrchr(natsMsg_GetSubject(j->msg), '.');
+    size_t lane = LIGHT;
+    for (const char *const *m = rpc->heavy; m != NULL && *m != NULL; m++)
+        if (dot != NULL && strcmp(*m, dot + 1) == 0)
+            lane = HEAVY;
+    bool fits = rpc_header(j->msg, H_INNER)[0] != 0 ? tab_turns_put_unbound(rpc->turns, lane, org, &j->turn)
+                                                    : tab_turns_put(rpc->turns, lane, org, &j->turn);
+    if (fits) {
+        j->next = rpc->jobs;
+        rpc->jobs = j;
+    }
+    return fits;
+}
+
+/* What waits and is wanted no more has only to be answered. The lock is held. */
+static void cancel(tab_rpc *rpc, rpc_job *j)
+{
+    if (atomic_exchange(&j->cancel, true))
+        return;
+    if (!j->runs) {
+        tab_turns_hurry(rpc->turns, &j->turn);
+        pthread_cond_signal(&rpc->work);
+    }
+    pthread_cond_broadcast(&rpc->changed);
 }
 
 static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -341,10 +377,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         pthread_mutex_lock(&rpc->lock);
         j->id = rpc_new_id(rpc);
         room = take_slot(rpc, j);
-        if (room && rpc->n_queue < rpc->queue_most) {
-            *rpc->queue_end = j;
-            rpc->queue_end = &j->next;
-            rpc->n_queue++;
+        if (room && !rpc->closing && wait_for_turn(rpc, j)) {
             rpc_watch(rpc, j->deadline);
             m = NULL;
         }
@@ -371,15 +404,13 @@ static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
     const char *who = natsMsg_GetData(m);
     size_t n = (size_t)natsMsg_GetDataLength(m);
     pthread_mutex_lock(&rpc->lock);
-    for (int i = 0; i < 2; i++)
-        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next) {
-            const char *reply = natsMsg_GetReply(j->msg);
-            if (reply != NULL && strlen(reply) == n && memcmp(reply, who, n) == 0) {
-                atomic_store(&j->cancel, true);
-                j->gone = true;
-            }
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next) {
+        const char *reply = natsMsg_GetReply(j->msg);
+        if (reply != NULL && strlen(reply) == n && memcmp(reply, who, n) == 0) {
+            j->gone = true;
+            cancel(rpc, j);
         }
-    pthread_cond_broadcast(&rpc->changed);
+    }
     pthread_mutex_unlock(&rpc->lock);
     natsMsg_Destroy(m);
 }
@@ -392,13 +423,11 @@ void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, voi
     tab_rpc *rpc = arg;
     uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
     pthread_mutex_lock(&rpc->lock);
-    for (int i = 0; i < 2 && id != 0; i++)
-        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next)
-            if (j->id == id) {
-                atomic_store(&j->cancel, true);
-                j->gone = true;
-            }
-    pthread_cond_broadcast(&rpc->changed);
+    for (rpc_job *j = rpc->jobs; id != 0 && j != NULL; j = j->next)
+        if (j->id == id) {
+            j->gone = true;
+            cancel(rpc, j);
+        }
     pthread_mutex_unlock(&rpc->lock);
     natsMsg_Destroy(m);
 }
@@ -419,17 +448,14 @@ static void beat(tab_rpc *rpc, rpc_job *j, int64_t now)
 
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next)
 {
-    for (int i = 0; i < 2; i++)
-        for (rpc_job *j = i == 0 ? rpc->queue : rpc->running; j != NULL; j = j->next) {
-            if (now >= j->deadline && !atomic_load(&j->cancel)) {
-                atomic_store(&j->cancel, true);
-                pthread_cond_broadcast(&rpc->changed);
-            } else if (j->deadline > now && j->deadline < *next) {
-                *next = j->deadline;
-            }
-            if (now - j->beat >= RPC_BEAT_MS && rpc_connected(rpc))
-                beat(rpc, j, now);
-        }
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next) {
+        if (now >= j->deadline)
+            cancel(rpc, j);
+        else if (j->deadline < *next)
+            *next = j->deadline;
+        if (now - j->beat >= RPC_BEAT_MS && rpc_connected(rpc))
+            beat(rpc, j, now);
+    }
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -444,10 +470,13 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
 {
     rpc->methods = methods;
     rpc->self = self;
-    rpc->workers = calloc((size_t)rpc->threads, sizeof *rpc->workers);
-    if (rpc->workers == NULL || !prepare_metrics(rpc))
+    const size_t places[] = { (size_t)rpc->threads, (size_t)rpc->heavy_places };
+    int64_t threads = rpc->threads + rpc->heavy_places + INNER;
+    rpc->workers = calloc((size_t)threads, sizeof *rpc->workers);
+    rpc->turns = tab_turns_new(2, places, (size_t)rpc->queue_most);
+    if (rpc->workers == NULL || rpc->turns == NULL || !prepare_metrics(rpc))
         return false;
-    for (int64_t i = 0; i < rpc->threads; i++, rpc->n_workers++)
+    for (int64_t i = 0; i < threads; i++, rpc->n_workers++)
         if (pthread_create(&rpc->workers[i], NULL, worker, rpc) != 0)
             return false;
     char all[128], here[160], gone[128];
@@ -468,8 +497,7 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
     pthread_mutex_lock(&rpc->lock);
     /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->n_queue > 0 ||
-           rpc->n_running > 0) {
+    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
         if (tab_left_ms(until, 1) == 0)
             break;
         struct timespec at;
@@ -481,8 +509,8 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         }
         pthread_cond_timedwait(&rpc->changed, &rpc->lock, &at);
     }
-    bool all = rpc->n_queue == 0 && rpc->n_running == 0;
-    for (rpc_job *j = rpc->running; j != NULL; j = j->next)
+    bool all = rpc->jobs == NULL;
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
         atomic_store(&j->cancel, true);
     pthread_mutex_unlock(&rpc->lock);
     if (rpc->nc != NULL)
@@ -499,7 +527,7 @@ void rpc_serve_stop(tab_rpc *rpc)
 {
     pthread_mutex_lock(&rpc->lock);
     rpc->closing = true;
-    for (rpc_job *j = rpc->running; j != NULL; j = j->next)
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
         atomic_store(&j->cancel, true);
     pthread_cond_broadcast(&rpc->work);
     pthread_cond_broadcast(&rpc->changed);
@@ -511,11 +539,12 @@ void rpc_serve_stop(tab_rpc *rpc)
     rpc->metrics = NULL;
     rpc->workers = NULL;
     rpc->n_workers = 0;
-    for (rpc_job *j = rpc->queue, *next; j != NULL; j = next) {
+    for (rpc_job *j = rpc->jobs, *next; j != NULL; j = next) {
         next = j->next;
         natsMsg_Destroy(j->msg);
         free(j);
     }
-    rpc->queue = NULL;
-    rpc->queue_end = &rpc->queue;
+    rpc->jobs = NULL;
+    tab_turns_free(rpc->turns);
+    rpc->turns = NULL;
 }

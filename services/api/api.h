@@ -1,10 +1,12 @@
 /* The api's own things: the daemon, one request, and what handlers share.
  *
- *   event loop (http.c) --request--> queue --> worker thread: dispatch.c -> handler --answer--> event loop
+ *   event loop (http.c) --request--> its lane --> worker thread: dispatch.c -> handler --answer--> event loop
+ *                                                                      |
+ *                         parked: waits for a pass, another call, a key; no thread is held
  *
- * A handler runs on a worker thread, may block on calls and SQL, and either fills r->out (status
- * 200 unless it sets another) or returns an error, which dispatch.c writes as the envelope.
- * Decision 0031. */
+ * A handler runs on a worker thread, may block on short calls and SQL, and either fills r->out (status
+ * 200 unless it sets another), returns an error, which dispatch.c writes as the envelope, or parks the request.
+ * Decisions 0031 and 0236. */
 #ifndef TAB_API_H
 #define TAB_API_H
 
@@ -44,13 +46,17 @@ typedef struct api {
         pthread_mutex_t lock;
         tab_arena *arena;
         const Tabella__ModelsReply *reply;
-        int64_t at_ms;
+        int64_t asked_ms;
+        bool asking;
     } models;
     struct api_house *house; /* the thread that renews leases and sweeps (house.c) */
     atomic_int keyed;        /* requests that hold an idempotency row now */
-    atomic_int waiting;      /* requests that wait for another's */
+    struct api_joins *joins; /* requests that wait for the first with their key (joins.c) */
     atomic_int arriving;     /* serve calls that are here and not yet with others, or done */
 } api;
+
+/* Each has worker threads of its own: a key is looked up and a list is read whatever else there is to do. */
+typedef enum { LOOKUPS, READS, WORK, LANES } request_lane;
 
 typedef struct request {
     api *api;
@@ -82,9 +88,12 @@ typedef struct request {
     const char *allow;
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
-    int64_t began; /* tab_mono_ms */
-    bool arrives;  /* one of api.arriving */
+    int64_t began; /* tab_mono_ms of its arrival */
+    request_lane lane;
+    bool arrives; /* one of api.arriving */
     bool internal;
+    tab_status who_status; /* what its identity came to; refused: in who_error */
+    tab_error who_error;
     tab_status (*again)(void *arg,
                         tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
     void *again_arg;
@@ -95,18 +104,21 @@ typedef tab_status handler(request *r, tab_error *err);
 /* What a handler returns that has given its request away: whoever has it calls request_end once. */
 #define PARKED ((tab_status)TAB_STATUS_COUNT)
 
-/* dispatch.c: fills out and status, whatever comes. False: the request is parked, and not the caller's any
- * more. */
-bool api_dispatch(request *r, tab_str identity_header) TAB_CHECKED;
+/* dispatch.c. On arrival, on the loop's thread: who asks, and the lane of the request. */
+void api_arrived(request *r, tab_str identity_header);
+/* Fills out and status, whatever comes. False: the request is parked, and not the caller's any more. */
+bool api_dispatch(request *r) TAB_CHECKED;
+/* The handler of the request's route. */
+tab_status api_handle(request *r, tab_error *err) TAB_CHECKED;
 /* http.c, for parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that
- * ends it. */
+ * ends it, or PARKED. */
 void request_end(request *r, tab_status s, tab_error *err);
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
 /* dispatch.c: the answer or the envelope, and what is counted. */
 void request_finish(request *r, tab_status s, tab_error *err);
-void request_body_drop(request *r);
-void request_arrived(request *r); /* is no longer one of api.arriving */
-bool api_serves(tab_route_id id); /* false: the route answers not_found, so OpenAPI leaves it out */
+void request_body_drop(request *r); /* after idempotency_begin, which may have the handler called again */
+void request_arrived(request *r);   /* is no longer one of api.arriving */
+bool api_serves(tab_route_id id);   /* false: the route answers not_found, so OpenAPI leaves it out */
 
 /* params.c: query parameters and signed cursors. */
 tab_status query_param(const request *r, const char *name, tab_str *ret,
@@ -137,9 +149,12 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 void cells_give_back(request *r, tab_status s);
 
-/* idempotency.c */
-tab_status idempotency_begin(request *r,
-                             tab_error *err) TAB_CHECKED; /* r->replayed: the answer is in r->out */
+/* idempotency.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still at work: the
+ * handler returns it at once and touches nothing of the request any more; it is called again, from its beginning, should
+ * the first fail. */
+tab_status idempotency_begin(request *r, tab_error *err) TAB_CHECKED;
+/* One try: claimed, answered by another (replayed), or neither (it is in flight). */
+tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
 tab_status idempotency_complete(request *r, tab_tx *tx,
                                 tab_error *err) TAB_CHECKED;           /* in the work's transaction */
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
@@ -148,10 +163,20 @@ void idempotency_release(request *r, tab_status why);
 struct api_house *house_open(api *a);
 void house_free(struct api_house *h);
 
+/* joins.c: the request waits, without a thread, until the first with its key has ended. */
+tab_status join(request *r, tab_error *err) TAB_CHECKED; /* PARKED, or UNAVAILABLE */
+struct api_joins *joins_open(api *a);
+void joins_free(struct api_joins *j);
+
 /* calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
+/* The same without waiting: `done` gets the answer on the thread of answers.c, which must not block. False: not started.
+ * All that the ask points to stays until then. */
+bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err) TAB_CHECKED;
+struct api_answers *answers_open(api *a);
+void answers_free(struct api_answers *w);
 tab_status models(request *r, const Tabella__ModelsReply **ret,
                   tab_error *err) TAB_CHECKED; /* 2 s old at most */
 /* Unknown: VALIDATION on `base`; retired: CAPABILITY. An empty name becomes the default base. */

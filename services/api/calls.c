@@ -26,39 +26,56 @@ tab_status call(request *r, const char *service, const char *method, const void 
     return s;
 }
 
-/* The models change by an operator's hand only: one list serves all requests of two seconds. */
+/* The models change by an operator's hand only: one list serves all requests of two seconds, and longer while inference
+ * does not answer, which refuses what it retired by itself. One asks, and who has an old list does not wait for that. */
+static pthread_cond_t models_came = PTHREAD_COND_INITIALIZER;
+
+/* A newer list where inference gives one; the lock is not held meanwhile. */
+static void ask_models(request *r, int64_t ms)
+{
+    api *a = r->api;
+    tab_arena *arena = tab_arena_new(1 << 20);
+    Tabella__ModelsRequest q = TABELLA__MODELS_REQUEST__INIT;
+    q.with_retired = 1;
+    tab_ask ask = { .service = "inference",
+                    .method = "Models",
+                    .org = "",
+                    .request_id = r->request_id,
+                    .actor = "",
+                    .deadline = tab_in_ms(ms),
+                    .in = &q.base,
+                    .reply = &tabella__models_reply__descriptor,
+                    .arena = arena };
+    tab_answer answer;
+    tab_error err;
+    a->models.asking = true;
+    a->models.asked_ms = tab_mono_ms();
+    pthread_mutex_unlock(&a->models.lock);
+    bool ok = arena != NULL && tab_rpc_call(a->rpc, &ask, &answer, &err) == TAB_OK;
+    pthread_mutex_lock(&a->models.lock);
+    a->models.asking = false;
+    pthread_cond_broadcast(&models_came);
+    if (ok) {
+        tab_arena *old = a->models.arena;
+        a->models.arena = arena;
+        a->models.reply = answer.msg;
+        arena = old;
+    }
+    tab_arena_free(arena);
+}
+
 tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
 {
     api *a = r->api;
     tab_status s = TAB_OK;
     pthread_mutex_lock(&a->models.lock);
-    if (a->models.arena == NULL || tab_mono_ms() - a->models.at_ms > 2000) {
-        tab_arena *arena = tab_arena_new(1 << 20);
-        Tabella__ModelsRequest q = TABELLA__MODELS_REQUEST__INIT;
-        q.with_retired = 1;
-        tab_ask ask = { .service = "inference",
-                        .method = "Models",
-                        .org = "",
-                        .request_id = r->request_id,
-                        .actor = "",
-                        .deadline = tab_in_ms(3000),
-                        .in = &q.base,
-                        .reply = &tabella__models_reply__descriptor,
-                        .arena = arena };
-        tab_answer answer;
-        s = arena == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
-                          : tab_rpc_call(a->rpc, &ask, &answer, err);
-        if (s == TAB_OK) {
-            tab_arena_free(a->models.arena);
-            a->models.arena = arena;
-            a->models.reply = answer.msg;
-            a->models.at_ms = tab_mono_ms();
-        } else {
-            tab_arena_free(arena);
-        }
-    }
-    /* A copy: the next refresh frees what others still look at. */
-    if (s == TAB_OK) {
+    if (!a->models.asking && (a->models.asked_ms == 0 || tab_mono_ms() - a->models.asked_ms > 2000))
+        ask_models(r, a->models.arena == NULL ? 3000 : 1000);
+    while (a->models.arena == NULL && a->models.asking)
+        pthread_cond_wait(&models_came, &a->models.lock);
+    if (a->models.arena == NULL) {
+        s = tab_fail(err, TAB_UNAVAILABLE, "", "a service does not answer, try again");
+    } else { /* a copy: the next refresh frees what others still look at */
         tab_str bytes = tab_proto_write(r->arena, &a->models.reply->base);
         *ret = bytes.p == NULL ? NULL : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
         if (*ret == NULL)

@@ -226,27 +226,41 @@ static void count(const request *r)
     tab_metric_observe(time, seconds);
 }
 
-bool api_dispatch(request *r, tab_str identity_header)
+void api_arrived(request *r, tab_str identity_header)
 {
-    tab_error err = { 0 };
+    bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
     r->began = tab_mono_ms();
     r->route = TAB_ROUTE_COUNT;
-    tab_status s = identify(r, identity_header, tab_str_of(r->method), &err, &r->internal);
+    r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
+    r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
+    /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks
+     * again. */
+    r->deadline = tab_in_ms(reads ? 6000 : 50000);
+}
+
+tab_status api_handle(request *r, tab_error *err)
+{
+    handler *h = HANDLERS[r->route];
+    return h != NULL ? h(r, err) : tab_fail(err, TAB_NOT_FOUND, "", "no such path");
+}
+
+bool api_dispatch(request *r)
+{
+    tab_error err = r->who_error;
+    tab_status s = r->who_status;
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     tab_id_new(r->seed, "");
     r->status = 200;
-    /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks
-     * again. */
-    r->deadline = tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
-    if (s == TAB_OK && r->internal) {
+    if (s == TAB_OK && tab_left_ms(r->deadline, 1) == 0) {
+        s = tab_fail(&err, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
+    } else if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
     } else if (s == TAB_OK) {
-        handler *h = HANDLERS[r->route];
         if (r->idempotency_key != NULL)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
-        s = h != NULL ? h(r, &err) : tab_fail(&err, TAB_NOT_FOUND, "", "no such path");
+        s = api_handle(r, &err);
         if (s == PARKED) {
             tab_log_context(NULL, NULL);
             return false;

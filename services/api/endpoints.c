@@ -236,7 +236,6 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     if (c->body.n_tables + c->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
     c->name = tab_arena_copy(r->arena, c->name);
-    request_body_drop(r);
     return c->name.p != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
 }
 
@@ -359,6 +358,7 @@ tab_status post_endpoints(request *r, tab_error *err)
         s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
+    request_body_drop(r);
     c.endpoint_id = r->seed;
     c.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     c.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 64);

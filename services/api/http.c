@@ -18,10 +18,15 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/turns.h"
+
+/* Threads for what is short. A look-up waits for keys alone. */
+enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
 
 /* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
  * client left. */
 typedef struct exchange {
+    tab_turn turn; /* first: a turn is its exchange */
     struct exchange *next;
     http *h;
     struct evhttp_request *req;
@@ -44,9 +49,9 @@ struct http {
     size_t workers;
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
-    exchange *first, **last; /* to be worked on */
-    exchange *done;          /* to be answered */
-    size_t queued, open;     /* open: from arrival to the end of the answer */
+    tab_turns *turns; /* what is to be worked on */
+    exchange *done;   /* to be answered */
+    size_t open;      /* from arrival to the end of the answer */
     bool stop, draining;
 };
 
@@ -286,13 +291,9 @@ static bool take_headers(exchange *x)
 static void refuse(exchange *x, tab_status status, const char *param, const char *message)
 {
     request *r = &x->r;
-    tab_identity id;
     char text[256];
-    if (!tab_identity_verify(&x->h->a->identity, x->identity, tab_now_us() / 1000, &id) ||
-        id.request_id.n >= sizeof r->request_id)
+    if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
-    else
-        memcpy(r->request_id, id.request_id.p, id.request_id.n);
     r->status = tab_status_http(status);
     r->retry_after = status == TAB_UNAVAILABLE;
     int n = snprintf(text, sizeof text,
@@ -301,6 +302,12 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
                      *param ? "\"," : "", r->request_id);
     tab_out_bytes(&r->out, text, (size_t)n);
     answer(x);
+}
+
+/* The gateway's questions are nobody's: they are answered in the order of their arrival. */
+static const char *tenant_of(const request *r)
+{
+    return r->internal ? "" : r->who.org[0] == 0 ? "-" : r->who.org;
 }
 
 static void on_request(struct evhttp_request *req, void *arg)
@@ -324,21 +331,21 @@ static void on_request(struct evhttp_request *req, void *arg)
     evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
     watch_close(x);
     bool fits = take_headers(x);
+    if (fits)
+        api_arrived(&x->r, x->identity);
+    bool arrives = fits && x->r.route == TAB_POST_SERVE;
     pthread_mutex_lock(&h->lock);
     h->open++;
-    bool full = h->queued >= (size_t)h->a->cfg.queue;
-    bool goes_on = plain && !full && fits;
-    if (goes_on) {
-        x->r.arrives = strncmp(x->r.path.p, "/v2/serve/", 10) == 0;
-        atomic_fetch_add(&h->a->arriving, x->r.arrives);
-        *h->last = x;
-        h->last = &x->next;
-        h->queued++;
-    }
+    x->r.arrives = arrives;
+    bool goes_on = plain && fits && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    atomic_fetch_add(&h->a->arriving, goes_on && arrives);
     pthread_mutex_unlock(&h->lock);
-    if (goes_on)
+    if (goes_on) {
         pthread_cond_signal(&h->work); /* outside the lock, which it would run into */
-    else if (!plain)
+        return;
+    }
+    x->r.arrives = false;
+    if (!plain)
         refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
     else
         refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
@@ -396,7 +403,7 @@ void request_end(request *r, tab_status s, tab_error *err)
     give_back(h, x);
 }
 
-/* In front of what waits: it has waited already, and is in no bound's way. */
+/* In front of what waits of its organization: it has waited already. */
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
     exchange *x = exchange_of(r);
@@ -404,28 +411,36 @@ void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void
     r->again = fn;
     r->again_arg = arg;
     pthread_mutex_lock(&h->lock);
-    x->next = h->first;
-    h->first = x;
-    if (x->next == NULL)
-        h->last = &x->next;
-    h->queued++;
+    bool waits = tab_turns_put_first(h->turns, r->lane, tenant_of(r), &x->turn);
     pthread_cond_signal(&h->work);
     pthread_mutex_unlock(&h->lock);
+    if (!waits) {
+        tab_error err;
+        request_end(r, tab_fail(&err, TAB_INTERNAL, "", "out of memory"), &err);
+    }
 }
 
 /* False: parked. */
 static bool worked_on(exchange *x)
 {
     tab_error err = { 0 };
-    if (x->r.again != NULL) {
-        request_finish(&x->r, x->r.again(x->r.again_arg, &err), &err);
-        return true;
+    request *r = &x->r;
+    if (r->again != NULL) {
+        tab_log_context(r->request_id, r->who.org);
+        tab_status s = r->again(r->again_arg, &err);
+        if (s == PARKED)
+            tab_log_context(NULL, NULL);
+        else
+            request_finish(r, s, &err);
+        if (s != PARKED)
+            request_body_drop(r);
+        return s != PARKED;
     }
     if (!take_body(x))
-        x->identity = TAB_S("");
-    if (!api_dispatch(&x->r, x->identity))
+        r->who_status = tab_fail(&r->who_error, TAB_UNAVAILABLE, "", "out of memory; retry with backoff");
+    if (!api_dispatch(r))
         return false;
-    request_body_drop(&x->r);
+    request_body_drop(r);
     return true;
 }
 
@@ -434,19 +449,24 @@ static void *work(void *arg)
     http *h = arg;
     pthread_mutex_lock(&h->lock);
     for (;;) {
-        while (h->first == NULL && !h->stop)
+        tab_turn *next = NULL;
+        while ((next = tab_turns_take(h->turns)) == NULL && !h->stop)
             pthread_cond_wait(&h->work, &h->lock);
-        exchange *x = h->first;
-        if (x == NULL)
+        if (next == NULL)
             break;
-        h->first = x->next;
-        if (h->first == NULL)
-            h->last = &h->first;
-        h->queued--;
+        tab_turn turn = *next;       /* parked, the request may have another before this one has ended */
+        if (tab_turns_any(h->turns)) /* an end may let more than one start */
+            pthread_cond_signal(&h->work);
         pthread_mutex_unlock(&h->lock);
-        if (worked_on(x))
-            give_back(h, x);
+        exchange *x = (exchange *)(void *)next;
+        bool ends = worked_on(x);
         pthread_mutex_lock(&h->lock);
+        tab_turns_end(h->turns, &turn);
+        if (ends) {
+            pthread_mutex_unlock(&h->lock);
+            give_back(h, x);
+            pthread_mutex_lock(&h->lock);
+        }
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;
@@ -481,15 +501,19 @@ http *http_open(api *a)
         return NULL;
     }
     h->a = a;
-    h->last = &h->first;
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);
     h->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     h->base = event_base_new();
     h->server = h->base != NULL ? evhttp_new(h->base) : NULL;
-    h->worker = calloc((size_t)a->cfg.workers, sizeof *h->worker);
-    if (h->wake_fd < 0 || h->server == NULL || h->worker == NULL)
+    const size_t places[] = {
+        [LOOKUPS] = LOOKUP_WORKERS, [READS] = READ_WORKERS, [WORK] = (size_t)a->cfg.workers
+    };
+    size_t workers = places[LOOKUPS] + places[READS] + places[WORK];
+    h->worker = calloc(workers, sizeof *h->worker);
+    h->turns = tab_turns_new(LANES, places, (size_t)a->cfg.queue);
+    if (h->wake_fd < 0 || h->server == NULL || h->worker == NULL || h->turns == NULL)
         goto fail;
     evhttp_set_max_headers_size(h->server, 32768);
     evhttp_set_max_body_size(h->server, (ssize_t)a->cfg.body_most + 65536);
@@ -509,7 +533,7 @@ http *http_open(api *a)
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 512 * 1024);
-    for (; h->workers < (size_t)a->cfg.workers; h->workers++)
+    for (; h->workers < workers; h->workers++)
         if (pthread_create(&h->worker[h->workers], &small, work, h) != 0)
             break;
     pthread_attr_destroy(&small);
@@ -575,6 +599,7 @@ void http_free(http *h)
         event_base_free(h->base);
     if (h->wake_fd >= 0)
         close(h->wake_fd);
+    tab_turns_free(h->turns);
     free(h->worker);
     free(h);
 }

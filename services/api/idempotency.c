@@ -15,10 +15,10 @@
  * and its transaction, with the billing event in it, rolls back. */
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/log.h"
-#include "services/api/api.h"
+#include "services/api/allowance.h"
+#include "services/api/places.h"
 
 #define LEASE "interval '5 seconds'"
 
@@ -40,8 +40,7 @@ static tab_status read_key(request *r, tab_error *err)
     tab_p_text((r)->who.org), tab_p_text(tab_routes[(r)->route].method), tab_p_str((r)->path), \
         tab_p_text((r)->idempotency_key)
 
-/* One try: claimed, answered by another (replayed), or neither (it is in flight). */
-static tab_status claim(request *r, tab_error *err)
+tab_status idempotency_claim(request *r, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
@@ -101,31 +100,12 @@ static tab_status claim(request *r, tab_error *err)
 
 tab_status idempotency_begin(request *r, tab_error *err)
 {
-    if (r->idempotency_key == NULL)
+    if (r->idempotency_key == NULL || r->claimed)
         return TAB_OK;
     tab_status s = read_key(r, err);
-    /* Those who wait hold a thread each: never all of them, or nobody could finish the work waited
-     * for. */
-    bool waits = false;
-    while (s == TAB_OK) {
-        s = claim(r, err);
-        if (s != TAB_OK || r->claimed || r->replayed)
-            break;
-        if (!waits) {
-            waits = true;
-            if (atomic_fetch_add(&r->api->waiting, 1) >= r->api->cfg.workers / 2)
-                s = tab_fail(err, TAB_UNAVAILABLE, "",
-                             "the first request with this key is still at work; try again");
-        }
-        if (s == TAB_OK && tab_left_ms(r->deadline, 1000) < 100)
-            s = tab_fail(err, TAB_UNAVAILABLE, "",
-                         "the first request with this key is still at work; try again");
-        if (s == TAB_OK)
-            usleep(40000);
-    }
-    if (waits)
-        atomic_fetch_sub(&r->api->waiting, 1);
-    return s;
+    if (s == TAB_OK)
+        s = idempotency_claim(r, err);
+    return s != TAB_OK || r->claimed || r->replayed ? s : join(r, err);
 }
 
 tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
@@ -224,6 +204,8 @@ static void *keep_house(void *arg)
         if (h->stop)
             break;
         pthread_mutex_unlock(&h->lock);
+        allowance_probe(h->a);
+        places_renew(h->a);
         if (atomic_load(&h->a->keyed) > 0)
             statement(h->a,
                       "UPDATE api.idempotency SET lease_until = now() + " LEASE

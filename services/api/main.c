@@ -17,7 +17,8 @@ static const tab_option options[] = {
                "secret shared with the gateway, 32 characters or more"),
     TAB_OPTION(api_config, base_url, TEXT, "TAB_BASE_URL", "http://127.0.0.1:8080",
                "what `url` fields start with"),
-    TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "48", "requests worked on at a time"),
+    TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "48",
+               "requests worked on at a time, besides reads; half of them of one organization"),
     TAB_OPTION(api_config, queue, INT, "TAB_API_QUEUE", "4096",
                "requests that may wait; more are answered 503"),
     TAB_OPTION(api_config, body_most, INT, "TAB_BODY_BYTES", "67108864", "bytes of a request body"),
@@ -81,8 +82,10 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
     self.house = house_open(&self);
+    self.joins = joins_open(&self);
+    struct api_answers *answers = answers_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
-    if (relay == NULL || self.house == NULL || h == NULL)
+    if (relay == NULL || self.house == NULL || self.joins == NULL || answers == NULL || h == NULL)
         return EXIT_FAILURE;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
@@ -94,6 +97,8 @@ int main(int argc, char **argv)
     tab_log(TAB_INFO, "stopping on signal %d", signal);
     tab_health_ready(health, false);
     bool all = http_drain(h, self.cfg.drain_s);
+    joins_free(self.joins);
+    answers_free(answers);
     house_free(self.house);
     tab_arena_free(self.models.arena);
     return all ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -4,17 +4,20 @@
  *                                                   |
  *            +--------------------------------------+
  *            |
- *            +--> inline: Run, then one transaction (key answered, output kept, event in the outbox),
- *            |            then the first byte; later than inline_s it becomes the job
+ *            +--> inline: a place among the organization's calls, Run (the request is parked meanwhile), then one
+ *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
+ *            |            without a place, or later than inline_s after its arrival, it becomes the job
  *            +--> large or batch: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
 #include "common/log.h"
 #include "proto/data.pb-c.h"
-#include "proto/metering.pb-c.h"
-#include "services/api/api.h"
+#include "services/api/allowance.h"
+#include "services/api/places.h"
 
+/* In the request's arena. */
 typedef struct {
+    request *r;
     tab_body body;
     Tabella__RunOptions *options;
     bool batch;
@@ -25,6 +28,11 @@ typedef struct {
     size_t n;
     uint64_t cells, cached, rows;
     const char *run_id, *job_id, *report_id, *feed;
+    /* while it computes */
+    place place;
+    tab_status s;
+    tab_error err;
+    const Tabella__RunReply *reply;
 } run;
 
 static Tabella__TableSource *add_source(request *r, run *x, tab_str id, const char *snapshot,
@@ -53,7 +61,6 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "options.out",
                         "connections of this installation are read-only, "
                         "so no bundle can be written to one; a finished job keeps its bundle for 24 hours");
-    request_body_drop(r);
     return TAB_OK;
 }
 
@@ -92,27 +99,8 @@ static tab_status resolve(request *r, run *x, tab_error *err)
 
 static tab_status reserve(request *r, const run *x, tab_error *err)
 {
-    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
-    tab_answer answer;
-    q.op = STR(x->batch ? "batch" : "run");
-    q.cells = x->cells;
-    tab_ask ask = { .service = "metering",
-                    .method = "Reserve",
-                    .in = &q.base,
-                    .deadline = tab_in_ms(2000),
-                    .reply = &tabella__reserve_reply__descriptor };
-    tab_status s = call_with(r, &ask, &answer, err);
-    if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED) {
-        tab_log(TAB_WARN, "metering is away; the ledger fills from events later");
-        return cells_debit(r, x->cells, false, err);
-    }
-    if (s != TAB_OK)
-        return s;
-    const Tabella__ReserveReply *y = answer.msg;
-    if (y->allowed)
-        return cells_debit(r, x->cells, false, err);
-    r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
-    return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
+    tab_status s = allowance_ask(r, x->batch ? "batch" : "run", x->cells, "", NULL, err);
+    return s == TAB_OK ? cells_debit(r, x->cells, false, err) : s;
 }
 
 static void head(request *r, const run *x, const char *base, const char *status)
@@ -269,32 +257,14 @@ static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, con
     return s == TAB_CANCELLED ? tab_fail(err, TAB_UNAVAILABLE, "", "the database does not answer now") : s;
 }
 
-static tab_status inline_run(request *r, run *x, tab_error *err)
+static tab_status write_answer(request *r, run *x, tab_error *err)
 {
-    Tabella__RunRequest q = TABELLA__RUN_REQUEST__INIT;
-    tab_answer answer;
-    q.n_sources = x->n;
-    q.sources = x->source;
-    q.options = x->options;
-    tab_ask ask = { .service = "inference",
-                    .method = "Run",
-                    .in = &q.base,
-                    .tables = x->body.tables,
-                    .n_tables = x->body.n_tables,
-                    .deadline = tab_in_ms(1000 * r->api->cfg.inline_s),
-                    .gone = &r->gone,
-                    .reply = &tabella__run_reply__descriptor };
-    tab_status s = call_with(r, &ask, &answer, err);
-    if (s == TAB_CANCELLED && !atomic_load(&r->gone))
-        return as_job(r, x, err);
-    if (s != TAB_OK)
-        return s;
-    const Tabella__RunReply *y = answer.msg;
+    const Tabella__RunReply *y = x->reply;
     const char *base = y->base_model[0] != 0 ? y->base_model : x->options->base_model;
     char list[96];
     snprintf(list, sizeof list, "output:%s", x->job_id);
     head(r, x, base, "complete");
-    s = bundle_members(r, y->bundle, list, TAB_S(""), err);
+    tab_status s = bundle_members(r, y->bundle, list, TAB_S(""), err);
     if (s != TAB_OK)
         return s;
     tab_out_close(&r->out, '}');
@@ -303,41 +273,101 @@ static tab_status inline_run(request *r, run *x, tab_error *err)
     return commit(r, x, y->bundle, base, err);
 }
 
+/* The pass has ended: on a worker's thread again. */
+static tab_status ended(void *arg, tab_error *err)
+{
+    run *x = arg;
+    request *r = x->r;
+    bool late = x->s == TAB_CANCELLED && !atomic_load(&r->gone);
+    tab_status s = x->s;
+    if (s == TAB_OK)
+        s = write_answer(r, x, err);
+    else
+        *err = x->err;
+    place_leave(r->api, &x->place, x->place.n);
+    return late ? as_job(r, x, err) : s;
+}
+
+static void answered(void *arg, tab_status s, const tab_answer *answer, const tab_error *err)
+{
+    run *x = arg;
+    x->s = s;
+    if (s == TAB_OK)
+        x->reply = answer->msg;
+    else
+        x->err = *err;
+    request_again(x->r, ended, x);
+}
+
+/* PARKED, or the status where it ended at once. */
+static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *err)
+{
+    Tabella__RunRequest *q = tab_arena_new_of(r->arena, Tabella__RunRequest, 1);
+    if (q == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tabella__run_request__init(q);
+    q->n_sources = x->n;
+    q->sources = x->source;
+    q->options = x->options;
+    tab_ask ask = { .service = "inference",
+                    .method = "Run",
+                    .in = &q->base,
+                    .tables = x->body.tables,
+                    .n_tables = x->body.n_tables,
+                    .deadline = until,
+                    .gone = &r->gone,
+                    .reply = &tabella__run_reply__descriptor };
+    if (call_start(r, &ask, answered, x, err))
+        return PARKED;
+    place_leave(r->api, &x->place, x->place.n);
+    return err->status == TAB_CANCELLED ? as_job(r, x, err) : err->status;
+}
+
 tab_status post_run(request *r, tab_error *err)
 {
-    run x = { 0 };
-    tab_status s = read_shape(r, &x, err);
+    run *x = tab_arena_new_of(r->arena, run, 1);
+    if (x == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    x->r = r;
+    tab_status s = read_shape(r, x, err);
     if (s == TAB_OK)
         s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
+    request_body_drop(r);
     /* From the key's seed, so that a second attempt after a crash is the same run. */
-    x.run_id = tab_arena_printf(r->arena, "run_%s", r->seed);
-    x.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
-    x.report_id = request_id_hex(r, "r_").p;
-    x.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 65);
-    if (x.run_id == NULL || x.job_id == NULL || x.report_id == NULL || x.source == NULL)
+    x->run_id = tab_arena_printf(r->arena, "run_%s", r->seed);
+    x->job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    x->report_id = request_id_hex(r, "r_").p;
+    x->source = tab_arena_new_of(r->arena, Tabella__TableSource *, 65);
+    if (x->run_id == NULL || x->job_id == NULL || x->report_id == NULL || x->source == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    for (size_t i = 0; i < x.body.n_tables; i++)
-        if (add_source(r, &x, x.body.tables[i]->id, "", "") == NULL)
+    for (size_t i = 0; i < x->body.n_tables; i++)
+        if (add_source(r, x, x->body.tables[i]->id, "", "") == NULL)
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    x.cells = x.body.cells;
-    x.rows = x.body.rows;
-    s = resolve(r, &x, err);
+    x->cells = x->body.cells;
+    x->rows = x->body.rows;
+    s = resolve(r, x, err);
     if (s == TAB_OK)
-        s = base_check(r, &x.options->base_model, err);
+        s = base_check(r, &x->options->base_model, err);
     if (s != TAB_OK)
         return s;
-    if (x.cells > (uint64_t)r->api->cfg.run_cells)
-        return tab_fail(err, TAB_VALIDATION, x.n_refs > 0 ? "data" : "tables", "a run has at most %lld cells",
-                        (long long)r->api->cfg.run_cells);
-    x.feed = x.n > 1 ? "multi_table" : "single_table";
-    bool job = x.batch || x.cells > (uint64_t)r->api->cfg.inline_cells;
+    if (x->cells > (uint64_t)r->api->cfg.run_cells)
+        return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
+                        "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
+    x->feed = x->n > 1 ? "multi_table" : "single_table";
+    bool job = x->batch || x->cells > (uint64_t)r->api->cfg.inline_cells;
     if (job) /* inline the pass tells at once */
-        s = target_check(r, &x.body, x.options, x.source, x.n, err);
+        s = target_check(r, &x->body, x->options, x->source, x->n, err);
     if (s == TAB_OK)
-        s = reserve(r, &x, err);
+        s = reserve(r, x, err);
     if (s != TAB_OK)
         return s;
-    return job ? as_job(r, &x, err) : inline_run(r, &x, err);
+    tab_deadline until = r->began + 1000 * r->api->cfg.inline_s;
+    if (!job && tab_left_ms(until, 1) > 0 && place_take(r, &x->place, 1, until))
+        return inline_run(r, x, until, err);
+    r->retry_after = 0;
+    if (!job)
+        s = target_check(r, &x->body, x->options, x->source, x->n, err);
+    return s == TAB_OK ? as_job(r, x, err) : s;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/metering.pb-c.h"
+#include "services/api/allowance.h"
 #include "services/api/serve.h"
 
 enum { SLOTS = 1024 };
@@ -164,30 +164,13 @@ static void give_leave(const char *org, uint64_t remaining)
 
 static tab_status reserve(request *r, const Tabella__Endpoint *e, uint64_t cells, tab_error *err)
 {
-    Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;
-    tab_answer answer;
+    uint64_t left;
     if (has_leave(r->who.org, cells))
         return TAB_OK;
-    q.op = STR("serve");
-    q.cells = cells;
-    q.endpoint_id = e->id;
-    tab_ask ask = { .service = "metering",
-                    .method = "Reserve",
-                    .in = &q.base,
-                    .deadline = tab_in_ms(2000),
-                    .reply = &tabella__reserve_reply__descriptor };
-    tab_status s = call_with(r, &ask, &answer, err);
-    if (s == TAB_UNAVAILABLE || s == TAB_CANCELLED)
-        return TAB_OK; /* the ledger fills from events later */
-    if (s != TAB_OK)
-        return s;
-    const Tabella__ReserveReply *y = answer.msg;
-    if (y->allowed) {
-        give_leave(r->who.org, y->remaining);
-        return TAB_OK;
-    }
-    r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
-    return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
+    tab_status s = allowance_ask(r, "serve", cells, e->id, &left, err);
+    if (s == TAB_OK && left > 0)
+        give_leave(r->who.org, left);
+    return s;
 }
 
 /* ---- calls at once --------------------------------------------------------------------------- */

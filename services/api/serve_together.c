@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "services/api/places.h"
 #include "services/api/serve.h"
 
 enum {
@@ -18,7 +19,8 @@ enum {
     ARRIVE_MS = 1,   /* and so long for those that are in this process already */
     FLIGHT = 64,     /* calls of one message */
     ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
-    PARKED_MOST = 4096
+    PARKED_MOST = 4096,
+    SERVE_MS = 1000 /* in which a call ends, as far as its organization's next one is told */
 };
 
 /* ---- the flight ------------------------------------------------------------------------------ */
@@ -55,7 +57,6 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
 
 tab_status serve_too_many(request *r, tab_error *err)
 {
-    r->retry_after = 1;
     return tab_fail(err, TAB_RATE_LIMIT, "",
                     "%u calls of this endpoint are under way, as many as the plan has at once",
                     r->who.endpoint_concurrency);
@@ -215,22 +216,39 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
 
 static tab_status alone(void *call, tab_error *err);
 
-/* One message. There may not be as many slots as calls: refused together, each asks for one by itself, our
+/* Their places among the organization's calls, then one message. */
+static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, place *p,
+                               const Tabella__ServeReply **ret, tab_error *err)
+{
+    request *r = c[0]->r;
+    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS))
+        return tab_fail(
+            err, TAB_RATE_LIMIT, "",
+            "%u realtime calls of the organization are under way, as many as the plan has at once",
+            r->who.endpoint_concurrency);
+    tab_status s = ask(a, c, n, ret, err);
+    if (s == TAB_RATE_LIMIT)
+        return serve_too_many(r, err);
+    return s;
+}
+
+/* There may not be as many places or slots as calls: refused together, each asks for one by itself, our
  * own (which then stands first) here and the others from threads of theirs. What is left in c has its
  * status. */
-static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own)
+static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, place *p)
 {
     const Tabella__ServeReply *y = NULL;
     tab_error err = { 0 };
-    tab_status s = ask(a, c, *n, &y, &err);
+    tab_status s = ask_in_place(a, c, *n, p, &y, &err);
     if (s == TAB_RATE_LIMIT && *n > 1) {
+        place_leave(c[0]->r->api, p, p->n);
         size_t left = c[0] == own;
         for (size_t i = left; i < *n; i++)
             request_again(c[i]->r, alone, c[i]);
         *n = left;
         if (left == 0)
             return;
-        s = ask(a, c, 1, &y, &err);
+        s = ask_in_place(a, c, 1, p, &y, &err);
     }
     if (s == TAB_OK)
         take_answers(c, *n, y);
@@ -238,8 +256,6 @@ static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *o
         c[i]->s = s;
         c[i]->err = err;
     }
-    if (s == TAB_RATE_LIMIT)
-        c[0]->s = serve_too_many(c[0]->r, &c[0]->err);
 }
 
 static void bill(serve_call *const *c, size_t n)
@@ -307,14 +323,17 @@ static void landed(struct gather *g)
 static void fly(serve_call **c, size_t n, const serve_call *own, struct gather *g)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    place p = { 0 };
+    api *house = c[0]->r->api; /* c may be empty afterwards */
     bill_coming();
     if (a != NULL)
-        ask_all(a, c, &n, own);
+        ask_all(a, c, &n, own, &p);
     for (size_t i = 0; a == NULL && i < n; i++)
         c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "out of memory");
     if (g != NULL)
         landed(g);
     bill(c, n);
+    place_leave(house, &p, p.n);
     for (size_t i = 0; i < n; i++) {
         serve_leave(c[i]->row->e->id);
         if (c[i] != own)

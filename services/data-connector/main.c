@@ -64,6 +64,9 @@ int main(int argc, char **argv)
     pthread_t sweeper;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    static const char *const slow[] = { "Ingest", "Connect", "Sync",
+                                        NULL }; /* as the source, or the body, is */
+    tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
     if (relay == NULL || pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
         return EXIT_FAILURE;

@@ -1,5 +1,6 @@
 /* Calls that compute: slots, cancellation by name, progress, and who else computes. */
 #include <nats/nats.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -48,6 +49,16 @@ static bool plain(const char *s)
            strlen(s) <= 100;
 }
 
+/* To those whose turn it is. The lock is held. */
+static void give_slots(inference *self)
+{
+    bool any = false;
+    for (tab_turn *t; (t = tab_turns_take(self->slots)) != NULL; any = true)
+        ((pass *)(void *)((char *)t - offsetof(pass, turn)))->slotted = true;
+    if (any)
+        pthread_cond_broadcast(&self->slot);
+}
+
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err)
 {
@@ -58,15 +69,11 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
     pthread_mutex_lock(&self->lock);
     p->next = self->running;
     self->running = p;
-    self->waiting += heavy;
-    while (heavy && self->slots == 0 && !atomic_load(&p->cancel) && !self->stop)
+    bool waits = heavy && tab_turns_put(self->slots, 0, call->org, &p->turn);
+    give_slots(self);
+    while (waits && !p->slotted && !atomic_load(&p->cancel) && !self->stop)
         pthread_cond_wait(&self->slot, &self->lock);
-    self->waiting -= heavy;
-    bool go = !atomic_load(&p->cancel) && !self->stop;
-    if (heavy && go) {
-        self->slots--;
-        p->slotted = true;
-    }
+    bool go = !atomic_load(&p->cancel) && !self->stop && waits == heavy;
     pthread_mutex_unlock(&self->lock);
     if (!go) {
         pass_end(p);
@@ -86,10 +93,8 @@ void pass_end(pass *p)
             *at = p->next;
             break;
         }
-    if (p->slotted) {
-        self->slots++;
-        pthread_cond_signal(&self->slot);
-    }
+    tab_turns_end(self->slots, &p->turn);
+    give_slots(self);
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -2,7 +2,8 @@
  *
  *   RPC worker thread: load tables -> (a pass: wait for a slot) -> engine, with the pool's helpers -> answer
  *
- * Passes (Run, Evaluate) are bounded by slots, so that serve calls, which are short, always find a thread.
+ * Passes (Run, Evaluate, the fit of a serve call) are bounded by slots, which organizations take in turn
+ * (decision 0236), and serve calls, which are short, find threads of their own.
  * A pass ends early when its deadline passes, its caller goes, or a message names it on
  * tabella.cancel.CALL. */
 #ifndef TAB_INFERENCE_H
@@ -13,6 +14,7 @@
 #include "common/outbox.h"
 #include "common/pg.h"
 #include "common/rpc.h"
+#include "common/turns.h"
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
 #include "services/inference/pool.h"
@@ -37,7 +39,7 @@ typedef struct {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
     int64_t cores;
-    int64_t slots, waiting; /* free; callers that wait for one */
+    tab_turns *slots; /* one lane: places for passes */
     pass *running;
     pthread_t ticker;
     bool ticks, stop;
@@ -59,6 +61,7 @@ struct pass {
     int64_t told;
     double done, from, to; /* what is said; the part of the pass that the engine's 0..1 is */
     char phase[40];
+    tab_turn turn; /* of its slot */
     bool slotted;
 };
 

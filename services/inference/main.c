@@ -19,7 +19,8 @@ typedef struct {
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
-    TAB_OPTION(config, passes, INT, "TAB_PASSES", "0", "passes at once; 0: one a core, at least 2"),
+    TAB_OPTION(config, passes, INT, "TAB_PASSES", "0",
+               "passes at once, half of them of one organization; 0: one a core, at least 2"),
     TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0",
                "threads that passes borrow; 0: one a core less one"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
@@ -50,18 +51,22 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
+    const size_t places = (size_t)slots;
+    TAB_AUTO(tab_turns) *turns = tab_turns_new(1, &places, SIZE_MAX);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "inference");
-    if (pg == NULL || health == NULL || states == NULL || pool == NULL || rpc == NULL)
+    if (pg == NULL || health == NULL || states == NULL || pool == NULL || turns == NULL || rpc == NULL)
         return EXIT_FAILURE;
 
     static inference self;
     self = (inference){
-        .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = slots
+        .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = turns
     };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    /* Threads for the passes, for those that wait for a slot, and for serve calls beside them. */
-    tab_rpc_limits(rpc, 4 * slots + cfg.threads, 256, (size_t)cfg.call_mib << 20);
+    /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
+    static const char *const passes[] = { "Run", "Evaluate", NULL };
+    tab_rpc_heavy(rpc, 2 * slots, passes);
+    tab_rpc_limits(rpc, 2 * slots + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
     if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);

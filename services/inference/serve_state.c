@@ -34,6 +34,7 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                     .in = in,
                     .tables = call->tables,
                     .n_tables = call->n_tables,
+                    .inner = true,
                     .reply = reply,
                     .arena = call->arena };
     if (slot != NULL) {

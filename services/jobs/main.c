@@ -58,6 +58,8 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
     self.relay = relay;
+    static const char *const slow[] = { "EditEndpoint", NULL }; /* it waits for a pass */
+    tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (relay == NULL || !tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) ||
         !jobs_work_start(&self) || !tab_rpc_serve(rpc, jobs_methods, &self))

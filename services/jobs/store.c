@@ -88,7 +88,7 @@ static const char *keep(tab_arena *a, const tab_rows *rows, size_t col)
     return s.p == NULL ? "" : s.p;
 }
 
-tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err)
+tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
@@ -99,8 +99,8 @@ tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err)
             "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
             "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
             "FROM now() - created_at)::bigint "
-            "FROM jobs.claim($1::interval)",
-            TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds")));
+            "FROM jobs.claim($1::interval, $2)",
+            TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_text(full)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 0) {

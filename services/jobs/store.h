@@ -48,8 +48,8 @@ typedef struct {
     int64_t attempt, tries, age_s;
 } jobs_claimed;
 
-/* *ret is NULL when nothing is ready. */
-tab_status jobs_claim(tab_pg *pg, jobs_claimed **ret, tab_error *err) TAB_CHECKED;
+/* *ret is NULL when nothing is ready. full: organizations, divided by spaces, of which none is taken. */
+tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_error *err) TAB_CHECKED;
 void jobs_claimed_free(jobs_claimed *c);
 TAB_DEFINE_AUTO(jobs_claimed)
 

@@ -246,17 +246,23 @@ static void settle(work *w, tab_status s, const tab_error *why)
     jobs_wake(self);
 }
 
-static void work_on(jobs *self, jobs_claimed *c)
+/* Before the next worker asks, which counts what is held. */
+static void hold(work *w)
 {
-    work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
-    snprintf(w.call_id, sizeof w.call_id, "%s-%lld", c->job_id, (long long)c->attempt);
+    jobs *self = w->self;
+    snprintf(w->call_id, sizeof w->call_id, "%s-%lld", w->c->job_id, (long long)w->c->attempt);
+    pthread_mutex_lock(&self->lock);
+    w->next = self->held;
+    self->held = w;
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void work_on(work *w)
+{
+    jobs *self = w->self;
+    jobs_claimed *c = w->c;
     tab_log_context(c->request_id, c->org);
     tab_log_fields(TAB_INFO, "job taken", "job_id", c->job_id, "kind", c->kind, NULL);
-    pthread_mutex_lock(&self->lock);
-    w.next = self->held;
-    self->held = &w;
-    pthread_mutex_unlock(&self->lock);
-
     int64_t began = tab_mono_ms();
     tab_error err = { 0 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
@@ -264,18 +270,18 @@ static void work_on(jobs *self, jobs_claimed *c)
     if (a == NULL)
         s = tab_fail(&err, TAB_UNAVAILABLE, "", "out of memory");
     else if (c->endpoint_id[0] != 0)
-        s = work_endpoint(&w, a, &err);
+        s = work_endpoint(w, a, &err);
     else if (strcmp(c->work, "sync") == 0)
-        s = work_sync(&w, a, &err);
+        s = work_sync(w, a, &err);
     else
-        s = work_run(&w, a, &err);
+        s = work_run(w, a, &err);
     if (s != TAB_OK)
-        settle(&w, s, &err);
+        settle(w, s, &err);
 
     pthread_mutex_lock(&self->lock);
     for (work **p = &self->held; *p != NULL; p = &(*p)->next)
-        if (*p == &w) {
-            *p = w.next;
+        if (*p == w) {
+            *p = w->next;
             break;
         }
     pthread_mutex_unlock(&self->lock);
@@ -288,6 +294,28 @@ static void work_on(jobs *self, jobs_claimed *c)
     tab_log_context(NULL, NULL);
 }
 
+/* The organizations of which this process works on as many jobs as it has workers left, as one text; the
+ * worker that asks is one of those. */
+static void full_ones(jobs *self, char *ret, size_t size)
+{
+    size_t busy = 0, used = 0;
+    pthread_mutex_lock(&self->lock);
+    for (const work *w = self->held; w != NULL; w = w->next)
+        busy++;
+    for (const work *w = self->held; w != NULL; w = w->next) {
+        size_t own = 0;
+        bool first = true;
+        for (const work *x = self->held; x != NULL; x = x->next)
+            own += strcmp(x->c->org, w->c->org) == 0;
+        for (const work *x = self->held; x != w; x = x->next)
+            first = first && strcmp(x->c->org, w->c->org) != 0;
+        if (first && own + busy >= (size_t)self->workers && used + strlen(w->c->org) + 2 < size)
+            used += (size_t)snprintf(ret + used, size - used, "%s%s", used > 0 ? " " : "", w->c->org);
+    }
+    pthread_mutex_unlock(&self->lock);
+    ret[used] = 0;
+}
+
 static void *worker(void *arg)
 {
     jobs *self = arg;
@@ -297,7 +325,9 @@ static void *worker(void *arg)
         tab_error err = { 0 };
         pthread_mutex_lock(&self->take);
         atomic_store(&self->woken, false);
-        tab_status s = atomic_load(&self->stop) ? TAB_OK : jobs_claim(self->pg, &c, &err);
+        char full[4096];
+        full_ones(self, full, sizeof full);
+        tab_status s = atomic_load(&self->stop) ? TAB_OK : jobs_claim(self->pg, full, &c, &err);
         if (c == NULL && !atomic_load(&self->woken) && !atomic_load(&self->stop)) {
             back_off = s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
             struct timespec t;
@@ -305,9 +335,12 @@ static void *worker(void *arg)
             t.tv_sec += POLL_MS / 1000 + back_off;
             pthread_cond_timedwait(&self->wake, &self->take, &t);
         }
+        work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
+        if (c != NULL)
+            hold(&w);
         pthread_mutex_unlock(&self->take);
         if (c != NULL) {
-            work_on(self, c);
+            work_on(&w);
             jobs_claimed_free(c);
         }
     }

@@ -308,7 +308,7 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
     TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "tiny");
     Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
     tab_error err = { 0 };
-    tab_rpc_limits(s, 1, 2, 0);
+    tab_rpc_limits(s, 1, 4, 0); /* of which one organization gets half */
     CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "tiny"));
     enum { N = 8 };
     async_result r[N] = { 0 };
@@ -330,6 +330,51 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
         ok += r[i].s == TAB_OK;
     }
     CHECK(ok == 3 && busy == N - 3); /* one worked on, two waiting */
+    CHECK(tab_rpc_drain(s, 5));
+}
+
+/* Decision 0236: whoever comes new is served at once, whatever one organization has under way and waiting. */
+static void an_organization_leaves_others_workers(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "shared");
+    static const char *const heavy[] = { "Hold", NULL };
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_error err = { 0 };
+    tab_answer ans;
+    tab_rpc_limits(s, 1, 64, 0);
+    tab_rpc_heavy(s, 4, heavy);
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "shared"));
+    enum { N = 20 };
+    async_result r[N + 1] = { 0 };
+    tab_ticket ticket[N];
+    atomic_store(&let_go, false);
+    CHECK(atomic_load(&holding) == 0);
+    for (size_t i = 0; i < N; i++) {
+        tab_ask q = ask_of(a, "Hold", &in, PATIENCE_MS);
+        q.service = "shared";
+        q.org = "org_noisy";
+        CHECK((ticket[i] = tab_rpc_start(c, &q, async_done, &r[i], &err)) != 0);
+    }
+    CHECK(reaches(&holding, 2));
+    tab_ask q = ask_of(a, "Echo", &in, PATIENCE_MS);
+    q.service = "shared";
+    q.org = "org_noisy"; /* short work has a worker of its own */
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_OK && atomic_load(&holding) == 2);
+    q = ask_of(a, "Hold", &in, PATIENCE_MS);
+    q.service = "shared";
+    q.org = "org_quiet";
+    CHECK(tab_rpc_start(c, &q, async_done, &r[N], &err) != 0 && reaches(&holding, 3));
+    for (size_t i = 2; i < N; i++) /* what waits and is given up does not wait for its turn */
+        tab_rpc_abandon(c, ticket[i]);
+    for (size_t i = 2; i < N; i++)
+        turn_loop(c, &r[i].done, 1, PATIENCE_MS);
+    CHECK(atomic_load(&holding) == 3);
+    atomic_store(&let_go, true);
+    turn_loop(c, &r[0].done, 1, PATIENCE_MS);
+    turn_loop(c, &r[1].done, 1, PATIENCE_MS);
+    turn_loop(c, &r[N].done, 1, PATIENCE_MS);
+    CHECK(r[0].s == TAB_OK && r[1].s == TAB_OK && r[N].s == TAB_OK);
     CHECK(tab_rpc_drain(s, 5));
 }
 
@@ -491,9 +536,10 @@ int main(void)
     an_event_loop_calls_without_waiting(client);
     a_worker_is_addressed(client, server);
     a_full_queue_says_so(nats, client);
+    an_organization_leaves_others_workers(nats, client);
     a_draining_service_finishes_its_work(nats, client);
     TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(nats, "narrow");
-    tab_rpc_limits(narrow, 2, 64, 0);
+    tab_rpc_limits(narrow, 4, 64, 0);
     CHECK(tab_rpc_serve(narrow, methods, NULL));
     for (int i = 0; i < 2000 && !tab_rpc_alive(narrow); i++)
         poll(NULL, 0, 10);
