@@ -17,7 +17,7 @@ static const tab_option options[] = {
                "secret shared with the gateway, 32 characters or more"),
     TAB_OPTION(api_config, base_url, TEXT, "TAB_BASE_URL", "http://127.0.0.1:8080",
                "what `url` fields start with"),
-    TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "48",
+    TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "32",
                "requests worked on at a time, besides reads; half of them of one organization"),
     TAB_OPTION(api_config, queue, INT, "TAB_API_QUEUE", "4096",
                "requests that may wait; more are answered 503"),
