@@ -5,7 +5,7 @@
 --   tab:r:<org>         hash   theoretical arrival times of the buckets: field "" the organization's, else a key's
 --   tab:e:<org>:<id>    string the same for one endpoint
 --   tab:c:<org>         string the same for cells a minute
---   tab:o:<org>         hash   realtime calls under way: for each api process how many, its last word's number, and times
+--   tab:o:<org>         hash   realtime calls under way, by api process: how many
 --   tab:s:<org>:<id>    string state version of an endpoint, by id and by name; jobs writes it
 --   tab:use             hash   requests let through by key, until the keys service takes them
 --
@@ -195,10 +195,10 @@ local function cells(keys, args)
   return { 1, 0 }
 end
 
--- An api process says how many realtime calls of an organization it has under way; the word holds for a lease, so that
--- the calls of a process that died are forgotten. keys: tab:o:<org>; args: process, calls, number of its word (a later
--- one has a higher number), calls at once over all processes (0: it only tells), lease ms, ms until the first of its calls
--- ends at the latest. -> { 1, 0 } or, where they would be too many, { 0, ms until one ends at the latest }.
+-- An api process says how many realtime calls of an organization it has under way; its word holds for a lease, so
+-- that the calls of a process that died are forgotten. keys: tab:o:<org>; args: process, calls, number of its word
+-- (a later one is higher), calls at once over all processes (0: it only tells), lease ms, ms until the first of its
+-- calls ends at the latest. -> { 1, 0 } or, where they would be too many, { 0, ms until one ends at the latest }.
 local function calls(keys, args)
   local now, own = now_ticks(), args[1]
   local n, word, most = tonumber(args[2]), tonumber(args[3]), tonumber(args[4])

@@ -62,11 +62,11 @@ typedef struct {
     }
 
 /* Serves the methods on `threads` workers (before: 8); a full queue (before: 64 a thread) answers
- * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). Organizations take turns, and
- * one holds no more workers, and no more of the queue, than it leaves (common/turns.h; decision 0236). */
+ * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). Organizations take turns,
+ * and one holds no more workers, and no more of the queue, than it leaves (common/turns.h; decision 0236). */
 void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most);
-/* Calls of these methods (names, NULL behind the last) compute for long: so many of them are at work at once, on
- * workers of their own. Before tab_rpc_serve; the names are borrowed. */
+/* Calls of these methods (names, NULL behind the last) compute for long: so many of them are at work at
+ * once, on workers of their own. Before tab_rpc_serve; the names are borrowed. */
 void tab_rpc_heavy(tab_rpc *rpc, int64_t places, const char *const *methods);
 bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_CHECKED;
 
@@ -100,9 +100,8 @@ typedef struct {
     uint32_t slots;
     /* So many calls of the word are in this one: all of them hold a slot or none; 0: one. */
     uint32_t slot_calls;
-    bool
-        inner; /* to the service that makes it, within a call of the same: it needs no turn of its own, or each
-                 * might wait for the other */
+    /* Made by the service that is asked, within a call of its own that waits for it: it needs no turn. */
+    bool inner;
 } tab_ask;
 
 typedef struct {

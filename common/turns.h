@@ -5,9 +5,10 @@
  *   lane 1  [places]   tenant a: w w
  *
  * A tenant may start one more piece of work only while it holds fewer places of the lane than are free
- * (dynamic thresholds, Choudhury & Hahne, IEEE/ACM Trans. Networking 1998). Alone it gets half of them, beside
- * k others that want as much 1/(k + 1) with one share left over, so that who comes new finds a free place. The
- * same rule bounds what may wait. The tenant "" is the house itself: it takes its turns without that bound.
+ * (dynamic thresholds, Choudhury & Hahne, IEEE/ACM Trans. Networking 1998). Alone it gets half of them,
+ * beside k others that want as much 1/(k + 1) with one share left over, so that who comes new finds a free
+ * place. The same rule bounds what may wait. The tenant "" is the house itself: it takes its turns without
+ * that bound.
  *
  * The caller's lock is held in every call; nothing here blocks. */
 #ifndef TAB_TURNS_H
@@ -27,7 +28,7 @@ typedef struct tab_turn {
 
 enum { TAB_TURNS_LANES = 3 };
 
-/* places: of each lane (lanes of them, at most TAB_TURNS_LANES); waiting_most: pieces that may wait in all. */
+/* places: of each of the lanes, at most TAB_TURNS_LANES; waiting_most: pieces that may wait in all. */
 tab_turns *tab_turns_new(size_t lanes, const size_t *places, size_t waiting_most);
 void tab_turns_free(tab_turns *t); /* what still waits is forgotten */
 TAB_DEFINE_AUTO(tab_turns)

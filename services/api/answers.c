@@ -1,5 +1,5 @@
-/* Answers that a request waits for without a thread: one thread takes them all off the RPC and hands each to its
- * request's own lane. */
+/* Answers that a request waits for without a thread: one thread takes them all off the RPC and hands each to
+ * its request's own lane. */
 #include <poll.h>
 #include <stdlib.h>
 

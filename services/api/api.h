@@ -5,8 +5,8 @@
  *                         parked: waits for a pass, another call, a key; no thread is held
  *
  * A handler runs on a worker thread, may block on short calls and SQL, and either fills r->out (status
- * 200 unless it sets another), returns an error, which dispatch.c writes as the envelope, or parks the request.
- * Decisions 0031 and 0236. */
+ * 200 unless it sets another), returns an error, which dispatch.c writes as the envelope, or parks the
+ * request. Decisions 0031 and 0236. */
 #ifndef TAB_API_H
 #define TAB_API_H
 
@@ -149,9 +149,9 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 void cells_give_back(request *r, tab_status s);
 
-/* idempotency.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still at work: the
- * handler returns it at once and touches nothing of the request any more; it is called again, from its beginning, should
- * the first fail. */
+/* idempotency.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still
+ * at work: the handler returns it at once and touches nothing of the request any more; it is called again,
+ * from its beginning, should the first fail. */
 tab_status idempotency_begin(request *r, tab_error *err) TAB_CHECKED;
 /* One try: claimed, answered by another (replayed), or neither (it is in flight). */
 tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
@@ -172,8 +172,8 @@ void joins_free(struct api_joins *j);
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
-/* The same without waiting: `done` gets the answer on the thread of answers.c, which must not block. False: not started.
- * All that the ask points to stays until then. */
+/* The same without waiting: `done` gets the answer on the thread of answers.c, which must not block. False:
+ * not started. All that the ask points to stays until then. */
 bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err) TAB_CHECKED;
 struct api_answers *answers_open(api *a);
 void answers_free(struct api_answers *w);

@@ -26,8 +26,9 @@ tab_status call(request *r, const char *service, const char *method, const void 
     return s;
 }
 
-/* The models change by an operator's hand only: one list serves all requests of two seconds, and longer while inference
- * does not answer, which refuses what it retired by itself. One asks, and who has an old list does not wait for that. */
+/* The models change by an operator's hand only: one list serves all requests of two seconds, and longer
+ * while inference does not answer, which refuses what it retired by itself. One asks, and who has an old
+ * list does not wait for that. */
 static pthread_cond_t models_came = PTHREAD_COND_INITIALIZER;
 
 /* A newer list where inference gives one; the lock is not held meanwhile. */

@@ -1,6 +1,6 @@
-/* Requests that come while the first with their Idempotency-Key is at work. They hold no thread: one thread looks which
- * of the first ones have ended, here or in another process, and lets the others go on: they find its answer, or take
- * its place where it failed. */
+/* Requests that come while the first with their Idempotency-Key is at work. They hold no thread: one thread
+ * looks which of the first ones have ended, here or in another process, and lets the others go on: they find
+ * its answer, or take its place where it failed. */
 #include <stdlib.h>
 #include <time.h>
 

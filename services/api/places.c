@@ -77,7 +77,8 @@ static told word_of(const org_calls *o, const char *org)
 
 /* ---- over all -------------------------------------------------------------------------------- */
 
-/* most 0: only told. *ret_retry: ms until there may be room; 0: there is, or Redis does not know (then false). */
+/* most 0: only told. *ret_retry: ms until there may be room; 0: there is, or Redis does not know (then
+ * false). */
 static bool tell(api *a, const told *t, uint32_t most, int64_t *ret_retry)
 {
     char key[64], n[16], word[24], limit[16], lease[16], ends[24];

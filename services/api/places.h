@@ -1,6 +1,7 @@
-/* Realtime calls of an organization under way at once: as many as its plan says, over all api processes (decision
- * 0237). A process counts its own and tells Redis (tab_calls of common/limits.lua) under a lease, so that the calls of a
- * process that died are forgotten; while Redis is away each process counts for itself. */
+/* Realtime calls of an organization under way at once: as many as its plan says, over all api processes
+ * (decision 0237). A process counts its own and tells Redis (tab_calls of common/limits.lua) under a lease,
+ * so that the calls of a process that died are forgotten; while Redis is away each process counts for
+ * itself. */
 #ifndef TAB_API_PLACES_H
 #define TAB_API_PLACES_H
 
@@ -14,8 +15,8 @@ typedef struct place {
     int64_t ends;
 } place;
 
-/* n calls that end by `ends` (tab_mono_ms) at the latest, as far as is known. False: the organization has as many under
- * way as it may; r->retry_after is when one of them ends at the latest. */
+/* n calls that end by `ends` (tab_mono_ms) at the latest, as far as is known. False: the organization has as
+ * many under way as it may; r->retry_after is when one of them ends at the latest. */
 bool place_take(request *r, place *p, uint32_t n, int64_t ends) TAB_CHECKED;
 /* n of its calls have ended; nothing where it holds none. */
 void place_leave(api *a, place *p, uint32_t n);

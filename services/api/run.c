@@ -4,7 +4,7 @@
  *                                                   |
  *            +--------------------------------------+
  *            |
- *            +--> inline: a place among the organization's calls, Run (the request is parked meanwhile), then one
+ *            +--> inline: a place among the organization's calls, then Run (parked meanwhile), then one
  *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
  *            |            without a place, or later than inline_s after its arrival, it becomes the job
  *            +--> large or batch: rows spooled, job submitted, 202 */
