@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     if (!keys_set(&self))
         return EXIT_FAILURE;
 
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(self.cfg.nats, "api");
     TAB_AUTO(tab_redis) *redis = tab_redis_open(self.cfg.redis);

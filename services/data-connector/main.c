@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         tab_log(TAB_ERROR, "TAB_KEK is no keyring");
         return EXIT_FAILURE;
     }
-    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "data-connector");
     if (pg == NULL || health == NULL || rpc == NULL)

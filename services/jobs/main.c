@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
     int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool > pool ? cfg.pg_pool : pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool > pool ? cfg.pg_pool : pool);
     TAB_AUTO(tab_redis) *redis = tab_redis_open(cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "jobs");

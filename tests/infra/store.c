@@ -176,7 +176,7 @@ static void a_deadlock_is_tried_again(tab_pg *pg)
 
 static void an_absent_server_is_said_at_once(void)
 {
-    TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", 2);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", NULL, 2);
     TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
     tab_tx *tx = NULL;
     tab_error err;
@@ -367,7 +367,7 @@ int main(int argc, char **argv)
     tab_log_open("infra-test", argc > 1 ? TAB_ERROR : TAB_ERROR);
     tab_signals_hold();
     signal(SIGTERM, SIG_DFL);
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), 4);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), NULL, 4);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(getenv("TAB_NATS"), "infra-test");
     if (pg == NULL || rpc == NULL)
         return 1;
