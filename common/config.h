@@ -61,6 +61,18 @@ typedef struct {
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),           \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
+/* Of the services that keep something of a stateless run for a while. */
+#define TAB_RUN_KEY_CONFIG \
+    const char *run_key;   \
+    bool run_seal
+#define TAB_RUN_KEY_OPTIONS(type)                                                                                                                \
+    TAB_OPTION(                                                                                                                                  \
+        type, run_key, SECRET, "TAB_RUN_KEY", "",                                                                                                \
+        "keys that seal what runs leave in PostgreSQL for a while, ID:64 hex digits, comma between, the newest first; empty: it is not sealed"), \
+        TAB_OPTION(                                                                                                                              \
+            type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                                                                           \
+            "0: open what is sealed and seal nothing, while daemons run that have no TAB_RUN_KEY yet")
+
 #define TAB_VERSION "0.2.0"
 
 /* Fills cfg. Gives -1 to go on, else the exit code: after --help, --version and --check (reads the

@@ -211,6 +211,7 @@ def environment(ports, secret):
             "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
             "TAB_GATEWAY_SECRET": secret["gateway"],
             "TAB_KEK": f"k1:{secret['kek']}",
+            "TAB_RUN_KEY": f"r1:{derived(secret, 'runs')}",
             "OPENBLAS_NUM_THREADS": "1",
         }
     )

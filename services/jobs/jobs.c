@@ -156,7 +156,7 @@ static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_
     tab_str bytes = { NULL, 0 };
     tab_status s;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
-        (s = jobs_output_get(tx, call->org, job_id, call->arena, &bytes, err)) != TAB_OK ||
+        (s = jobs_output_get(tx, call->org, job_id, &self->run_keys, call->arena, &bytes, err)) != TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
