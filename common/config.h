@@ -43,35 +43,32 @@ typedef struct {
     const char *postgres, *org_key, *redis, *nats, *health_bind; \
     int64_t pg_pool, port, drain_s, threads;                     \
     tab_log_level log_level
-#define TAB_COMMON_OPTIONS(type)                                                                            \
-    TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",        \
-               "PostgreSQL, a libpq connection string; the service's own role"),                            \
-        TAB_OPTION(                                                                                         \
-            type, org_key, SECRET, "TAB_ORG_KEY", "",                                                       \
-            "key that proves organizations to PostgreSQL, 64 hex digits, comma between, the newest first"), \
-        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                  \
-                   "connections to PostgreSQL, at most; and 4 for housekeeping"),                           \
-        TAB_OPTION(type, redis, SECRET, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"),  \
-        TAB_OPTION(type, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),           \
-        TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                                 \
-                   "port of /livez /readyz /metrics; 0: any free one, named in the log"),                   \
-        TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                                 \
-                   "address of the health port; 0.0.0.0 in a pod"),                                         \
-        TAB_OPTION(type, threads, INT, "TAB_THREADS", "4", "worker threads"),                               \
-        TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),           \
+#define TAB_COMMON_OPTIONS(type)                                                                           \
+    TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",       \
+               "PostgreSQL, a libpq connection string; the service's own role"),                           \
+        TAB_OPTION(type, org_key, SECRET, "TAB_ORG_KEY", "",                                               \
+                   "keys that prove organizations to PostgreSQL, 64 hex digits each, the newest first"),   \
+        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                 \
+                   "connections to PostgreSQL, at most; and 4 for housekeeping"),                          \
+        TAB_OPTION(type, redis, SECRET, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"), \
+        TAB_OPTION(type, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),          \
+        TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                                \
+                   "port of /livez /readyz /metrics; 0: any free one, named in the log"),                  \
+        TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                                \
+                   "address of the health port; 0.0.0.0 in a pod"),                                        \
+        TAB_OPTION(type, threads, INT, "TAB_THREADS", "4", "worker threads"),                              \
+        TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),          \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
 /* Of the services that keep something of a stateless run for a while. */
 #define TAB_RUN_KEY_CONFIG \
     const char *run_key;   \
     bool run_seal
-#define TAB_RUN_KEY_OPTIONS(type)                                                                                                                \
-    TAB_OPTION(                                                                                                                                  \
-        type, run_key, SECRET, "TAB_RUN_KEY", "",                                                                                                \
-        "keys that seal what runs leave in PostgreSQL for a while, ID:64 hex digits, comma between, the newest first; empty: it is not sealed"), \
-        TAB_OPTION(                                                                                                                              \
-            type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                                                                           \
-            "0: open what is sealed and seal nothing, while daemons run that have no TAB_RUN_KEY yet")
+#define TAB_RUN_KEY_OPTIONS(type)                                                                         \
+    TAB_OPTION(type, run_key, SECRET, "TAB_RUN_KEY", "",                                                  \
+               "keys that seal what runs leave in PostgreSQL for a while; form as TAB_KEK; empty: none"), \
+        TAB_OPTION(type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                             \
+                   "0: open what is sealed, seal nothing, while daemons run that have no TAB_RUN_KEY yet")
 
 #define TAB_VERSION "0.2.0"
 

@@ -144,6 +144,8 @@ bool tab_keyring_stale(const tab_keyring *k, tab_str sealed)
 bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret)
 {
     *ret = (tab_run_keys){ text[0] == 0 ? NULL : tab_keyring_new(text), seals };
+    if (text[0] == 0)
+        tab_log(TAB_WARN, "TAB_RUN_KEY is empty: what runs leave for a while is not sealed");
     if (text[0] == 0 || ret->ring != NULL)
         return true;
     tab_log(TAB_ERROR, "TAB_RUN_KEY is no keyring");

@@ -25,8 +25,8 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
                     tab_error *err) TAB_CHECKED;
 tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
                       tab_error *err) TAB_CHECKED;
-/* What a stateless run leaves in the database for a while, its spooled rows and its answers, lies there sealed,
- * so that neither old pages nor the write-ahead log nor a copy of them hold rows (docs/decisions/0251). */
+/* What a stateless run leaves in the database for a while, its spooled rows and its answers, lies there
+ * sealed, so that neither old pages nor the write-ahead log nor a copy of them hold rows (decision 0251). */
 typedef struct {
     tab_keyring *ring; /* NULL: nothing is sealed */
     bool seals;        /* false: opens only, while daemons run that cannot open yet */

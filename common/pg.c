@@ -204,6 +204,8 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
 {
     uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
     bool proves = org_key != NULL && org_key[0] != 0;
+    if (org_key != NULL && !proves)
+        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only as the owner of the tables there are rows to see");
     if (proves && tab_org_keys_read(org_key, key) == 0) {
         tab_log(TAB_ERROR, "TAB_ORG_KEY is no list of keys of 64 hex digits");
         return NULL;
@@ -522,7 +524,7 @@ static tab_status command(tab_tx *tx, const char *sql, tab_error *err)
 }
 
 /* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". Bound
- * to the connection, for texts of running statements show in pg_stat_activity to sessions of the same role. */
+ * to the connection: texts of running statements show in pg_stat_activity to sessions of the same role. */
 static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA256_HEX])
 {
     char text[ORG_MOST + 16];

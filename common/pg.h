@@ -4,7 +4,7 @@
  * tab.protect('keys.api_key') does it), and a transaction sees the rows of its organization only:
  * a statement without its WHERE reads nothing of others. TAB_ORG_ALL sees all: sweepers and relays, on
  * connections of their own. A daemon's role owns nothing, and the name of an organization counts only with
- * a proof made from a key that is not in the database's reach of that role (docs/decisions/0250): what an
+ * a proof made from a key that is not in the database's reach of that role (decision 0250): what an
  * injected statement sets in `tab.org` opens nothing.
  *
  *   TAB_AUTO(tab_tx) *tx = NULL;

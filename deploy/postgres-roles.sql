@@ -1,7 +1,7 @@
 -- The roles of the services, made by a superuser in Tabella's database, any number of times; it changes the passwords to
 -- what it is given. Before it, in the same session, for the owner and for each role:
 --   SELECT set_config('password.tabella_api', '...', false);
--- A role owns nothing and can make nothing; `migrate` grants it the rows of its schema. docs/decisions/0250-roles-of-the-database.md
+-- A role owns nothing and can make nothing; `migrate` grants it the rows of its schema. docs/decisions/0250-database-roles.md
 DO $$
 DECLARE
     r text;

@@ -1,6 +1,7 @@
-/* States of deleted endpoints: what was learned from a customer's rows leaves memory soon after the deletion, not when
- * the cache happens to need the room. Every process asks jobs about the endpoints that it holds, and asks again: a
- * message on each deletion could be lost, or overtake the fit that a last call has begun. */
+/* States of deleted endpoints: what was learned from a customer's rows leaves memory soon after the deletion,
+ * not when the cache happens to need the room. Every process asks jobs about the endpoints that it holds, and
+ * asks again: a message on each deletion could be lost, or overtake the fit that a last call has begun
+ * (decision 0252). */
 #include <stdio.h>
 #include <time.h>
 

@@ -102,8 +102,8 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
                        int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
-/* Bundles, compressed, in parts. run: of a run, sealed under these keys and gone after JOBS_OUTPUT_HOURS; NULL:
- * kept with its endpoint. */
+/* Bundles, compressed, in parts. run: of a run, sealed under these keys and gone after JOBS_OUTPUT_HOURS;
+ * NULL: kept with its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
 /* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
