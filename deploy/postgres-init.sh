@@ -18,4 +18,4 @@ CREATE ROLE tabella LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '$TABELLA_DB_PASSWORD
 CREATE DATABASE tabella OWNER tabella;
 EOF
 fi
-{ echo "$passwords"; cat /usr/share/tabella/postgres-roles.sql; } | run_in tabella
+{ echo "$passwords"; cat "${TABELLA_ROLES_SQL:-/usr/share/tabella/postgres-roles.sql}"; } | run_in tabella
