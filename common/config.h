@@ -39,14 +39,17 @@ typedef struct {
     }
 
 /* What every daemon has. */
-#define TAB_COMMON_CONFIG                              \
-    const char *postgres, *redis, *nats, *health_bind; \
-    int64_t pg_pool, port, drain_s, threads;           \
+#define TAB_COMMON_CONFIG                                        \
+    const char *postgres, *org_key, *redis, *nats, *health_bind; \
+    int64_t pg_pool, port, drain_s, threads;                     \
     tab_log_level log_level
 #define TAB_COMMON_OPTIONS(type)                                                                           \
     TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",       \
-               "PostgreSQL, a libpq connection string"),                                                   \
-        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8", "connections to PostgreSQL, at most"),          \
+               "PostgreSQL, a libpq connection string; the service's own role"),                           \
+        TAB_OPTION(type, org_key, SECRET, "TAB_ORG_KEY", "",                                               \
+                   "keys that prove organizations to PostgreSQL, 64 hex digits each, the newest first"),   \
+        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                 \
+                   "connections to PostgreSQL, at most; and 8 for housekeeping"),                          \
         TAB_OPTION(type, redis, SECRET, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"), \
         TAB_OPTION(type, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),          \
         TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                                \
@@ -57,6 +60,16 @@ typedef struct {
                    "worker threads; one organization holds half of them at most"),                         \
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),          \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
+
+/* Of the services that keep something of a stateless run for a while. */
+#define TAB_RUN_KEY_CONFIG \
+    const char *run_key;   \
+    bool run_seal
+#define TAB_RUN_KEY_OPTIONS(type)                                                                         \
+    TAB_OPTION(type, run_key, SECRET, "TAB_RUN_KEY", "",                                                  \
+               "keys that seal what runs leave in PostgreSQL for a while; form as TAB_KEK; empty: none"), \
+        TAB_OPTION(type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                             \
+                   "0: open what is sealed, seal nothing, while daemons run that have no TAB_RUN_KEY yet")
 
 #define TAB_VERSION "0.2.0"
 

@@ -5,6 +5,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "common/log.h"
+
 enum {
     KEYS = 8,
     KEY_ID = 32,
@@ -137,4 +139,34 @@ bool tab_keyring_stale(const tab_keyring *k, tab_str sealed)
 {
     size_t head = 0;
     return key_of(k, sealed, &head) != k->at[0].key;
+}
+
+bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret)
+{
+    *ret = (tab_run_keys){ text[0] == 0 ? NULL : tab_keyring_new(text), seals };
+    if (text[0] == 0)
+        tab_log(TAB_WARN, "TAB_RUN_KEY is empty: what runs leave for a while is not sealed");
+    if (text[0] == 0 || ret->ring != NULL)
+        return true;
+    tab_log(TAB_ERROR, "TAB_RUN_KEY is no keyring");
+    return false;
+}
+
+tab_status tab_run_seal(const tab_run_keys *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                        tab_error *err)
+{
+    *ret = plain;
+    return k->ring == NULL || !k->seals || plain.n == 0 ? TAB_OK
+                                                        : tab_seal(k->ring, a, plain, context, ret, err);
+}
+
+tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab_str context, tab_str *ret,
+                        tab_error *err)
+{
+    *ret = stored;
+    if (stored.n == 0 || (uint8_t)stored.p[0] > KEY_ID)
+        return TAB_OK;
+    if (k->ring == NULL)
+        return tab_fail(err, TAB_INTERNAL, NULL, "sealed, and TAB_RUN_KEY is empty");
+    return tab_unseal(k->ring, a, stored, context, ret, err);
 }

@@ -25,6 +25,20 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
                     tab_error *err) TAB_CHECKED;
 tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
                       tab_error *err) TAB_CHECKED;
+/* What a stateless run leaves in the database for a while, its spooled rows and its answers, lies there
+ * sealed, so that neither old pages nor the write-ahead log nor a copy of them hold rows (decision 0251). */
+typedef struct {
+    tab_keyring *ring; /* NULL: nothing is sealed */
+    bool seals;        /* false: opens only, while daemons run that cannot open yet */
+} tab_run_keys;
+/* False: the text is no keyring (logged). "": none. The ring lives as long as the process. */
+bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret) TAB_CHECKED;
+tab_status tab_run_seal(const tab_run_keys *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
+                        tab_error *err) TAB_CHECKED;
+/* Gives back as it is what was never sealed: a zstd frame or a JSON text, whose first byte is above 32. */
+tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab_str context, tab_str *ret,
+                        tab_error *err) TAB_CHECKED;
+
 bool tab_keyring_stale(const tab_keyring *k, tab_str sealed); /* sealed by another key than the first */
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/crypto.h"
 #include "common/log.h"
 #include "common/metrics.h"
 
@@ -26,7 +27,8 @@ enum {
     GRACE_MS = 500,
     RETRY_FIRST = 100,
     RETRY_MOST = 3000,
-    IDLE_CHECK_MS = 15000
+    IDLE_CHECK_MS = 15000,
+    ORG_MOST = 256
 };
 
 typedef struct connection {
@@ -46,6 +48,9 @@ struct tab_pg {
     int64_t retry_at, retry_ms;
     pthread_mutex_t probe_lock;
     PGconn *probe;
+    tab_pg *all; /* the pool for TAB_ORG_ALL; NULL in that one */
+    bool proves;
+    uint8_t org_key[TAB_ORG_KEY];
     tab_metric *calls[2], *seconds, *in_use;
 };
 
@@ -147,13 +152,32 @@ bad:
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-tab_pg *tab_pg_open(const char *conninfo, int64_t pool)
+size_t tab_org_keys_read(const char *text, uint8_t ret[TAB_ORG_KEYS][TAB_ORG_KEY])
+{
+    size_t n = 0;
+    for (const char *p = text;; p += 2 * TAB_ORG_KEY + 1) {
+        if (n == TAB_ORG_KEYS || strspn(p, "0123456789abcdefABCDEF") != 2 * TAB_ORG_KEY)
+            return 0;
+        for (size_t i = 0; i < TAB_ORG_KEY; i++)
+            ret[n][i] = (uint8_t)strtoul((char[]){ p[2 * i], p[2 * i + 1], 0 }, NULL, 16);
+        n++;
+        if (p[2 * TAB_ORG_KEY] == 0)
+            return n;
+        if (p[2 * TAB_ORG_KEY] != ',')
+            return 0;
+    }
+}
+
+static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t pool)
 {
     tab_pg *pg = calloc(1, sizeof *pg);
     if (pg == NULL || (pg->conninfo = strdup(conninfo)) == NULL) {
         free(pg);
         return NULL;
     }
+    pg->proves = org_key != NULL;
+    if (pg->proves)
+        memcpy(pg->org_key, org_key, TAB_ORG_KEY);
     pthread_mutex_init(&pg->lock, NULL);
     pthread_mutex_init(&pg->probe_lock, NULL);
     pthread_condattr_t mono;
@@ -174,6 +198,27 @@ tab_pg *tab_pg_open(const char *conninfo, int64_t pool)
     return pg;
 }
 
+/* Two pools, so that nothing an injected statement leaves behind on an ordinary connection (a setting, a
+ * prepared statement) is there when that connection sees all organizations: it never does. */
+tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
+{
+    uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
+    bool proves = org_key != NULL && org_key[0] != 0;
+    if (org_key != NULL && !proves)
+        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only as the owner of the tables there are rows to see");
+    if (proves && tab_org_keys_read(org_key, key) == 0) {
+        tab_log(TAB_ERROR, "TAB_ORG_KEY is no list of keys of 64 hex digits");
+        return NULL;
+    }
+    tab_pg *pg = pool_new(conninfo, proves ? key[0] : NULL, pool);
+    if (pg != NULL && (pg->all = pool_new(conninfo, proves ? key[0] : NULL, TAB_PG_ALL)) == NULL) {
+        tab_pg_free(pg);
+        pg = NULL;
+    }
+    explicit_bzero(key, sizeof key);
+    return pg;
+}
+
 static void close_connection(connection *c)
 {
     if (c->pg != NULL)
@@ -187,6 +232,8 @@ void tab_pg_free(tab_pg *pg)
 {
     if (pg == NULL)
         return;
+    tab_pg_free(pg->all);
+    explicit_bzero(pg->org_key, sizeof pg->org_key);
     for (connection *c = pg->idle, *next; c != NULL; c = next) {
         next = c->next;
         close_connection(c);
@@ -476,8 +523,39 @@ static tab_status command(tab_tx *tx, const char *sql, tab_error *err)
     return s;
 }
 
+/* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". Bound
+ * to the connection: texts of running statements show in pg_stat_activity to sessions of the same role. */
+static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA256_HEX])
+{
+    char text[ORG_MOST + 16];
+    uint8_t mac[TAB_SHA256];
+    int n = snprintf(text, sizeof text, "%d:%s", PQbackendPID(c), org);
+    tab_hmac_sha256((tab_str){ (const char *)pg->org_key, TAB_ORG_KEY }, (tab_str){ text, (size_t)n }, mac);
+    tab_hex(mac, sizeof mac, ret);
+}
+
+/* BEGIN and what binds the transaction, in one round trip. */
+static PGresult *bind(tab_tx *tx, const char *org)
+{
+    char proof[TAB_SHA256_HEX] = "", sql[2 * ORG_MOST + 256];
+    int64_t left = tab_left_ms(tx->deadline, 24 * 3600 * 1000);
+    if (tx->pool->proves)
+        prove(tx->pool, tx->c->pg, org, proof);
+    char *quoted = PQescapeLiteral(tx->c->pg, org, strlen(org));
+    snprintf(sql, sizeof sql,
+             "BEGIN; SET LOCAL tab.org = %s; SET LOCAL tab.proof = '%s'; SET LOCAL statement_timeout = %lld",
+             quoted == NULL ? "''" : quoted, proof, (long long)(left < 1 ? 1 : left));
+    PQfreemem(quoted);
+    return simple(tx, sql);
+}
+
 tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_tx **ret, tab_error *err)
 {
+    org = org == NULL ? "" : org;
+    if (strlen(org) > ORG_MOST)
+        return tab_fail(err, TAB_INTERNAL, NULL, "an organization's id is too long");
+    if (strcmp(org, TAB_ORG_ALL) == 0 && pg->all != NULL)
+        pg = pg->all;
     if (tab_left_ms(deadline, 1) == 0)
         return tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed");
     tab_tx *tx = calloc(1, sizeof *tx);
@@ -494,13 +572,7 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
             return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
         }
         bool fresh = tx->c->prepared == 0 && tab_mono_ms() - tx->c->used < 5;
-        char sql[256],
-            *quoted = PQescapeLiteral(tx->c->pg, org == NULL ? "" : org, strlen(org == NULL ? "" : org));
-        int64_t left = tab_left_ms(deadline, 24 * 3600 * 1000);
-        snprintf(sql, sizeof sql, "BEGIN; SET LOCAL tab.org = %s; SET LOCAL statement_timeout = %lld",
-                 quoted == NULL ? "''" : quoted, (long long)(left < 1 ? 1 : left));
-        PQfreemem(quoted);
-        PGresult *r = simple(tx, sql);
+        PGresult *r = bind(tx, org);
         bool ok = r != NULL && PQresultStatus(r) == PGRES_COMMAND_OK;
         PQclear(r);
         if (ok)

@@ -2,7 +2,10 @@
  *
  * Row-level security is forced on every table with an `org` column (the migration runner's function
  * tab.protect('keys.api_key') does it), and a transaction sees the rows of its organization only:
- * a statement without its WHERE reads nothing of others. TAB_ORG_ALL sees all: sweepers and relays.
+ * a statement without its WHERE reads nothing of others. TAB_ORG_ALL sees all: sweepers and relays, on
+ * connections of their own. A daemon's role owns nothing, and the name of an organization counts only with
+ * a proof made from a key that is not in the database's reach of that role (decision 0250): what an
+ * injected statement sets in `tab.org` opens nothing.
  *
  *   TAB_AUTO(tab_tx) *tx = NULL;
  *   TAB_AUTO(tab_rows) *rows = NULL;
@@ -27,8 +30,11 @@ typedef struct tab_pg tab_pg;
 typedef struct tab_tx tab_tx;     /* one thread at a time */
 typedef struct tab_rows tab_rows; /* valid until freed, also after its transaction */
 
-/* Opening does not wait: connections are made when asked for. */
-tab_pg *tab_pg_open(const char *conninfo, int64_t pool);
+/* Opening does not wait: connections are made when asked for, `pool` at most (1 to 64), and TAB_PG_ALL more
+ * for TAB_ORG_ALL. org_key: TAB_ORG_KEY, the first key of the list proves organizations; "" or NULL: none,
+ * which serves the tables' owner only (migrations, tests). NULL: no memory, or the key is no key (logged). */
+enum { TAB_PG_ALL = 8 }; /* a relay holds one for each reader while it calls it */
+tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool);
 void tab_pg_free(tab_pg *pg);
 TAB_DEFINE_AUTO(tab_pg)
 bool tab_pg_alive(void *pg); /* a round trip on a connection of its own, within a second */
@@ -105,5 +111,11 @@ typedef struct {
     const char *name, *sql;
 } tab_migration;
 tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_error *err) TAB_CHECKED;
+/* Makes the keys of `org_key` (1 to TAB_ORG_KEYS of 64 hex digits, comma between) those whose proofs are
+ * taken, and no others. VALIDATION: it is no such list. */
+enum { TAB_ORG_KEYS = 4, TAB_ORG_KEY = 32 };
+tab_status tab_pg_org_keys(tab_pg *pg, const char *org_key, tab_error *err) TAB_CHECKED;
+/* The keys of such a list; 0: it is none. */
+size_t tab_org_keys_read(const char *text, uint8_t ret[TAB_ORG_KEYS][TAB_ORG_KEY]);
 
 #endif

@@ -10,13 +10,38 @@
 static const char *const shared[] = {
     "SELECT pg_advisory_xact_lock(74616201)",
     "CREATE SCHEMA IF NOT EXISTS tab",
-    /* Forced: the tables' owner, which the daemons are, is bound too. Two arguments to current_setting:
+    "GRANT USAGE ON SCHEMA tab TO PUBLIC",
+    /* HMAC-SHA256's two padded keys, for proofs are checked in SQL. Nobody but the owner reads them. */
+    "CREATE TABLE IF NOT EXISTS tab.org_key (ipad bytea PRIMARY KEY CHECK (length(ipad) = 64), opad bytea "
+    "NOT NULL CHECK (length(opad) = 64))",
+    /* The transaction's organization, '*' for all, null for none: what tab.org says, if tab.proof proves it
+     * for this very connection (common/pg.c). The owner, who could drop the policies as well, is believed
+     * without: migrations, and daemons of the versions before this rule. Two arguments to current_setting:
      * without a transaction's SET LOCAL the setting is null or '', and no row has that organization. */
+    "CREATE OR REPLACE FUNCTION tab.org() RETURNS text LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY "
+    "DEFINER SET search_path = pg_catalog, pg_temp AS $f$ DECLARE said text := current_setting('tab.org', "
+    "true); BEGIN IF session_user = current_user THEN RETURN said; END IF; PERFORM FROM tab.org_key k WHERE "
+    "encode(sha256(k.opad || sha256(k.ipad || convert_to(pg_backend_pid() || ':' || said, 'UTF8'))), 'hex') "
+    "= current_setting('tab.proof', true); RETURN CASE WHEN FOUND THEN said END; END $f$",
+    /* Forced: the tables' owner is bound too. In a sub-select: once a statement, not once a row. */
     "CREATE OR REPLACE FUNCTION tab.protect(t regclass) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN EXECUTE "
     "format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t); EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL "
     "SECURITY', t); EXECUTE format('DROP POLICY IF EXISTS own ON %s', "
-    "t); EXECUTE format('CREATE POLICY own ON %s USING (org = current_setting(''tab.org'', "
-    "true) OR current_setting(''tab.org'', true) = ''*'')', t); END $f$",
+    "t); EXECUTE format('CREATE POLICY own ON %s USING ((SELECT tab.org()) = ANY (ARRAY[org, ''*'']))', "
+    "t); END $f$",
+    /* A service's role is named after the owner and the service. It may work with the rows of its schema and
+     * do nothing else there; where a superuser has not made it yet, false. */
+    "CREATE OR REPLACE FUNCTION tab.admit(s name) RETURNS bool LANGUAGE plpgsql AS $f$ DECLARE r name := "
+    "current_user || '_' || s; BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN RETURN "
+    "false; END IF; EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', s, r); EXECUTE format('GRANT SELECT, "
+    "INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %I', s, r); EXECUTE format('REVOKE ALL ON "
+    "%I.schema_version FROM %I', s, r); EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO %I', "
+    "s, r); RETURN true; END $f$",
+    "REVOKE ALL ON FUNCTION tab.protect(regclass), tab.admit(name) FROM PUBLIC",
+    /* Temporary objects are objects too. Only the database's owner may say so. */
+    "DO $f$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); REVOKE "
+    "CREATE ON SCHEMA public FROM PUBLIC; EXCEPTION WHEN insufficient_privilege OR invalid_schema_name THEN "
+    "NULL; END $f$",
 };
 
 static const char *const each_schema[] = {
@@ -41,6 +66,10 @@ static const char *const each_schema[] = {
     "CREATE INDEX IF NOT EXISTS inbox_at ON %s.inbox (at)",
     "SELECT tab.protect('%s.outbox')",
     "SELECT tab.protect('%s.inbox')",
+    /* tables whose policy is from before tab.org() */
+    "SELECT tab.protect(c.oid::regclass) FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid WHERE "
+    "c.relnamespace = '%s'::regnamespace AND p.polname = 'own' AND pg_get_expr(p.polqual, p.polrelid) NOT "
+    "LIKE '%tab.org()%'",
 };
 
 static bool plain_name(const char *s)
@@ -103,6 +132,59 @@ static tab_status apply(tab_tx *tx, void *ctx, tab_error *err)
     return tab_tx_query(tx, NULL, err, sql, TAB_P(tab_p_int(st->m->number), tab_p_text(st->m->name)));
 }
 
+/* After a service's last migration, so that its role reaches the tables of all of them. */
+static tab_status admit(tab_pg *pg, const char *service, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(60000), &tx, err);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, &rows, err, "SELECT tab.admit($1::text::name)", TAB_P(tab_p_text(service)));
+    if (s == TAB_OK && !tab_rows_bool(rows, 0, 0))
+        tab_log_fields(TAB_WARN, "the service has no role of its own", "service", service, NULL);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
+typedef struct {
+    uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
+    size_t n;
+} org_keys;
+
+static tab_status replace_keys(tab_tx *tx, void *ctx, tab_error *err)
+{
+    const org_keys *k = ctx;
+    tab_status s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+    if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM tab.org_key", TAB_P_NONE);
+    for (size_t i = 0; s == TAB_OK && i < k->n; i++) {
+        uint8_t pad[2][64]; /* FIPS 198-1: the key, filled up with zeros, against 0x36 and 0x5c */
+        for (size_t j = 0; j < sizeof pad[0]; j++) {
+            uint8_t b = j < TAB_ORG_KEY ? k->key[i][j] : 0;
+            pad[0][j] = b ^ 0x36;
+            pad[1][j] = b ^ 0x5c;
+        }
+        s = tab_tx_query(tx, NULL, err,
+                         "INSERT INTO tab.org_key (ipad, opad) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                         TAB_P(tab_p_bytes((tab_str){ (char *)pad[0], sizeof pad[0] }),
+                               tab_p_bytes((tab_str){ (char *)pad[1], sizeof pad[1] })));
+        explicit_bzero(pad, sizeof pad);
+    }
+    return s;
+}
+
+tab_status tab_pg_org_keys(tab_pg *pg, const char *org_key, tab_error *err)
+{
+    org_keys k;
+    k.n = tab_org_keys_read(org_key, k.key);
+    if (k.n == 0)
+        return tab_fail(err, TAB_VALIDATION, NULL, "TAB_ORG_KEY is no list of keys of 64 hex digits");
+    tab_status s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), replace_keys, &k, err);
+    explicit_bzero(&k, sizeof k);
+    return s;
+}
+
 tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_error *err)
 {
     tab_status s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), prepare_shared, NULL, err);
@@ -114,6 +196,8 @@ tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_erro
             s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), prepare_schema, &st, err);
         if (s == TAB_OK && m[i].number > 0)
             s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(600000), apply, &st, err);
+        if (s == TAB_OK && (i + 1 == n || strcmp(m[i].service, m[i + 1].service) != 0))
+            s = admit(pg, m[i].service, err);
         if (s == TAB_OK && st.applied)
             tab_log_fields(TAB_INFO, "migrated", "service", m[i].service, "name", m[i].name, NULL);
     }

@@ -13,7 +13,8 @@ sigset_t tab_signals_hold(void)
     sigaddset(&s, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &s, NULL);
     signal(SIGPIPE, SIG_IGN);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    /* No dump of our memory: 0 would do for files, 1 keeps the kernel from a core_pattern's pipe too. */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;

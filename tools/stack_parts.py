@@ -170,6 +170,29 @@ def prepare_run():
     return known, read_json(path, None)
 
 
+def derived(secret, what):
+    """A secret of its own for each role of the database."""
+    return hashlib.sha256(f"{secret['postgres']} {what}".encode()).hexdigest()
+
+
+def role_of(service):
+    return f"tabella_{service.replace('-', '_')}"
+
+
+def postgres_of(ports, secret, service=None):
+    """Where a service connects; without one, the role that owns the tables, for migrations."""
+    role = role_of(service) if service else "tabella"
+    password = derived(secret, role) if service else secret["postgres"]
+    return f"host=127.0.0.1 port={ports['postgres']} dbname=tabella user={role} password={password}"
+
+
+def roles_sql(secret):
+    """What a superuser runs in the database: the services' roles, with their passwords."""
+    roles = [role_of(p.parent.name) for p in sorted((ROOT / "services").glob("*/main.c"))]
+    words = [f"SELECT set_config('password.{r}', '{derived(secret, r)}', false);\n" for r in roles]
+    return "".join(words) + (ROOT / "deploy" / "postgres-roles.sql").read_text()
+
+
 def environment(ports, secret):
     """What the daemons read; `NAME --help` says what each is for."""
     env = {
@@ -180,14 +203,15 @@ def environment(ports, secret):
     }
     env.update(
         {
-            "TAB_POSTGRES": f"host=127.0.0.1 port={ports['postgres']} dbname=tabella user=tabella "
-            f"password={secret['postgres']}",
+            "TAB_POSTGRES": postgres_of(ports, secret),
+            "TAB_ORG_KEY": derived(secret, "organizations"),
             "TAB_NATS": f"nats://tabella:{secret['nats']}@127.0.0.1:{ports['nats']}",
             "TAB_REDIS": f"127.0.0.1:{ports['redis']}",
             "TAB_API_HTTP": f"127.0.0.1:{ports['api-http']}",
             "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
             "TAB_GATEWAY_SECRET": secret["gateway"],
             "TAB_KEK": f"k1:{secret['kek']}",
+            "TAB_RUN_KEY": f"r1:{derived(secret, 'runs')}",
             "OPENBLAS_NUM_THREADS": "1",
         }
     )

@@ -36,7 +36,10 @@ class Supervisor:
     def spawn(self, name):
         argv, _, user = commands(self.ports)[name]
         argv = [str(a) for a in argv]
-        env = environment({**self.ports, **VIA.get(name, {})}, self.secret)
+        ports = {**self.ports, **VIA.get(name, {})}
+        env = environment(ports, self.secret)
+        if name in daemons():
+            env["TAB_POSTGRES"] = postgres_of(ports, self.secret, service_of(name))
         if f"{name}-http" in self.ports:
             env["TAB_API_HTTP"] = f"127.0.0.1:{self.ports[f'{name}-http']}"
         if f"{name}-health" in self.ports:
@@ -243,6 +246,7 @@ class Supervisor:
                 f"CREATE ROLE tabella LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '{self.secret['postgres']}';\n"
                 "CREATE DATABASE tabella OWNER tabella;\n",
             )
+        psql(self.ports, self.secret, roles_sql(self.secret), "tabella")
 
     def run(self):
         self.signals = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD]

@@ -14,6 +14,7 @@
 
 #include "common/bundle_json.h"
 #include "common/config.h"
+#include "common/crypto.h"
 #include "common/health.h"
 #include "common/identity.h"
 #include "common/ids.h"
@@ -28,6 +29,7 @@
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_RUN_KEY_CONFIG;
     const char *http, *secret, *base_url;
     int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms;
     bool bill_pinned;
@@ -35,6 +37,7 @@ typedef struct {
 
 typedef struct api {
     api_config cfg;
+    tab_run_keys run_keys; /* seal outputs and answers */
     tab_pg *pg;
     tab_rpc *rpc;
     tab_redis *redis;

@@ -40,6 +40,13 @@ static tab_status read_key(request *r, tab_error *err)
     tab_p_text((r)->who.org), tab_p_text(tab_routes[(r)->route].method), tab_p_str((r)->path), \
         tab_p_text((r)->idempotency_key)
 
+static tab_str answer_context(request *r)
+{
+    const char *text = tab_arena_printf(r->arena, "api.idempotency/%s/%s/%.*s/%s", r->who.org,
+                                        tab_routes[r->route].method, TAB_STR(r->path), r->idempotency_key);
+    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
+}
+
 tab_status idempotency_claim(request *r, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -91,7 +98,11 @@ tab_status idempotency_claim(request *r, tab_error *err)
         return tab_fail(err, TAB_CONFLICT, "Idempotency-Key", "the key was used with a different body");
     if (tab_rows_null(rows, 0, 1))
         return TAB_OK;
-    tab_str answer = tab_rows_bytes(rows, 0, 2, r->arena);
+    tab_str answer;
+    s = tab_run_open(&r->api->run_keys, r->arena, tab_rows_bytes(rows, 0, 2, r->arena), answer_context(r),
+                     &answer, err);
+    if (s != TAB_OK)
+        return s;
     r->status = (int)tab_rows_int(rows, 0, 1);
     tab_out_bytes(&r->out, answer.p, answer.n);
     r->replayed = true;
@@ -113,13 +124,17 @@ tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)
     if (!r->claimed)
         return TAB_OK;
     TAB_AUTO(tab_rows) *rows = NULL;
+    tab_str answer;
     tab_status s =
-        tab_tx_query(tx, &rows, err,
+        tab_run_seal(&r->api->run_keys, r->arena, tab_out_text(&r->out), answer_context(r), &answer, err);
+    if (s != TAB_OK)
+        return s;
+    s = tab_tx_query(tx, &rows, err,
                      "UPDATE api.idempotency "
                      "SET status = $5, answer = $6 "
                      "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4 AND status IS NULL "
                      "AND owner = $7 AND attempt = $8",
-                     TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(tab_out_text(&r->out)),
+                     TAB_P(KEY_PARAMS(r), tab_p_int(r->status), tab_p_bytes(answer),
                            tab_p_text(r->api->owner), tab_p_int(r->attempt)));
     if (s == TAB_OK && tab_rows_affected(rows) == 0)
         s = tab_fail(err, TAB_UNAVAILABLE, "", "another request with this key has taken over; try again");

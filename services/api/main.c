@@ -11,6 +11,7 @@
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(api_config),
+    TAB_RUN_KEY_OPTIONS(api_config),
     TAB_OPTION(api_config, http, TEXT, "TAB_API_HTTP", "127.0.0.1:8081",
                "address:port that the gateway calls"),
     TAB_OPTION(api_config, secret, SECRET, "TAB_GATEWAY_SECRET", "",
@@ -62,10 +63,10 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     tab_id_new(self.owner, "api_");
     pthread_mutex_init(&self.models.lock, NULL);
-    if (!keys_set(&self))
+    if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
 
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(self.cfg.nats, "api");
     TAB_AUTO(tab_redis) *redis = tab_redis_open(self.cfg.redis);

@@ -3,6 +3,12 @@
 
 #include "services/api/api.h"
 
+static tab_str output_context(request *r, const char *job_id)
+{
+    const char *text = tab_arena_printf(r->arena, "api.output/%s/%s", r->who.org, job_id);
+    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
+}
+
 tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *o, tab_error *err)
 {
     tab_str plain = tab_proto_write(r->arena, &o->bundle->base);
@@ -11,13 +17,17 @@ tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *
     size_t n = packed != NULL ? ZSTD_compress(packed, room, plain.p, plain.n, 1) : 0;
     if (packed == NULL || ZSTD_isError(n))
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_str sealed = { packed, n };
+    tab_status s = tab_run_seal(&r->api->run_keys, r->arena, sealed, output_context(r, job_id), &sealed, err);
+    if (s != TAB_OK)
+        return s;
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO api.output (org, job_id, run_id, report_id, base, feed, bundle) "
                         "VALUES ($1, $2, $3, $4, $5, $6, $7) "
                         "ON CONFLICT (org, job_id) DO NOTHING",
                         TAB_P(tab_p_text(r->who.org), tab_p_text(job_id), tab_p_text(o->run_id),
                               tab_p_text(o->report_id), tab_p_text(o->base), tab_p_text(o->feed),
-                              tab_p_bytes((tab_str){ packed, n })));
+                              tab_p_bytes(sealed)));
 }
 
 tab_status output_get(request *r, const char *job_id, output *ret, tab_error *err)
@@ -36,7 +46,11 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
         return s;
     if (tab_rows_count(rows) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "", "there is no such job");
-    tab_str packed = tab_rows_bytes(rows, 0, 5, r->arena);
+    tab_str packed;
+    s = tab_run_open(&r->api->run_keys, r->arena, tab_rows_bytes(rows, 0, 5, r->arena),
+                     output_context(r, job_id), &packed, err);
+    if (s != TAB_OK)
+        return s;
     unsigned long long n = packed.p != NULL ? ZSTD_getFrameContentSize(packed.p, packed.n) : 0;
     char *plain = n < (1ull << 31) ? tab_arena_alloc(r->arena, n + 1, 1) : NULL;
     if (plain == NULL || ZSTD_decompress(plain, n, packed.p, packed.n) != n)

@@ -180,7 +180,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                            tab_p_text(dataset))));
     store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
     TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, err));
+    TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, NULL, err));
     TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
                     "connection.create", id, ref->text, err));
     return tab_tx_commit(&tx, err);
@@ -297,10 +297,12 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     if (*ret != NULL)
         return TAB_OK;
     TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
-    TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &before, err));
+    TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys, &before,
+                            err));
     TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
     tab_id_new(snapshot, "dsv_");
-    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t, err));
+    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t, NULL,
+                           err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
@@ -366,8 +368,8 @@ tab_status data_diff(void *arg, tab_call *call, tab_error *err)
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     for (int i = 0; i < 2; i++) {
         TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
-        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name, &t[i],
-                                err));
+        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
+                                &self->run_keys, &t[i], err));
     }
     TRY(tab_tx_query(tx, &r, err,
                      "SELECT unnest(row_key) "

@@ -46,7 +46,7 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
         d.expires = q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
+    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, q->temporary ? &self->run_keys : NULL, err));
     TRY(tab_tx_commit(&tx, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;
@@ -109,7 +109,7 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
     uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
     TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
-                            q->table_id[0] != '\0' ? q->table_id : s.name, &tables[0], err));
+                            q->table_id[0] != '\0' ? q->table_id : s.name, &self->run_keys, &tables[0], err));
     TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)s.id;
     out->dataset = (char *)s.dataset;
@@ -202,7 +202,7 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, err));
+    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, &self->run_keys, err));
     return tab_tx_commit(&tx, err);
 }
 

@@ -12,12 +12,14 @@
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_RUN_KEY_CONFIG;
     const char *kek, *allow;
     int64_t keep_days, connect_s, read_s, read_mib;
 } config;
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
+    TAB_RUN_KEY_OPTIONS(config),
     TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
                "keys that seal credentials, ID:64 hex digits, comma between, the newest first; "
                "empty: no connections"),
@@ -49,12 +51,14 @@ int main(int argc, char **argv)
     self.connect_s = cfg.connect_s;
     self.read_s = cfg.read_s;
     self.read_mib = cfg.read_mib;
+    if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
+        return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
     if (cfg.kek[0] != '\0' && kek == NULL) {
         tab_log(TAB_ERROR, "TAB_KEK is no keyring");
         return EXIT_FAILURE;
     }
-    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "data-connector");
     if (pg == NULL || health == NULL || rpc == NULL)

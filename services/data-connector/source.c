@@ -222,6 +222,8 @@ typedef struct {
     unsigned bits;
 } network;
 
+/* What is not public is what IANA's special-purpose registries list (RFC 6890), with multicast and what is
+ * reserved; also the few of their networks that can be reached from everywhere, for none holds a source. */
 static bool denied4(const uint8_t a[4])
 {
     static const network not_public[] = {
@@ -233,8 +235,11 @@ static bool denied4(const uint8_t a[4])
         { { 172, 16 }, 12 },
         { { 192, 0, 0 }, 24 },
         { { 192, 0, 2 }, 24 },
+        { { 192, 31, 196 }, 24 }, /* AS112 */
+        { { 192, 52, 193 }, 24 }, /* relays: AMT */
         { { 192, 88, 99 }, 24 },
         { { 192, 168 }, 16 },
+        { { 192, 175, 48 }, 24 }, /* AS112 */
         { { 198, 18 }, 15 },
         { { 198, 51, 100 }, 24 },
         { { 203, 0, 113 }, 24 },
@@ -249,26 +254,28 @@ static bool denied4(const uint8_t a[4])
 
 static bool denied6(const uint8_t a[16])
 {
-    static const network not_public[] = {
-        { { 0xfc }, 7 },
-        { { 0xfe, 0x80 }, 10 },
-        { { 0xff }, 8 },
-        { { 0x20, 0x01, 0x0d, 0xb8 }, 32 },
-    };
     static const network carries4[] = {
-        /* the inner address decides: mapped and compatible, NAT64, 6to4 */
-        { { [10] = 0xff, [11] = 0xff }, 96 },
-        { { 0 }, 96 },
-        { { 0, 0x64, 0xff, 0x9b }, 96 },
-        { { 0x20, 0x02 }, 16 },
+        { { [10] = 0xff, [11] = 0xff }, 96 }, /* mapped */
+        { { 0, 0x64, 0xff, 0x9b }, 96 },      /* NAT64: how public IPv4 is reached where there is none */
     };
+    /* The one block that addresses have been given from (RFC 4291). Outside are loopback, what is compatible
+     * or translated, local-use NAT64 (64:ff9b:1::/48), unique local, link-local, site-local, multicast. */
+    static const network given = { { 0x20 }, 3 };
+    static const network not_public[] = {
+        { { 0x20, 0x01, 0x00 }, 23 },             /* protocols: Teredo, benchmarks, ORCHID, AMT */
+        { { 0x20, 0x01, 0x0d, 0xb8 }, 32 },       /* documentation */
+        { { 0x20, 0x02 }, 16 },                   /* 6to4, which a relay turns into any IPv4 */
+        { { 0x26, 0x20, 0x00, 0x4f, 0x80 }, 48 }, /* AS112 */
+        { { 0x3f, 0xfe }, 16 },                   /* 6bone, given back */
+        { { 0x3f, 0xff }, 20 },                   /* documentation */
+    };
+    for (size_t i = 0; i < sizeof carries4 / sizeof *carries4; i++)
+        if (within(a, carries4[i].bytes, carries4[i].bits))
+            return denied4(a + 12);
     for (size_t i = 0; i < sizeof not_public / sizeof *not_public; i++)
         if (within(a, not_public[i].bytes, not_public[i].bits))
             return true;
-    for (size_t i = 0; i < sizeof carries4 / sizeof *carries4; i++)
-        if (within(a, carries4[i].bytes, carries4[i].bits))
-            return denied4(a + (carries4[i].bits == 16 ? 2 : 12));
-    return false;
+    return !within(a, given.bytes, given.bits);
 }
 
 bool address_public(const struct sockaddr *sa)

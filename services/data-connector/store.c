@@ -185,16 +185,29 @@ static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], t
     return TAB_OK;
 }
 
+/* What a sealed block is bound to: its place. */
+static tab_str block_context(tab_arena *a, const char *org, tab_str hash)
+{
+    char hex[2 * BLOCK_HASH + 1];
+    tab_hex((const uint8_t *)hash.p, BLOCK_HASH, hex);
+    const char *text = tab_arena_printf(a, "data_connector.block/%s/%s", org, hex);
+    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
+}
+
 static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, const tab_table *t,
-                            block_range at, const uint8_t key[BLOCK_KEY], size_t *bytes, tab_error *err)
+                            block_range at, const uint8_t key[BLOCK_KEY], const tab_run_keys *temporary,
+                            size_t *bytes, tab_error *err)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
     block b;
     if (a == NULL)
         return out_of_memory(err);
     TRY(block_write(a, t, at, key, &b, err));
-    tab_param hash = tab_p_bytes((tab_str){ (char *)b.hash, BLOCK_HASH });
+    tab_str name = { (char *)b.hash, BLOCK_HASH };
+    tab_param hash = tab_p_bytes(name);
     *bytes += b.bytes.n;
+    if (temporary != NULL)
+        TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
     TRY(tab_tx_query(tx, NULL, err,
                      "INSERT INTO data_connector.block (org, hash, raw, bytes) "
                      "VALUES ($1, $2, $3, $4) "
@@ -210,14 +223,19 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
 }
 
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                              const char *sync_id, const tab_table *t, tab_error *err)
+                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
+                              tab_error *err)
 {
     uint8_t key[BLOCK_KEY];
     block_range at = { 0 };
     size_t bytes = 0;
-    TRY(org_key(tx, org, key, err));
+    if (temporary != NULL)
+        randombytes_buf(
+            key, sizeof key); /* its blocks are shared with nothing, and tell nothing of what they hold */
+    else
+        TRY(org_key(tx, org, key, err));
     while (block_next(t, &at))
-        TRY(put_piece(tx, org, id, t, at, key, &bytes, err));
+        TRY(put_piece(tx, org, id, t, at, key, temporary, &bytes, err));
     TRY(tab_tx_query(tx, NULL, err,
                      "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
                      "VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -259,7 +277,7 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
 }
 
 static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block_range at, tab_str hash,
-                             tab_error *err)
+                             const tab_run_keys *keys, tab_error *err)
 {
     TAB_AUTO(tab_arena) *scratch = tab_arena_new(READ_SCRATCH);
     TAB_AUTO(tab_rows) *r = NULL;
@@ -271,14 +289,17 @@ static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block
                            TAB_P(tab_p_text(org), tab_p_bytes(hash))));
     if (tab_rows_count(r) != 1)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot's block is missing");
-    TRY(block_read(scratch, tab_rows_bytes(r, 0, 1, scratch),
-                   (size_t)strtoull(tab_rows_text(r, 0, 0), NULL, 10), &piece, err));
+    tab_str bytes;
+    TRY(tab_run_open(keys, scratch, tab_rows_bytes(r, 0, 1, scratch), block_context(scratch, org, hash),
+                     &bytes, err));
+    TRY(block_read(scratch, bytes, (size_t)strtoull(tab_rows_text(r, 0, 0), NULL, 10), &piece, err));
     return block_join(j, at, piece, err);
 }
 
 tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
                                uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
-                               const char *table_id, const tab_table **ret, tab_error *err)
+                               const char *table_id, const tab_run_keys *keys, const tab_table **ret,
+                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_arena) *list = tab_arena_new(64 << 20);
@@ -318,7 +339,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         for (size_t k = 0; k < n && !wanted; k++)
             wanted = columns[k] >= at.first_col && columns[k] < at.first_col + at.cols;
         if (wanted)
-            TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), err));
+            TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), keys, err));
     }
     return block_joined(j, tab_str_of(table_id), ret, err);
 }

@@ -3,6 +3,7 @@
 #ifndef DATA_STORE_H
 #define DATA_STORE_H
 
+#include "common/crypto.h"
 #include "common/ids.h"
 #include "common/pg.h"
 #include "common/table.h"
@@ -50,8 +51,9 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
                                tab_error *err) TAB_CHECKED;
 
 /* ---- snapshots */
+/* temporary: what seals its blocks, for a temporary dataset; else NULL. */
 tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, const char *id,
-                              const char *sync_id, const tab_table *t,
+                              const char *sync_id, const tab_table *t, const tab_run_keys *temporary,
                               tab_error *err) TAB_CHECKED; /* becomes the current one */
 typedef struct {
     const char *id, *dataset, *name;
@@ -66,7 +68,8 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
  * longer kept. */
 tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const store_snapshot *s,
                                uint64_t first, uint64_t rows, const uint32_t *columns, size_t n,
-                               const char *table_id, const tab_table **ret, tab_error *err) TAB_CHECKED;
+                               const char *table_id, const tab_run_keys *keys, const tab_table **ret,
+                               tab_error *err) TAB_CHECKED;
 tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_error *err) TAB_CHECKED;
 
 /* ---- pins */

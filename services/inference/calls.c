@@ -266,8 +266,9 @@ bool inference_start(inference *self)
         return false;
     }
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
+    self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     tab_metrics_before(figures, self);
-    return self->ticks;
+    return self->ticks && self->cleans;
 }
 
 void inference_stop(inference *self)
@@ -281,6 +282,8 @@ void inference_stop(inference *self)
     pthread_mutex_unlock(&self->lock);
     if (self->ticks)
         pthread_join(self->ticker, NULL);
+    if (self->cleans)
+        pthread_join(self->cleaner, NULL);
     natsSubscription_Destroy(self->cancel_sub);
     natsSubscription_Destroy(self->alive_sub);
 }

@@ -41,8 +41,8 @@ typedef struct {
     int64_t cores;
     tab_turns *slots; /* one lane: places for passes */
     pass *running;
-    pthread_t ticker;
-    bool ticks, stop;
+    pthread_t ticker, cleaner;
+    bool ticks, cleans, stop;
     struct __natsSubscription *cancel_sub, *alive_sub;
     peer peers[MAX_WORKERS];
     size_t n_peers;
@@ -78,6 +78,9 @@ tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 
 /* Rendezvous over the live workers: the one that a key belongs to; NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);
+
+/* gone.c. A thread's work until self->stop: states of endpoints that were deleted are dropped. */
+void *gone_states(void *inference);
 
 /* bases.c. The base to use: resolves "", refuses what is unknown or retired. */
 tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     int64_t slots = cfg.passes > 0 ? cfg.passes : cores > 2 ? cores : 2;
     int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;
 
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));

@@ -264,6 +264,18 @@ void tab_states_drop(tab_states *s, tab_str prefix)
     pthread_mutex_unlock(&s->lock);
 }
 
+const char **tab_states_keys(tab_states *s, tab_arena *a, size_t *ret_n)
+{
+    pthread_mutex_lock(&s->lock);
+    size_t n = 0;
+    const char **key = tab_arena_new_of(a, const char *, s->fig.count + 1);
+    for (entry *e = s->oldest; key != NULL && e != NULL; e = e->newer)
+        key[n++] = tab_arena_copy(a, (tab_str){ e->key, e->key_n }).p;
+    pthread_mutex_unlock(&s->lock);
+    *ret_n = n;
+    return tab_arena_full(a) ? NULL : key;
+}
+
 tab_states_figures tab_states_look(tab_states *s)
 {
     pthread_mutex_lock(&s->lock);

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "common/arena.h"
 #include "common/base.h"
 
 typedef struct tab_states tab_states;
@@ -35,6 +36,9 @@ bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_l
 
 /* Drops what is kept for keys that start with the prefix (an endpoint's id), as far as it is not borrowed. */
 void tab_states_drop(tab_states *s, tab_str prefix);
+
+/* The keys of what is kept, NUL-terminated, in the arena; NULL: it is full. */
+const char **tab_states_keys(tab_states *s, tab_arena *a, size_t *ret_n);
 
 typedef struct {
     size_t count, bytes;

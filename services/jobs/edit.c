@@ -132,7 +132,7 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
         now->held_out = y->held_out;
         now->config_revision++;
         tab_id_new(output, "job_"); /* its bundle is kept under an id like a job's */
-        if ((s = jobs_output_put(tx, call->org, output, y->bundle, true, err)) != TAB_OK)
+        if ((s = jobs_output_put(tx, call->org, output, y->bundle, NULL, err)) != TAB_OK)
             return s;
     } else if (q->set_prompts) {
         now->config_revision++;

@@ -260,6 +260,23 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
     return s;
 }
 
+tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char *ids, char ***ret,
+                          size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT id FROM unnest($2::text[]) id WHERE NOT EXISTS (SELECT 1 "
+                                "FROM jobs.endpoint e "
+                                "WHERE e.org = $1 AND e.endpoint_id = id AND e.deleted_at IS NULL)",
+                                TAB_P(tab_p_text(org), tab_p_text(ids)));
+    if (s != TAB_OK)
+        return s;
+    *ret = tab_arena_new_of(a, char *, tab_rows_count(rows) + 1);
+    for (size_t i = 0; *ret != NULL && i < tab_rows_count(rows); i++)
+        (*ret)[(*ret_n)++] = tab_proto_text(a, tab_rows_text(rows, i, 0));
+    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+}
+
 tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
                            int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err)
 {

@@ -37,6 +37,10 @@ tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint 
                            int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy,
                            tab_error *err) TAB_CHECKED;
 
+/* Those of the ids (an array's text) that no living endpoint of the organization has. */
+tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char *ids, char ***ret,
+                          size_t *ret_n, tab_error *err) TAB_CHECKED;
+
 tab_status endpoint_log(tab_tx *tx, const char *org, const char *endpoint_id, const char *event,
                         const char *job_id, const char *actor, tab_error *err, const char *fmt,
                         ...) TAB_CHECKED __attribute__((format(printf, 8, 9)));

@@ -156,7 +156,7 @@ static tab_status bundle_of(jobs *self, tab_call *call, const char *job_id, tab_
     tab_str bytes = { NULL, 0 };
     tab_status s;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
-        (s = jobs_output_get(tx, call->org, job_id, call->arena, &bytes, err)) != TAB_OK ||
+        (s = jobs_output_get(tx, call->org, job_id, &self->run_keys, call->arena, &bytes, err)) != TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     y->bundle = tab_proto_read(call->arena, &tabella__bundle__descriptor, bytes);
@@ -430,6 +430,21 @@ static tab_status endpoint_bundle(void *arg, tab_call *call, tab_error *err)
     return bundle_of(self, call, job, err);
 }
 
+static tab_status gone(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__GoneRequest *q = call->in;
+    Tabella__GoneReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *ids = tab_pg_array(call->arena, q->ids, q->n_ids);
+    if (ids == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    tab_status s = begin(self, call, &tx, err);
+    if (s == TAB_OK)
+        s = endpoints_gone(tx, call->arena, call->org, ids, &y->ids, &y->n_ids, err);
+    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+}
+
 #define METHOD(name, in, out, fn)                                             \
     {                                                                         \
         name, &tabella__##in##__descriptor, &tabella__##out##__descriptor, fn \
@@ -450,6 +465,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("EditEndpoint", edit_endpoint_request, endpoint, jobs_edit_endpoint),
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
     METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
+    METHOD("Gone", gone_request, gone_reply, gone),
     TAB_RPC_METHODS_END,
 };
 

@@ -10,11 +10,13 @@
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_RUN_KEY_CONFIG;
     int64_t workers, window_s, give_up_s;
 } config;
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
+    TAB_RUN_KEY_OPTIONS(config),
     TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
     TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400",
                "completion window of a batch job, in seconds"),
@@ -35,7 +37,7 @@ int main(int argc, char **argv)
 
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
     int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool > pool ? cfg.pg_pool : pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool > pool ? cfg.pg_pool : pool);
     TAB_AUTO(tab_redis) *redis = tab_redis_open(cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "jobs");
@@ -49,6 +51,8 @@ int main(int argc, char **argv)
                    .workers = cfg.workers > 0 ? cfg.workers : 1,
                    .window_s = cfg.window_s,
                    .give_up_s = cfg.give_up_s };
+    if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
+        return EXIT_FAILURE;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     static const tab_event_route routes[] = {

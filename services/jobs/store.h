@@ -9,6 +9,7 @@
 #ifndef TAB_JOBS_STORE_H
 #define TAB_JOBS_STORE_H
 
+#include "common/crypto.h"
 #include "common/ids.h"
 #include "common/pg.h"
 #include "proto/events.pb-c.h"
@@ -101,12 +102,13 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
                        int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
-/* Bundles, compressed, in parts. keep false: gone after JOBS_OUTPUT_HOURS. */
+/* Bundles, compressed, in parts. run: of a run, sealed under these keys and gone after JOBS_OUTPUT_HOURS;
+ * NULL: kept with its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
-                           bool keep, tab_error *err) TAB_CHECKED;
+                           const tab_run_keys *run, tab_error *err) TAB_CHECKED;
 /* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */
-tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a, tab_str *ret,
-                           tab_error *err) TAB_CHECKED;
+tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
+                           tab_arena *a, tab_str *ret, tab_error *err) TAB_CHECKED;
 
 /* A quick run that the api answered inline, from its event: its row, done. */
 tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;

@@ -148,15 +148,24 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
 /* ---- bundles: zstd level 1 (262 MB/s, half the size), in parts of 1 MiB that a row holds well ---- */
 
 enum { PART = 1 << 20 };
+static const size_t OUTPUT_SCRATCH = (size_t)3 << 30;
+
+/* What a sealed bundle is bound to: its place. */
+static tab_str output_context(tab_arena *a, const char *org, const char *job_id)
+{
+    const char *text = tab_arena_printf(a, "jobs.output/%s/%s", org, job_id);
+    return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
+}
 
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
-                           bool keep, tab_error *err)
+                           const tab_run_keys *run, tab_error *err)
 {
+    TAB_AUTO(tab_arena) *a = tab_arena_new(OUTPUT_SCRATCH);
     size_t n = tabella__bundle__get_packed_size(b), room = ZSTD_compressBound(n);
     uint8_t *raw = malloc(n + 1), *packed = malloc(room + 1);
     tab_status s = TAB_OK;
     size_t m = 0;
-    if (raw == NULL || packed == NULL) {
+    if (a == NULL || raw == NULL || packed == NULL) {
         s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     } else {
         tabella__bundle__pack(b, raw);
@@ -165,24 +174,27 @@ tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, cons
             s = tab_fail(err, TAB_INTERNAL, "", "a bundle cannot be compressed");
     }
     free(raw);
+    tab_str whole = { (const char *)packed, m };
+    if (s == TAB_OK && run != NULL)
+        s = tab_run_seal(run, a, whole, output_context(a, org, job_id), &whole, err);
     if (s == TAB_OK) /* an attempt that lost its end may have left some */
         s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE org = $1 AND job_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(job_id)));
-    for (size_t at = 0, part = 0; s == TAB_OK && at < m; at += PART, part++) {
-        tab_str bytes = { (const char *)packed + at, m - at < PART ? m - at : PART };
+    for (size_t at = 0, part = 0; s == TAB_OK && at < whole.n; at += PART, part++) {
+        tab_str bytes = { whole.p + at, whole.n - at < PART ? whole.n - at : PART };
         s = tab_tx_query(
             tx, NULL, err,
             "INSERT INTO jobs.output (org, job_id, part, data, expires_at) "
             "VALUES ($1, $2, $3, $4, CASE WHEN $5::int > 0 THEN now() + $5::int * interval '1 hour' END)",
             TAB_P(tab_p_text(org), tab_p_text(job_id), tab_p_int((int64_t)part), tab_p_bytes(bytes),
-                  tab_p_int(keep ? 0 : JOBS_OUTPUT_HOURS)));
+                  tab_p_int(run == NULL ? 0 : JOBS_OUTPUT_HOURS)));
     }
     free(packed);
     return s;
 }
 
-tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_arena *a, tab_str *ret,
-                           tab_error *err)
+tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, const tab_run_keys *keys,
+                           tab_arena *a, tab_str *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query_bytes(tx, &rows, err,
@@ -208,9 +220,15 @@ tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, tab_
         memcpy(packed + at, part.p, part.n);
         at += part.n;
     }
-    unsigned long long size = ZSTD_getFrameContentSize(packed, n);
+    tab_str frame = { NULL, 0 };
+    s = tab_run_open(keys, a, (tab_str){ (char *)packed, n }, output_context(a, org, job_id), &frame, err);
+    if (s != TAB_OK) {
+        free(packed);
+        return s;
+    }
+    unsigned long long size = ZSTD_getFrameContentSize(frame.p, frame.n);
     char *out = size >= ZSTD_CONTENTSIZE_ERROR ? NULL : tab_arena_alloc(a, size + 1, 1);
-    if (out == NULL || ZSTD_decompress(out, size, packed, n) != size)
+    if (out == NULL || ZSTD_decompress(out, size, frame.p, frame.n) != size)
         s = tab_fail(err, TAB_INTERNAL, "", "a stored bundle cannot be read");
     else
         *ret = (tab_str){ out, size };

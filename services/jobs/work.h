@@ -24,6 +24,7 @@ typedef struct {
     tab_rpc *rpc;
     tab_redis *redis;
     tab_relay *relay;
+    tab_run_keys run_keys; /* seal a run's bundle */
     int64_t workers, window_s, give_up_s;
 
     pthread_mutex_t take; /* held by the worker that asks or waits for the next job */

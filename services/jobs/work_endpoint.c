@@ -232,7 +232,7 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
         return tab_fail(err, TAB_CANCELLED, "", "the lease of this attempt is gone");
     }
     if (s == TAB_OK)
-        s = jobs_output_put(tx, c->org, c->job_id, bundle, true, err);
+        s = jobs_output_put(tx, c->org, c->job_id, bundle, NULL, err);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 

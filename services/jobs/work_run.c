@@ -6,7 +6,8 @@
 #include "proto/inference.pb-c.h"
 #include "services/jobs/work.h"
 
-/* What the run's record says, from what the pass found. */
+/* What the run's record says, from what the pass found: as much as of a run answered inline. No
+ * labels: they are cells of rows that are not kept, and the record is kept for good. */
 static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, Tabella__InlineRun *r,
                      tab_arena *a)
 {
@@ -24,23 +25,6 @@ static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, 
         tab_str t =
             tab_arena_copy(a, (tab_str){ (const char *)p->target->address.data, p->target->address.len });
         r->target = t.p == NULL ? r->target : (char *)t.p;
-    }
-    if (p->classes == NULL || !p->classes->coded || p->classes->level_end.len % sizeof(uint32_t) != 0)
-        return;
-    size_t n = p->classes->level_end.len / sizeof(uint32_t);
-    r->classes = tab_arena_new_of(a, char *, n + 1);
-    uint32_t from = 0;
-    for (size_t i = 0; r->classes != NULL && i < n; i++) {
-        uint32_t to;
-        memcpy(&to, p->classes->level_end.data + i * sizeof to, sizeof to);
-        if (to < from || to > p->classes->level_text.len)
-            return;
-        tab_str t =
-            tab_arena_copy(a, (tab_str){ (const char *)p->classes->level_text.data + from, to - from });
-        if (t.p == NULL)
-            return;
-        r->classes[r->n_classes++] = (char *)t.p;
-        from = to;
     }
 }
 
@@ -88,7 +72,7 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     jobs_end end = { .status = "done", .result = &result };
     if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(120000), &tx, err)) == TAB_OK &&
         (s = jobs_finish(tx, c, &end, err)) == TAB_OK &&
-        (s = jobs_output_put(tx, c->org, c->job_id, y->bundle, false, err)) == TAB_OK &&
+        (s = jobs_output_put(tx, c->org, c->job_id, y->bundle, &w->self->run_keys, err)) == TAB_OK &&
         (s = jobs_bill(tx, c, &done, err)) == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK || s == TAB_CANCELLED) {

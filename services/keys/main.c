@@ -26,7 +26,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
-    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_redis) *redis = self.redis = tab_redis_open(cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "keys");

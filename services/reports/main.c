@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     tab_log_open("reports", cfg.log_level);
     sigset_t stop = tab_signals_hold();
 
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.pg_pool);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "reports");
     if (pg == NULL || health == NULL || rpc == NULL)

@@ -96,7 +96,7 @@ MAYBE const Tabella__Job *job_end(const char *job)
 MAYBE bool joined(void)
 {
     a = tab_arena_new((size_t)4 << 30);
-    pg = tab_pg_open(getenv("TAB_POSTGRES"), 4);
+    pg = tab_pg_open(getenv("TAB_POSTGRES"), NULL, 4);
     rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
     if (!rpc_ready(rpc))
         return false;

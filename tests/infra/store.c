@@ -86,6 +86,27 @@ static void an_organization_sees_its_rows_only(tab_pg *pg)
     CHECK(number(pg, TAB_ORG_ALL, "SELECT count(*) FROM alpha.thing") == 2);
 }
 
+/* What one transaction leaves in its session must not be there when another sees all organizations. */
+static void all_organizations_have_connections_of_their_own(const char *conninfo)
+{
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(conninfo, NULL, 1);
+    CHECK(number(pg, "org_a", "SELECT length(set_config('x.left', 'here', false))") == 4);
+    CHECK(number(pg, "org_b", "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 4);
+    CHECK(number(pg, TAB_ORG_ALL, "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 0);
+}
+
+static void a_bad_key_is_refused(const char *conninfo)
+{
+    static const char *const bad[] = { "x", "abcd",
+                                       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
+                                       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefa",
+                                       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef," };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        TAB_AUTO(tab_pg) *pg = tab_pg_open(conninfo, bad[i], 1);
+        CHECK(pg == NULL);
+    }
+}
+
 static void values_come_back_as_they_went(tab_pg *pg)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -176,7 +197,7 @@ static void a_deadlock_is_tried_again(tab_pg *pg)
 
 static void an_absent_server_is_said_at_once(void)
 {
-    TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", 2);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", NULL, 2);
     TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
     tab_tx *tx = NULL;
     tab_error err;
@@ -367,7 +388,7 @@ int main(int argc, char **argv)
     tab_log_open("infra-test", argc > 1 ? TAB_ERROR : TAB_ERROR);
     tab_signals_hold();
     signal(SIGTERM, SIG_DFL);
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), 4);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), NULL, 4);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(getenv("TAB_NATS"), "infra-test");
     if (pg == NULL || rpc == NULL)
         return 1;
@@ -375,6 +396,8 @@ int main(int argc, char **argv)
         return role(argc, argv, pg, rpc);
     migrations_run_once_and_in_order(pg);
     an_organization_sees_its_rows_only(pg);
+    all_organizations_have_connections_of_their_own(getenv("TAB_POSTGRES"));
+    a_bad_key_is_refused(getenv("TAB_POSTGRES"));
     values_come_back_as_they_went(pg);
     a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(pg);
     a_deadlock_is_tried_again(pg);

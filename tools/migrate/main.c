@@ -11,14 +11,17 @@ extern const tab_migration tab_migrations[];
 extern const size_t tab_migrations_n;
 
 typedef struct {
-    const char *postgres;
+    const char *postgres, *org_key;
     int64_t wait_s;
     tab_log_level log_level;
 } migrate_config;
 
 static const tab_option options[] = {
     TAB_OPTION(migrate_config, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",
-               "PostgreSQL, a libpq connection string"),
+               "PostgreSQL, a libpq connection string; the role that owns the tables"),
+    TAB_OPTION(
+        migrate_config, org_key, SECRET, "TAB_ORG_KEY", "",
+        "keys whose proofs of an organization are taken, 64 hex digits, comma between; empty: as before"),
     TAB_OPTION(migrate_config, wait_s, INT, "TAB_MIGRATE_WAIT_S", "60",
                "seconds to wait for a server that is away"),
     TAB_OPTION(migrate_config, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error"),
@@ -32,7 +35,7 @@ int main(int argc, char **argv)
     if (early >= 0)
         return early;
     tab_log_open("migrate", cfg.log_level);
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, 1);
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, NULL, 1);
     if (pg == NULL)
         return EXIT_FAILURE;
     tab_deadline until = tab_in_ms(cfg.wait_s * 1000);
@@ -41,6 +44,8 @@ int main(int argc, char **argv)
     while ((s = tab_pg_migrate(pg, tab_migrations, tab_migrations_n, &err)) == TAB_UNAVAILABLE &&
            tab_left_ms(until, 1) > 0)
         poll(NULL, 0, 200);
+    if (s == TAB_OK && cfg.org_key[0] != 0)
+        s = tab_pg_org_keys(pg, cfg.org_key, &err);
     if (s != TAB_OK) {
         tab_log(TAB_ERROR, "not migrated: %s", err.message);
         return EXIT_FAILURE;

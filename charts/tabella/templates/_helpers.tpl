@@ -30,8 +30,8 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 {{- define "tabella.env" -}}
-{{- $secret := required "auth.existingSecret is required: the secret with postgres, nats, gateway-secret and kek" .Values.auth.existingSecret -}}
-- { name: TAB_POSTGRES, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: postgres } } }
+{{- $secret := required "auth.existingSecret is required: the secret that values.yaml describes" .Values.auth.existingSecret -}}
+- { name: TAB_ORG_KEY, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: org-key } } }
 - { name: TAB_NATS, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: nats } } }
 - { name: TAB_REDIS, value: {{ .Values.redis.address | quote }} }
 - { name: TAB_HEALTH_PORT, value: "9100" }

@@ -130,6 +130,138 @@ Test(source, A113_A114_no_spelling_of_an_inner_address_is_reached)
     cr_assert_eq(reach(a, "postgres://172.16.0.1/a/b/c", "10.0.0.0/8", &address), TAB_VALIDATION);
 }
 
+/* First and last address of each network of IANA's special-purpose registries (of 2026), and the public
+ * neighbours before and behind it where there are such. */
+Test(source, A114_the_networks_of_the_registries_are_not_public)
+{
+    static const struct {
+        const char *address;
+        bool is_public;
+    } cases[] = {
+        { "0.0.0.0", false },
+        { "0.255.255.255", false },
+        { "1.0.0.0", true },
+        { "9.255.255.255", true },
+        { "10.0.0.0", false },
+        { "10.255.255.255", false },
+        { "11.0.0.0", true },
+        { "100.63.255.255", true },
+        { "100.64.0.0", false },
+        { "100.127.255.255", false },
+        { "100.128.0.0", true },
+        { "126.255.255.255", true },
+        { "127.0.0.0", false },
+        { "127.255.255.255", false },
+        { "128.0.0.0", true },
+        { "169.253.255.255", true },
+        { "169.254.0.0", false },
+        { "169.254.255.255", false },
+        { "169.255.0.0", true },
+        { "172.15.255.255", true },
+        { "172.16.0.0", false },
+        { "172.31.255.255", false },
+        { "172.32.0.0", true },
+        { "191.255.255.255", true },
+        { "192.0.0.0", false },
+        { "192.0.0.255", false },
+        { "192.0.1.0", true },
+        { "192.0.2.0", false },
+        { "192.0.2.255", false },
+        { "192.31.195.255", true },
+        { "192.31.196.0", false },
+        { "192.52.193.255", false },
+        { "192.52.194.0", true },
+        { "192.88.99.1", false },
+        { "192.167.255.255", true },
+        { "192.168.0.0", false },
+        { "192.168.255.255", false },
+        { "192.169.0.0", true },
+        { "192.175.48.1", false },
+        { "198.17.255.255", true },
+        { "198.18.0.0", false },
+        { "198.19.255.255", false },
+        { "198.20.0.0", true },
+        { "198.51.100.1", false },
+        { "203.0.113.255", false },
+        { "223.255.255.255", true },
+        { "224.0.0.0", false },
+        { "239.255.255.255", false },
+        { "240.0.0.0", false },
+        { "255.255.255.254", false },
+        { "255.255.255.255", false },
+        { "::", false },
+        { "::1", false },
+        { "::10.0.0.1", false },
+        { "::8.8.8.8", false }, /* compatible: long given up */
+        { "::ffff:8.8.8.8", true },
+        { "::ffff:10.0.0.1", false },
+        { "::ffff:169.254.169.254", false },
+        { "::ffff:0:10.0.0.1", false }, /* translated, RFC 2765 */
+        { "::ffff:0:8.8.8.8", false },
+        { "64:ff9b::8.8.8.8", true },
+        { "64:ff9b::10.0.0.1", false },
+        { "64:ff9b::127.0.0.1", false },
+        { "64:ff9b::169.254.169.254", false },
+        { "64:ff9b:0:0:0:1::", false },
+        { "64:ff9b:1::", false },
+        { "64:ff9b:1:a00:0:100::", false },
+        { "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", false },
+        { "100::", false },
+        { "100::ffff:ffff:ffff:ffff", false },
+        { "100:0:0:1::", false },
+        { "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "2001::", false },
+        { "2001:0:a00:1::", false }, /* Teredo */
+        { "2001:0:4136:e378:8000:63bf:f5ff:fffe", false },
+        { "2001:1::1", false },
+        { "2001:2::", false },
+        { "2001:3::1", false },
+        { "2001:4:112::1", false },
+        { "2001:10::1", false },
+        { "2001:20::1", false },
+        { "2001:30::1", false },
+        { "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "2001:200::", true },
+        { "2001:4860:4860::8888", true },
+        { "2001:db8::", false },
+        { "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "2001:db9::", true },
+        { "2002:a00:1::1", false },
+        { "2002:7f00:1::", false },
+        { "2002:c0a8:101::1", false },
+        { "2002:808:808::1", false },
+        { "2003::", true },
+        { "2606:2800:220:1::1", true },
+        { "2620:4f:8000::1", false },
+        { "2620:4f:8001::1", true },
+        { "3ffd:ffff::", true },
+        { "3ffe::1", false },
+        { "3fff::", false },
+        { "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "3fff:1000::", true },
+        { "4000::", false },
+        { "5f00::1", false },
+        { "fc00::", false },
+        { "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "fe80::1", false },
+        { "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "fec0::1", false },
+        { "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false },
+        { "ff02::1", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sockaddr_in v4 = { .sin_family = AF_INET };
+        struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+        bool six = strchr(cases[i].address, ':') != NULL;
+        cr_assert_eq(inet_pton(six ? AF_INET6 : AF_INET, cases[i].address,
+                               six ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr),
+                     1, "%s", cases[i].address);
+        const struct sockaddr *sa = six ? (const struct sockaddr *)&v6 : (const struct sockaddr *)&v4;
+        cr_expect_eq(address_public(sa), cases[i].is_public, "%s", cases[i].address);
+        cr_expect_eq(address_allowed(sa, ""), cases[i].is_public, "%s", cases[i].address);
+    }
+}
+
 Test(source, A115_every_answer_counts_and_the_one_that_was_checked_is_used)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

@@ -142,7 +142,12 @@ Test(states, drop_forgets_an_endpoint)
     bool warm;
     take(s, "ep1/base-2/1", &r, &warm);
     take(s, "ep2/base-2/1", &r, &warm);
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
+    size_t n;
+    const char **key = tab_states_keys(s, a, &n);
+    cr_assert(n == 2 && strcmp(key[0], "ep1/base-2/1") == 0 && strcmp(key[1], "ep2/base-2/1") == 0);
     tab_states_drop(s, TAB_S("ep1/"));
+    cr_assert(tab_states_keys(s, a, &n) != NULL && n == 1);
     take(s, "ep2/base-2/1", &r, &warm);
     cr_expect(warm);
     take(s, "ep1/base-2/1", &r, &warm);
