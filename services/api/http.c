@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/integer.h"
 #include "common/log.h"
 
 /* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
@@ -372,11 +373,13 @@ static bool listen_at(http *h, const char *address)
 {
     char host[64];
     const char *colon = strrchr(address, ':');
-    if (colon == NULL || (size_t)(colon - address) >= sizeof host)
+    int64_t port;
+    if (colon == NULL || (size_t)(colon - address) >= sizeof host ||
+        !tab_integer_read(tab_str_of(colon + 1), 0, 65535, &port))
         return false;
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = 0;
-    h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)strtoul(colon + 1, NULL, 10));
+    h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)port);
     return h->socket != NULL;
 }
 
@@ -442,13 +445,10 @@ bool http_drain(http *h, int64_t seconds)
 {
     event_base_once(h->base, -1, EV_TIMEOUT, stop_accepting, h, NULL);
     usleep(300000); /* what the gateway had already sent on its kept connections */
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    tab_deadline until = tab_in_s(seconds);
     pthread_mutex_lock(&h->lock);
-    int rc = 0;
-    while (h->open > 0 && rc == 0)
-        rc = pthread_cond_timedwait(&h->idle, &h->lock, &until);
+    while (h->open > 0 && tab_cond_wait(&h->idle, &h->lock, until))
+        continue;
     bool all = h->open == 0;
     pthread_mutex_unlock(&h->lock);
     usleep(100000); /* the last answers leave */
