@@ -4,6 +4,7 @@
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
  *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
  *                           one call for all requests that became ready meanwhile
+ *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
@@ -86,5 +87,9 @@ void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+/* Milliseconds since 1970 by the clock of Redis, as far as it is known; and what Redis said of it. */
+int64_t ngx_http_tab_clock_ms(void);
+void ngx_http_tab_clock_heard(int64_t redis_ms);
 
 #endif

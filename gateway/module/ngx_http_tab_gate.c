@@ -110,10 +110,8 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
                       "Idempotency-Key must be 1 to 255 printable ASCII characters, given once.",
                       "Idempotency-Key", 0);
 
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
-        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .time_ms = ngx_http_tab_clock_ms(),
         .request_id = { (char *)ctx->id, ctx->id_len },
         .route = tab_str_of(route->name),
         .path = { (char *)ctx->path.data, ctx->path.len },
@@ -176,10 +174,8 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
         return refuse_key(r, ctx, conf);
 
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
-        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .time_ms = ngx_http_tab_clock_ms(),
         .request_id = { (char *)ctx->id, ctx->id_len },
         .route = TAB_S(TAB_AUTHENTICATE_ROUTE),
         .path = TAB_S(TAB_AUTHENTICATE_PATH),

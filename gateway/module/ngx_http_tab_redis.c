@@ -364,6 +364,7 @@ static tab_group read_group(redisReply *r)
     g.answer.retry_ms = integer_at(r, 5);
     string_at(r, 6, &g.answer.state);
     g.let_in = integer_at(r, 7);
+    ngx_http_tab_clock_heard(integer_at(r, 8));
     return g;
 }
 

@@ -148,6 +148,9 @@ void idempotency_release(request *r, tab_status why);
 struct api_house *house_open(api *a);
 void house_free(struct api_house *h);
 
+/* clock.c: whether the gateway signed it just now. May ask Redis. */
+bool clock_timely(api *a, const tab_identity *id) TAB_CHECKED;
+
 /* calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;

@@ -130,9 +130,12 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, tab_now_us() / 1000, &id) ||
+    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, &id) ||
         !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
+    if (!clock_timely(r->api, &id)) /* a valid key is never answered 401 for a clock */
+        return tab_fail(err, TAB_UNAVAILABLE, "",
+                        "the service is not available at the moment; retry with backoff");
     r->who = id.grant;
     if (tab_str_eq(id.path, TAB_S(TAB_AUTHENTICATE_PATH))) {
         *ret_internal = true;
