@@ -4,6 +4,8 @@
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
  *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
  *                           one call for all requests that became ready meanwhile
+ *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body comes
+ *   tab_bodies.c            the sums of it, over all workers
  *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
 #ifndef NGX_HTTP_TAB_H
@@ -15,6 +17,7 @@
 
 #include "common/identity.h"
 #include "common/routes.h"
+#include "gateway/module/tab_bodies.h"
 #include "gateway/module/tab_limits.h"
 
 extern ngx_module_t ngx_http_tab_module;
@@ -24,7 +27,7 @@ typedef struct {
     ngx_str_t authenticate; /* uri of the internal location that asks the api */
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
-    ngx_shm_zone_t *zone;
+    ngx_shm_zone_t *zone, *bodies;
     tab_identity_key identity_key;
     unsigned identity_key_set : 1;
 } tab_main_conf;
@@ -33,6 +36,9 @@ typedef struct {
     ngx_flag_t gate;
     ngx_uint_t status; /* tab_envelope: 0 = none */
     ngx_str_t type, message, param;
+    tab_bodies_limits bodies; /* under way at once */
+    size_t body_rate;         /* bytes a second, at least; 0: any */
+    unsigned bodies_set : 1;
 } tab_loc_conf;
 
 typedef enum {
@@ -42,6 +48,19 @@ typedef enum {
     TAB_STEP_LET_IN,
     TAB_STEP_REFUSED
 } tab_step;
+
+/* What one request holds of the memory for bodies and answers. */
+typedef struct {
+    uint32_t hold; /* its number in the table; 0: none */
+    uint64_t bytes;
+    ngx_event_t tick; /* the next look at how much has come */
+    ngx_msec_t every;
+    off_t least;             /* bytes from one look to the next */
+    off_t come;              /* r->request_length at the last one */
+    ngx_buf_t *tail;         /* the piece that the next one is put behind */
+    tab_bodies_verdict over; /* why it was refused on its way */
+    unsigned answered : 1;   /* the answer is counted */
+} tab_held;
 
 /* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
  * nginx's own context pointers) through a pool cleanup. */
@@ -63,6 +82,7 @@ typedef struct {
     unsigned waits : 1;
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
+    tab_held held;
     ngx_uint_t limit, remaining, reset_s;
     unsigned rates : 1; /* the three figures hold */
 } tab_ctx;
@@ -87,6 +107,16 @@ void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+/* The request was let in: may its body come? From then on it is watched and counted, until _end. */
+tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx);
+extern const char ngx_http_tab_held_message[]; /* of the organization that holds too much */
+void ngx_http_tab_held_quiet(tab_ctx *ctx);    /* an answer leaves: no matter how its body comes */
+void ngx_http_tab_held_end(tab_ctx *ctx);
+ngx_int_t ngx_http_tab_held_zone(ngx_conf_t *cf, tab_main_conf *conf);
+void ngx_http_tab_held_install(void);
+void ngx_http_tab_held_start(tab_main_conf *conf); /* of a worker */
+char *ngx_http_tab_held_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c);
 
 /* Milliseconds since 1970 by the clock of Redis, as far as it is known; and what Redis said of it. */
 int64_t ngx_http_tab_clock_ms(void);
