@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/accept.h"
 #include "common/integer.h"
 #include "common/log.h"
 
@@ -30,11 +31,15 @@ typedef struct exchange {
     request r;
 } exchange;
 
+/* Not for callers: the health port, and what the process opens to its servers. */
+enum { KEPT_DESCRIPTORS = 64 };
+
 struct http {
     api *a;
     struct event_base *base;
     struct evhttp *server;
     struct evhttp_bound_socket *socket;
+    tab_accept *accept;
     struct event *wake;
     int wake_fd;
     pthread_t loop;
@@ -380,7 +385,9 @@ static bool listen_at(http *h, const char *address)
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = 0;
     h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)port);
-    return h->socket != NULL;
+    if (h->socket != NULL)
+        h->accept = tab_accept_new(h->base, h->server, h->socket, address, KEPT_DESCRIPTORS, 0);
+    return h->accept != NULL;
 }
 
 http *http_open(api *a)
@@ -437,6 +444,7 @@ static void stop_accepting(evutil_socket_t fd, short what, void *arg)
     (void)what;
     http *h = arg;
     h->draining = true;
+    tab_accept_stop(h->accept);
     evhttp_del_accept_socket(h->server, h->socket);
     h->socket = NULL;
 }
@@ -473,6 +481,7 @@ void http_free(http *h)
         next = x->next;
         exchange_free(x);
     }
+    tab_accept_free(h->accept);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)
