@@ -3,7 +3,7 @@
 NGINX_SOURCE = $(dir $(shell dpkg -L nginx-dev 2>/dev/null | grep 'conf_flags$$'))
 NGINX_BUILD  = build/nginx
 GATEWAY_SO   = $(B)/gateway/ngx_http_tab_module.so
-GATEWAY_DEPS = $(wildcard gateway/module/*.[ch]) $(foreach f,identity routes secret,common/$f.c common/$f.h) common/base.h
+GATEWAY_DEPS = $(wildcard gateway/module/*.[ch]) $(foreach f,bodies identity routes secret,common/$f.c common/$f.h) common/base.h
 EXTRA_BUILD += $(GATEWAY_SO)
 GENH        += $(GEN)/common/limits_lua.h
 
@@ -25,4 +25,4 @@ $(GATEWAY_SO): $(NGINX_BUILD)/objs/Makefile $(GATEWAY_DEPS) $(GEN)/common/limits
 	@mkdir -p $(@D) && cp $(NGINX_BUILD)/objs/ngx_http_tab_module.so $@.new && mv $@.new $@ # a running nginx keeps the file it mapped
 
 # the module's pure parts, tested outside nginx
-$(B)/test/gateway-module-tests: $(B)/gateway/module/tab_limits.o $(B)/gateway/module/tab_bodies.o
+$(B)/test/gateway-module-tests: $(B)/gateway/module/tab_limits.o

@@ -5,7 +5,6 @@
  *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
  *                           one call for all requests that became ready meanwhile
  *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body comes
- *   tab_bodies.c            the sums of it, over all workers
  *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
 #ifndef NGX_HTTP_TAB_H
@@ -15,9 +14,9 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "common/bodies.h"
 #include "common/identity.h"
 #include "common/routes.h"
-#include "gateway/module/tab_bodies.h"
 #include "gateway/module/tab_limits.h"
 
 extern ngx_module_t ngx_http_tab_module;

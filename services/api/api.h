@@ -27,7 +27,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     const char *http, *secret, *base_url;
-    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms;
+    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all;
     bool bill_pinned;
 } api_config;
 
@@ -66,6 +66,7 @@ typedef struct request {
     atomic_bool gone; /* the client left: what is only computed for it stops */
     char *body;       /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
+    uint32_t held; /* held.c */
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
     int idempotency_headers;
@@ -147,6 +148,13 @@ void idempotency_done(request *r); /* after the commit of the transaction that c
 void idempotency_release(request *r, tab_status why);
 struct api_house *house_open(api *a);
 void house_free(struct api_house *h);
+
+/* held.c: bytes of bodies and answers that are here. */
+bool held_open(void) TAB_CHECKED;
+bool held_arrive(request *r, size_t bytes) TAB_CHECKED; /* false: they are too many; held_give ends it */
+tab_status held_by_org(request *r, tab_error *err) TAB_CHECKED; /* once r->who and r->body_n are known */
+uint32_t held_answer(request *r); /* from now on r->out's: what held_give is to be told */
+void held_give(uint32_t held);    /* 0: nothing */
 
 /* clock.c: whether the gateway signed it just now. May ask Redis. */
 bool clock_timely(api *a, const tab_identity *id) TAB_CHECKED;

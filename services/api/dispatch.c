@@ -245,7 +245,7 @@ bool api_dispatch(request *r, tab_str identity_header)
     r->deadline = tab_in_ms(strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ? 6000 : 50000);
     if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
-    } else if (s == TAB_OK) {
+    } else if (s == TAB_OK && (s = held_by_org(r, &err)) == TAB_OK) {
         handler *h = HANDLERS[r->route];
         if (r->idempotency_key != NULL)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);

@@ -64,6 +64,7 @@ static void exchange_free(exchange *x)
         event_free(x->closed);
     if (x->input != NULL)
         evbuffer_free(x->input);
+    held_give(x->r.held);
     free(x->r.body);
     tab_out_free(&x->r.out);
     tab_arena_free(x->r.arena);
@@ -73,7 +74,7 @@ static void exchange_free(exchange *x)
 static void free_text(const void *data, size_t n, void *arg)
 {
     (void)n;
-    (void)arg;
+    held_give((uint32_t)(uintptr_t)arg);
     free((void *)(uintptr_t)data);
 }
 
@@ -132,9 +133,12 @@ static void answer(exchange *x)
         }
         if (h->draining)
             header(x->req, "Connection", "close");
+        r->held = held_answer(r);
         if (body != NULL && r->out.n > 0 &&
-            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, NULL) == 0)
+            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
             r->out = (tab_out){ 0 };
+            r->held = 0; /* the buffer's, until the last byte has left */
+        }
         evhttp_send_reply(x->req, r->status, NULL, body);
         if (body != NULL)
             evbuffer_free(body);
@@ -229,7 +233,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     evbuffer_add_buffer(x->input, evhttp_request_get_input_buffer(req));
     evhttp_connection_set_closecb(evhttp_request_get_connection(req), client_left, x);
     watch_close(x);
-    bool fits = take_headers(x);
+    bool fits = take_headers(x) && held_arrive(&x->r, evbuffer_get_length(x->input));
     pthread_mutex_lock(&h->lock);
     h->open++;
     bool full = h->queued >= (size_t)h->a->cfg.queue;

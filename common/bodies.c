@@ -1,4 +1,4 @@
-#include "gateway/module/tab_bodies.h"
+#include "common/bodies.h"
 
 #include <sodium.h>
 
