@@ -1,12 +1,15 @@
 #include "common/config.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/integer.h"
+
 enum { BAD_VALUE = 78, BAD_USE = 64, FILE_MOST = 64 * 1024 };
+#define INT_MOST \
+    INT64_C(1000000000000000) /* so that a thousand times it, milliseconds of seconds, is a number too */
 
 /* The whole file without its last newline; never freed: configuration lives as long as the process. */
 static char *read_file(const char *path)
@@ -65,17 +68,13 @@ static bool set_bool(const char *v, bool *ret)
 static bool set(const tab_option *o, const char *v, void *at)
 {
     char *end = NULL;
-    errno = 0;
     switch (o->kind) {
     case TAB_OPTION_TEXT:
     case TAB_OPTION_SECRET:
         *(const char **)at = v;
         return true;
-    case TAB_OPTION_INT: {
-        long long n = strtoll(v, &end, 10);
-        *(int64_t *)at = n;
-        return errno == 0 && end != v && *end == 0 && n >= 0;
-    }
+    case TAB_OPTION_INT:
+        return tab_integer_read(tab_str_of(v), 0, INT_MOST, at);
     case TAB_OPTION_REAL: {
         double x = strtod(v, &end);
         *(double *)at = x;

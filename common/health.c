@@ -12,15 +12,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/accept.h"
 #include "common/config.h"
 #include "common/log.h"
 #include "common/time.h"
 
-enum { WATCHED = 16, FRESH_MS = 1000 };
+enum { WATCHED = 16, FRESH_MS = 1000, SPARES = 4 };
 
 struct tab_health {
     struct event_base *base;
     struct evhttp *http;
+    tab_accept *accept;
     pthread_t thread;
     int port;
     atomic_bool ready;
@@ -141,6 +143,9 @@ tab_health *tab_health_open(int64_t port)
     if (s == NULL || getsockname(evhttp_bound_socket_get_fd(s), (struct sockaddr *)&addr, &n) != 0)
         goto bad;
     h->port = ntohs(addr.sin_port);
+    h->accept = tab_accept_new(h->base, h->http, s, "the health port", 0, SPARES);
+    if (h->accept == NULL)
+        goto bad;
     tab_metric_set(tab_gauge("tabella_build_info", "What runs", "version=\"" TAB_VERSION "\""), 1);
     if (pthread_create(&h->thread, NULL, turn, h) != 0)
         goto bad;
@@ -149,6 +154,8 @@ tab_health *tab_health_open(int64_t port)
     return h;
 bad:
     tab_log(TAB_ERROR, "cannot listen on health port %lld", (long long)port);
+    if (h != NULL)
+        tab_accept_free(h->accept);
     if (h != NULL && h->http != NULL)
         evhttp_free(h->http);
     if (h != NULL && h->base != NULL)
@@ -163,6 +170,7 @@ void tab_health_free(tab_health *h)
         return;
     event_base_loopexit(h->base, NULL); /* kept even if the thread has not entered its loop yet */
     pthread_join(h->thread, NULL);
+    tab_accept_free(h->accept);
     evhttp_free(h->http);
     event_base_free(h->base);
     pthread_mutex_destroy(&h->lock);

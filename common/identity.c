@@ -160,7 +160,7 @@ size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char
     return (size_t)(w.p - buf) + SIGNATURE_HEX;
 }
 
-bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_ms, tab_identity *ret)
+bool tab_identity_verify(const tab_identity_key *k, tab_str header, tab_identity *ret)
 {
     char want[SIGNATURE_HEX + 1];
     if (header.n <= SIGNATURE_HEX || header.n >= TAB_IDENTITY_TEXT)
@@ -179,9 +179,13 @@ bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_
         !grant_words(&text, &id.grant) || text.n != 0)
         return false;
     id.time_ms = (int64_t)time_ms;
-    int64_t age = now_ms - id.time_ms;
-    if (age > TAB_IDENTITY_SKEW_MS || age < -TAB_IDENTITY_SKEW_MS)
-        return false;
     *ret = id;
     return true;
+}
+
+bool tab_identity_timely(const tab_identity *id, int64_t now_ms)
+{
+    int64_t age;
+    return !__builtin_sub_overflow(now_ms, id->time_ms, &age) && age <= TAB_IDENTITY_SKEW_MS &&
+           age >= -TAB_IDENTITY_SKEW_MS;
 }

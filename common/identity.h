@@ -16,9 +16,11 @@
  *   signature  keyed BLAKE2b (RFC 7693), 32 bytes in hex, over everything before it; the key is BLAKE2b of
  *              the shared secret (docs/decisions/0131)
  *
- * The api accepts a request only if the signature holds, the time is within 60 s of its own, and
- * its own tab_route_find of its own method and path gives the same route and path. Nothing else
- * that a client sends says who it is.
+ *   time_ms    milliseconds since 1970 by the clock of Redis where the gateway knows it, else by its own
+ *
+ * The api accepts a request only if the signature holds, the time is within 60 s of its own clock or of
+ * Redis's (docs/decisions/0233), and its own tab_route_find of its own method and path gives the same
+ * route and path. Nothing else that a client sends says who it is.
  *
  * Where the gateway needs a key looked up (no entry in Redis, or Redis away) it asks the api:
  *
@@ -82,10 +84,11 @@ bool tab_identity_key_set(tab_identity_key *k, tab_str secret) TAB_CHECKED;
  */
 size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char *buf, size_t size);
 
-/* False for a wrong signature, another form, or a time further from now_ms than
- * TAB_IDENTITY_SKEW_MS. */
-bool tab_identity_verify(const tab_identity_key *k, tab_str header, int64_t now_ms,
-                         tab_identity *ret) TAB_CHECKED;
+/* False for a wrong signature or another form. That it is also timely is another question: whoever fails
+ * the first is a stranger, and whoever fails only the second has done nothing wrong. */
+bool tab_identity_verify(const tab_identity_key *k, tab_str header, tab_identity *ret) TAB_CHECKED;
+/* Is its time within TAB_IDENTITY_SKEW_MS of now? */
+bool tab_identity_timely(const tab_identity *id, int64_t now_ms) TAB_CHECKED;
 
 #ifdef __cplusplus
 }

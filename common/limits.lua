@@ -21,6 +21,11 @@ local function now_ticks()
   return (t[1] - 1577836800) * 100000 + math.floor(t[2] / 10)
 end
 
+-- The same moment in milliseconds since 1970, for the gateways' clock.
+local function wall_ms(now)
+  return 1577836800000 + math.floor(now / 100)
+end
+
 -- A whole number as text: redis.call writes numbers with %.17g, which costs ten times as much.
 local function text(n)
   return string.format('%d', n)
@@ -72,7 +77,7 @@ end
 local function alike(grant, scope, endpoint, n, now, uses)
   local g = grant and grant_of(grant)
   if not g then
-    return { grant and string.sub(grant, 1, 2) == 'x ' and 2 or 0 }
+    return { grant and string.sub(grant, 1, 2) == 'x ' and 2 or 0, '', 0, 0, 0, 0, '-', 0, wall_ms(now) }
   elseif scope == 0 then
     return { 5, grant }
   elseif bit.band(g.scopes, scope) == 0 then
@@ -120,7 +125,7 @@ local function alike(grant, scope, endpoint, n, now, uses)
   if key_left <= remaining then
     limit, remaining, full = key_limit, key_left, key_tat
   end
-  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m }
+  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m, wall_ms(now) }
 end
 
 -- Adds to the counters of use: two calls for many keys, or one for one.
@@ -145,7 +150,8 @@ end
 
 -- All requests of one turn of a gateway's loop, those that are alike counted together.
 -- keys: tab:g:<hash>, one a group; args: scope bit (0: no route), endpoint or '', how many, for each group
--- -> for each group: code, grant, limit, remaining, reset ms, retry ms, state version, how many are let in
+-- -> for each group: code, grant, limit, remaining, reset ms, retry ms, state version, how many are let in,
+-- this server's clock in ms (missing with codes 3 and 5)
 -- code: 0 no entry, 1 let in (the first m; the others are over a limit), 2 tombstone, 3 lacks the scope,
 -- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in.
 local function gate(keys, args)

@@ -66,11 +66,7 @@ typedef struct {
 
 static void turner_init(turner *t)
 {
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
-    pthread_cond_init(&t->wake, &mono);
-    pthread_condattr_destroy(&mono);
+    pthread_cond_init(&t->wake, NULL);
     pthread_mutex_init(&t->lock, NULL);
     t->nudged = true;
 }
@@ -103,10 +99,9 @@ static void turner_end(turner *t)
 static bool turner_wait(turner *t, int64_t ms)
 {
     tab_deadline d = tab_in_ms(ms);
-    struct timespec at = { d / 1000, (d % 1000) * 1000000 };
     pthread_mutex_lock(&t->lock);
     while (!atomic_load(&t->stop) && !t->nudged && tab_left_ms(d, 1) > 0)
-        pthread_cond_timedwait(&t->wake, &t->lock, &at);
+        tab_cond_wait(&t->wake, &t->lock, d);
     t->nudged = false;
     pthread_mutex_unlock(&t->lock);
     return atomic_load(&t->stop);

@@ -180,11 +180,7 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
         memcpy(pg->org_key, org_key, TAB_ORG_KEY);
     pthread_mutex_init(&pg->lock, NULL);
     pthread_mutex_init(&pg->probe_lock, NULL);
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
-    pthread_cond_init(&pg->freed, &mono);
-    pthread_condattr_destroy(&mono);
+    pthread_cond_init(&pg->freed, NULL);
     pg->most = pool < 1 ? 1 : pool > POOL_MOST ? POOL_MOST : (size_t)pool;
     pg->retry_ms = RETRY_FIRST;
     pg->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
@@ -274,11 +270,6 @@ bool tab_pg_alive(void *arg)
     return ok;
 }
 
-static struct timespec clock_of(tab_deadline d)
-{
-    return (struct timespec){ d / 1000, (d % 1000) * 1000000 };
-}
-
 static void forget(tab_pg *pg, connection *c)
 {
     close_connection(c);
@@ -291,10 +282,9 @@ static void forget(tab_pg *pg, connection *c)
 static connection *borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
-    struct timespec at = clock_of(until);
     pthread_mutex_lock(&pg->lock);
     while (pg->idle == NULL && pg->open == pg->most)
-        if (pthread_cond_timedwait(&pg->freed, &pg->lock, &at) != 0)
+        if (!tab_cond_wait(&pg->freed, &pg->lock, until))
             goto none;
     connection *c = pg->idle;
     if (c != NULL) {
@@ -450,7 +440,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
         else
             value[i] = copies[n_copies++];
     }
-    int64_t from = tab_now_us();
+    int64_t from = tab_mono_us();
     PGresult *r = NULL;
     if (s == TAB_OK) {
         char name[16];
@@ -470,7 +460,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     }
     for (size_t i = 0; i < n_copies; i++)
         free(copies[i]);
-    tab_metric_observe(tx->pool->seconds, (double)(tab_now_us() - from) * 1e-6);
+    tab_metric_observe(tx->pool->seconds, (double)(tab_mono_us() - from) * 1e-6);
     if (s != TAB_OK || ret == NULL) {
         if (s == TAB_OK)
             tab_metric_add(tx->pool->calls[0], 1);

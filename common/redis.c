@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/time.h"
@@ -25,7 +26,8 @@ tab_redis *tab_redis_open(const char *address)
 {
     const char *colon = strrchr(address, ':');
     bool path = strncmp(address, "unix:", 5) == 0;
-    if (!path && (colon == NULL || atoi(colon + 1) <= 0)) {
+    int64_t port = 0;
+    if (!path && (colon == NULL || !tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port))) {
         tab_log(TAB_ERROR, "TAB_REDIS is neither host:port nor unix:/path");
         return NULL;
     }
@@ -33,7 +35,7 @@ tab_redis *tab_redis_open(const char *address)
     if (r == NULL)
         return NULL;
     r->host = path ? strdup(address + 5) : strndup(address, (size_t)(colon - address));
-    r->port = path ? 0 : atoi(colon + 1);
+    r->port = (int)port;
     r->retry_ms = RETRY_FIRST;
     pthread_mutex_init(&r->lock, NULL);
     r->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
@@ -102,7 +104,7 @@ static void give_back(tab_redis *r, redisContext *c)
 static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *bytes,
                       int n)
 {
-    int64_t from = tab_now_us(), until = tab_mono_ms() + timeout_ms;
+    int64_t from = tab_mono_us(), until = tab_mono_ms() + timeout_ms;
     redisReply *reply = NULL;
     while (reply == NULL) {
         bool kept;
@@ -121,7 +123,7 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
         }
         give_back(r, c);
     }
-    tab_metric_observe(r->seconds, (double)(tab_now_us() - from) * 1e-6);
+    tab_metric_observe(r->seconds, (double)(tab_mono_us() - from) * 1e-6);
     bool refused = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || refused], 1);
     if (reply == NULL)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/ids.h"
+#include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
@@ -74,12 +75,10 @@ const char *rpc_header(natsMsg *m, const char *name)
     return natsMsgHeader_Get(m, name, &v) == NATS_OK && v != NULL ? v : "";
 }
 
-int64_t rpc_header_int(natsMsg *m, const char *name, int64_t otherwise)
+int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t otherwise)
 {
-    const char *v = rpc_header(m, name);
-    char *end;
-    long long x = strtoll(v, &end, 10);
-    return v[0] == 0 || *end != 0 ? otherwise : x;
+    int64_t x;
+    return tab_integer_read(tab_str_of(rpc_header(m, name)), 0, most, &x) ? x : otherwise;
 }
 
 static void sub_ended(void *arg)
@@ -255,9 +254,8 @@ static void *watch(void *arg)
             rpc->watches_at = 0;
             pthread_cond_wait(&rpc->tick, &rpc->lock);
         } else {
-            struct timespec at = { next / 1000, (next % 1000) * 1000000 };
             rpc->watches_at = next;
-            pthread_cond_timedwait(&rpc->tick, &rpc->lock, &at);
+            tab_cond_wait(&rpc->tick, &rpc->lock, next);
         }
     }
     pthread_mutex_unlock(&rpc->lock);
@@ -318,7 +316,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
         return NULL;
     }
     free(bytes);
-    int64_t left = tab_left_ms(ask->deadline, 24 * 3600 * 1000);
+    int64_t left = tab_left_ms(ask->deadline, RPC_TIME_MOST);
     snprintf(number, sizeof number, "%lld", (long long)left);
     set_header(m, H_TIME, number);
     set_header(m, H_ORG, ask->org);
@@ -426,18 +424,23 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
     if (p->pulled) {
         bytes = (tab_str){ p->pull.buf, p->pull.bytes };
     } else {
-        int64_t status = rpc_header_int(p->msg, H_STATUS, TAB_OK);
+        int64_t status = rpc_header(p->msg, H_STATUS)[0] == 0
+                             ? TAB_OK
+                             : rpc_header_int(p->msg, H_STATUS, TAB_STATUS_COUNT - 1, TAB_INTERNAL);
         if (status != TAB_OK) {
-            status = status < 0 || status >= TAB_STATUS_COUNT ? TAB_INTERNAL : status;
             *ret = tab_fail(err, (tab_status)status, rpc_header(p->msg, H_PARAM), "%s",
                             rpc_header(p->msg, H_MESSAGE));
             return true;
         }
-        p->packed = rpc_header_int(p->msg, H_TABLES, -1);
+        p->packed = rpc_header_int(p->msg, H_TABLES, RPC_BODY_MOST, -1);
         const char *holder = rpc_header(p->msg, H_STREAM);
         size_t n = (size_t)natsMsg_GetDataLength(p->msg);
         if (holder[0] != 0)
-            n = (size_t)rpc_header_int(p->msg, H_BYTES, 0);
+            n = (size_t)rpc_header_int(p->msg, H_BYTES, RPC_BODY_MOST, 0);
+        if (holder[0] != 0 && n == 0) {
+            *ret = tab_fail(err, TAB_INTERNAL, NULL, "an answer is damaged");
+            return true;
+        }
         char *buf = tab_arena_alloc(a, n + 1, 1);
         if (buf == NULL) {
             *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
@@ -584,11 +587,7 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     tab_rpc *rpc = calloc(1, sizeof *rpc);
     if (rpc == NULL)
         return NULL;
-    pthread_condattr_t mono;
-    pthread_condattr_init(&mono);
-    pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
-    pthread_cond_init(&rpc->tick, &mono);
-    pthread_condattr_destroy(&mono);
+    pthread_cond_init(&rpc->tick, NULL);
     pthread_cond_init(&rpc->changed, NULL);
     pthread_cond_init(&rpc->work, NULL);
     pthread_mutex_init(&rpc->lock, NULL);

@@ -18,10 +18,12 @@ enum {
     RPC_BEAT_MS = 1000,      /* a server at work says so */
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_TICK_MS = 250,
+    RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
     BUCKETS = 1024
 };
 
+#define RPC_BODY_MOST ((int64_t)1 << 40) /* bytes that a header may name; memory ends long before */
 #define H_STATUS "Tab-Status"
 #define H_PARAM "Tab-Param"
 #define H_MESSAGE "Tab-Message"
@@ -123,7 +125,8 @@ bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsg
 uint64_t rpc_new_id(tab_rpc *rpc);       /* lock held */
 uint64_t rpc_id_of(const char *subject); /* of its last token; 0: none */
 bool rpc_connected(const tab_rpc *rpc);
-int64_t rpc_header_int(natsMsg *m, const char *name, int64_t otherwise);
+/* 0 to most; `otherwise` where the header is missing or no such number. */
+int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t otherwise);
 const char *rpc_header(natsMsg *m, const char *name); /* "" without */
 
 /* streams; the lock is not held unless said so */

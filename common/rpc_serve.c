@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
@@ -137,8 +138,10 @@ static void pull_ended(void *owner, bool ok)
 static tab_status fetch(tab_rpc *rpc, rpc_job *j, tab_arena *a, tab_str *ret, tab_error *err)
 {
     const char *holder = rpc_header(j->msg, H_STREAM);
-    size_t n =
-        holder[0] == 0 ? (size_t)natsMsg_GetDataLength(j->msg) : (size_t)rpc_header_int(j->msg, H_BYTES, 0);
+    size_t n = holder[0] == 0 ? (size_t)natsMsg_GetDataLength(j->msg)
+                              : (size_t)rpc_header_int(j->msg, H_BYTES, RPC_BODY_MOST, 0);
+    if (holder[0] != 0 && n == 0)
+        return tab_fail(err, TAB_VALIDATION, NULL, "a message is damaged");
     char *buf = n > rpc->arena_most ? NULL : tab_arena_alloc(a, n + 1, 1);
     if (buf == NULL)
         return tab_fail(err, TAB_VALIDATION, "body", "the request is too large");
@@ -188,7 +191,7 @@ static void count(tab_rpc *rpc, const tab_rpc_method *m, tab_status s, int64_t f
 {
     rpc_method_metrics *x = &rpc->metrics[m == rpc->also ? rpc->n_methods : m - rpc->methods];
     tab_metric_add(s == TAB_OK ? x->ok : counter(m->name, s), 1);
-    tab_metric_observe(x->seconds, (double)(tab_now_us() - from_us) * 1e-6);
+    tab_metric_observe(x->seconds, (double)(tab_mono_us() - from_us) * 1e-6);
 }
 
 static bool prepare_metrics(tab_rpc *rpc)
@@ -211,10 +214,16 @@ static bool prepare_metrics(tab_rpc *rpc)
 
 static void beat(tab_rpc *rpc, rpc_job *j, int64_t now);
 
+/* What is no number of milliseconds, or more than a day, counts as if nothing was said. */
+static int64_t time_left(natsMsg *m)
+{
+    return rpc_header_int(m, H_TIME, RPC_TIME_MOST, TIME_BEFORE);
+}
+
 /* The caller of a long call then knows a worker that died of it from one that was never there. */
 static void say_begun(tab_rpc *rpc, rpc_job *j)
 {
-    if (rpc_header_int(j->msg, H_TIME, TIME_BEFORE) < LONG)
+    if (time_left(j->msg) < LONG)
         return;
     pthread_mutex_lock(&rpc->lock);
     beat(rpc, j, tab_mono_ms());
@@ -234,7 +243,7 @@ static void leave_slot(tab_rpc *rpc, rpc_job *j)
 
 static void work_off(tab_rpc *rpc, rpc_job *j)
 {
-    int64_t from = tab_now_us();
+    int64_t from = tab_mono_us();
     say_begun(rpc, j);
     const tab_rpc_method *m = method_of(rpc, natsMsg_GetSubject(j->msg));
     if (m == NULL) {
@@ -260,8 +269,8 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         s = tab_fail(&err, TAB_CANCELLED, NULL, "the deadline has passed");
     else if ((s = fetch(rpc, j, a, &bytes, &err)) == TAB_OK) {
         m->out->message_init(call.out);
-        s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, -1), m->in, &call.in, &call.tables,
-                          &call.n_tables, &err);
+        s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, RPC_BODY_MOST, -1), m->in, &call.in,
+                          &call.tables, &call.n_tables, &err);
         if (s == TAB_OK)
             s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, &call, &err);
     }
@@ -319,18 +328,21 @@ static void *worker(void *arg)
 /* Whether there is room for its calls of its word: it then holds their slots. The lock is held. */
 static bool take_slot(tab_rpc *rpc, rpc_job *j)
 {
-    char *word;
-    unsigned long most = strtoul(rpc_header(j->msg, H_SLOT), &word, 10);
-    unsigned long n = strtoul(word, &word, 10);
-    if (most == 0 || *word != ' ')
+    const char *most_at = rpc_header(j->msg, H_SLOT), *n_at = strchr(most_at, ' '),
+               *word = n_at == NULL ? NULL : strchr(n_at + 1, ' ');
+    int64_t most, calls;
+    if (word == NULL ||
+        !tab_integer_read((tab_str){ most_at, (size_t)(n_at - most_at) }, 1, UINT32_MAX, &most) ||
+        !tab_integer_read((tab_str){ n_at + 1, (size_t)(word - n_at - 1) }, 0, UINT32_MAX, &calls))
         return true;
     word++;
-    j->slot_calls = n;
+    j->slot_calls = (unsigned long)calls;
+    uint64_t n = j->slot_calls;
     for (const rpc_job *o = rpc->jobs; o != NULL; o = o->next)
         n += o->slot != NULL && strcmp(o->slot, word) == 0 ? o->slot_calls : 0;
-    if (n <= most)
+    if (n <= (uint64_t)most)
         j->slot = word;
-    return n <= most;
+    return n <= (uint64_t)most;
 }
 
 static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
@@ -372,8 +384,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         j->rpc = rpc;
         j->msg = m;
         j->beat = tab_mono_ms();
-        int64_t time = rpc_header_int(m, H_TIME, TIME_BEFORE);
-        j->deadline = tab_in_ms(time < 0 ? 0 : time);
+        j->deadline = tab_in_ms(time_left(m));
         pthread_mutex_lock(&rpc->lock);
         j->id = rpc_new_id(rpc);
         room = take_slot(rpc, j);
@@ -491,23 +502,16 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
  * delivers it first. While NATS is away there is nobody to confirm that, and nothing more can come. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
-    tab_deadline until = tab_in_ms(seconds * 1000);
+    tab_deadline until = tab_in_s(seconds);
     atomic_store(&rpc->draining, true);
     for (int i = RPC_INBOXES; i < rpc->n_sub; i++)
-        natsSubscription_DrainTimeout(rpc->sub[i], seconds * 1000);
+        natsSubscription_DrainTimeout(rpc->sub[i], tab_left_ms(until, RPC_TIME_MOST));
     pthread_mutex_lock(&rpc->lock);
     /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
     while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
         if (tab_left_ms(until, 1) == 0)
             break;
-        struct timespec at;
-        clock_gettime(CLOCK_REALTIME, &at);
-        at.tv_nsec += 100000000;
-        if (at.tv_nsec >= 1000000000) {
-            at.tv_nsec -= 1000000000;
-            at.tv_sec++;
-        }
-        pthread_cond_timedwait(&rpc->changed, &rpc->lock, &at);
+        tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
     }
     bool all = rpc->jobs == NULL;
     for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)

@@ -10,19 +10,32 @@ int64_t tab_now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-int64_t tab_mono_ms(void)
+int64_t tab_mono_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t tab_mono_ms(void)
+{
+    return tab_mono_us() / 1000;
+}
+
+bool tab_cond_wait(pthread_cond_t *c, pthread_mutex_t *locked, tab_deadline d)
+{
+    if (d == TAB_NO_DEADLINE)
+        return pthread_cond_wait(c, locked) == 0;
+    struct timespec at = { d / 1000, (d % 1000) * 1000000 };
+    return pthread_cond_clockwait(c, locked, CLOCK_MONOTONIC, &at) == 0;
 }
 
 int64_t tab_left_ms(tab_deadline d, int64_t most)
 {
     if (d == TAB_NO_DEADLINE)
         return most;
-    int64_t left = d - tab_mono_ms();
-    return left < 0 ? 0 : left > most ? most : left;
+    int64_t now = tab_mono_ms();
+    return d <= now ? 0 : d - now > most ? most : d - now;
 }
 
 static void text(int64_t us, char buf[TAB_TIME_TEXT], bool fraction)

@@ -6,6 +6,9 @@
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
  *                           one call for all requests that became ready meanwhile
+ *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
+ *                           comes
+ *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away */
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
@@ -14,6 +17,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "common/bodies.h"
 #include "common/identity.h"
 #include "common/routes.h"
 #include "gateway/module/tab_limits.h"
@@ -25,7 +29,7 @@ typedef struct {
     ngx_str_t authenticate; /* uri of the internal location that asks the api */
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
-    ngx_shm_zone_t *zone;
+    ngx_shm_zone_t *zone, *bodies;
     tab_identity_key identity_key;
     unsigned identity_key_set : 1;
 } tab_main_conf;
@@ -34,6 +38,9 @@ typedef struct {
     ngx_flag_t gate;
     ngx_uint_t status; /* tab_envelope: 0 = none */
     ngx_str_t type, message, param;
+    tab_bodies_limits bodies; /* under way at once */
+    size_t body_rate;         /* bytes a second, at least; 0: any */
+    unsigned bodies_set : 1;
 } tab_loc_conf;
 
 typedef enum {
@@ -49,6 +56,19 @@ typedef struct {
     ngx_int_t (*process_header)(ngx_http_request_t *r);
     ngx_int_t (*reinit_request)(ngx_http_request_t *r);
 } tab_echo;
+
+/* What one request holds of the memory for bodies and answers. */
+typedef struct {
+    uint32_t hold; /* its number in the table; 0: none */
+    uint64_t bytes;
+    ngx_event_t tick; /* the next look at how much has come */
+    ngx_msec_t every;
+    off_t least;             /* bytes from one look to the next */
+    off_t come;              /* r->request_length at the last one */
+    ngx_buf_t *tail;         /* the piece that the next one is put behind */
+    tab_bodies_verdict over; /* why it was refused on its way */
+    unsigned answered : 1;   /* the answer is counted */
+} tab_held;
 
 /* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
  * nginx's own context pointers) through a pool cleanup. */
@@ -72,6 +92,7 @@ typedef struct {
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
     tab_echo echo[2]; /* of the request itself, and of the question about its key */
+    tab_held held;
     ngx_uint_t limit, remaining, reset_s;
     unsigned rates : 1; /* the three figures hold */
 } tab_ctx;
@@ -103,5 +124,19 @@ void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+/* The request was let in: may its body come? From then on it is watched and counted, until _end. */
+tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx);
+extern const char ngx_http_tab_held_message[]; /* of the organization that holds too much */
+void ngx_http_tab_held_quiet(tab_ctx *ctx);    /* an answer leaves: no matter how its body comes */
+void ngx_http_tab_held_end(tab_ctx *ctx);
+ngx_int_t ngx_http_tab_held_zone(ngx_conf_t *cf, tab_main_conf *conf);
+void ngx_http_tab_held_install(void);
+void ngx_http_tab_held_start(tab_main_conf *conf); /* of a worker */
+char *ngx_http_tab_held_bytes(ngx_conf_t *cf, ngx_command_t *cmd, void *c);
+
+/* Milliseconds since 1970 by the clock of Redis, as far as it is known; and what Redis said of it. */
+int64_t ngx_http_tab_clock_ms(void);
+void ngx_http_tab_clock_heard(int64_t redis_ms);
 
 #endif

@@ -110,10 +110,8 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
                       "Idempotency-Key must be 1 to 255 printable ASCII characters, given once.",
                       "Idempotency-Key", 0);
 
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
-        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .time_ms = ngx_http_tab_clock_ms(),
         .request_id = { (char *)ctx->id, ctx->id_len },
         .route = tab_str_of(route->name),
         .path = { (char *)ctx->path.data, ctx->path.len },
@@ -127,6 +125,12 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         tab_identity_sign(&conf->identity_key, &id, (char *)ctx->identity.data, TAB_IDENTITY_TEXT);
     if (ctx->identity.len == 0)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    tab_bodies_verdict v = ngx_http_tab_held_begin(r, ctx);
+    if (v == TAB_BODIES_ORG)
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_held_message, NULL, 1);
+    if (v == TAB_BODIES_ALL)
+        return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
+                      "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);
     ctx->step = TAB_STEP_LET_IN;
     return NGX_OK;
 }
@@ -176,10 +180,8 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
         return refuse_key(r, ctx, conf);
 
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     tab_identity id = {
-        .time_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000,
+        .time_ms = ngx_http_tab_clock_ms(),
         .request_id = { (char *)ctx->id, ctx->id_len },
         .route = TAB_S(TAB_AUTHENTICATE_ROUTE),
         .path = TAB_S(TAB_AUTHENTICATE_PATH),

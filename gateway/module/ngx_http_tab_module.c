@@ -12,6 +12,7 @@ enum { LIMIT_SETS = 1 << 14 };
 static void on_cleanup(void *data)
 {
     ngx_http_tab_redis_forget(data);
+    ngx_http_tab_held_end(data);
 }
 
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
@@ -73,6 +74,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     b->last_buf = (r == r->main);
     b->last_in_chain = 1;
 
+    ngx_http_tab_held_quiet(ctx);
     if (ngx_http_discard_request_body(r) != NGX_OK)
         r->keepalive = 0;
     r->err_status = 0; /* of the error_page that led here; the verdict's own status holds */
@@ -101,7 +103,10 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
     tab_loc_conf *loc = ngx_http_get_module_loc_conf(r, ngx_http_tab_module);
     ngx_uint_t retry =
         loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
-    return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, (const char *)loc->message.data,
+    tab_ctx *ctx = ngx_http_tab_ctx(r);
+    const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_held_message
+                                                                          : (const char *)loc->message.data;
+    return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, message,
                              (const char *)loc->param.data, retry);
 }
 
@@ -255,14 +260,16 @@ static char *init_main(ngx_conf_t *cf, void *c)
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
-    return NGX_CONF_OK;
+    return ngx_http_tab_held_zone(cf, conf) == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 static void *create_loc(ngx_conf_t *cf)
 {
     tab_loc_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
-    if (conf != NULL)
+    if (conf != NULL) {
         conf->gate = NGX_CONF_UNSET;
+        conf->body_rate = NGX_CONF_UNSET_SIZE;
+    }
     return conf;
 }
 
@@ -271,6 +278,10 @@ static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
     tab_loc_conf *prev = parent, *conf = child;
     (void)cf;
     ngx_conf_merge_value(conf->gate, prev->gate, 0);
+    ngx_conf_merge_size_value(conf->body_rate, prev->body_rate, 16 * 1024);
+    if (!conf->bodies_set)
+        conf->bodies = prev->bodies_set ? prev->bodies : (tab_bodies_limits){ 256 << 20, 1 << 30 };
+    conf->bodies_set = 1;
     return NGX_CONF_OK;
 }
 
@@ -337,6 +348,12 @@ static ngx_command_t commands[] = {
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
     { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
       NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_body_bytes"),
+      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE2, ngx_http_tab_held_bytes,
+      NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_body_rate"),
+      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, ngx_conf_set_size_slot,
+      NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, body_rate), NULL },
     { ngx_string("tab_envelope"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_envelope,
       NGX_HTTP_LOC_CONF_OFFSET, 0, NULL },
     ngx_null_command
@@ -349,6 +366,7 @@ static ngx_int_t install(ngx_conf_t *cf)
     if (h == NULL)
         return NGX_ERROR;
     *h = ngx_http_tab_gate;
+    ngx_http_tab_held_install();
     return NGX_OK;
 }
 
@@ -359,6 +377,7 @@ static ngx_int_t init_process(ngx_cycle_t *cycle)
     tab_main_conf *conf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_tab_module);
     if (conf == NULL || conf->redis.len == 0)
         return NGX_OK;
+    ngx_http_tab_held_start(conf);
     return ngx_http_tab_redis_start(cycle, conf);
 }
 

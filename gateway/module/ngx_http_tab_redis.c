@@ -326,9 +326,14 @@ static void on_timeout(ngx_event_t *ev)
     give_all(&redis.waiting);
 }
 
+/* Figures of requests and milliseconds: what lies outside of 0 to 2^52 is none, and sums of them do not
+ * overflow. */
 static int64_t integer_at(redisReply *r, size_t i)
 {
-    return i < r->elements && r->element[i]->type == REDIS_REPLY_INTEGER ? r->element[i]->integer : 0;
+    if (i >= r->elements || r->element[i]->type != REDIS_REPLY_INTEGER)
+        return 0;
+    int64_t x = r->element[i]->integer;
+    return x < 0 || x > (int64_t)1 << 52 ? 0 : x;
 }
 
 static void string_at(redisReply *r, size_t i, ngx_str_t *ret)
@@ -360,6 +365,7 @@ static tab_group read_group(redisReply *r)
     g.answer.retry_ms = integer_at(r, 5);
     string_at(r, 6, &g.answer.state);
     g.let_in = integer_at(r, 7);
+    ngx_http_tab_clock_heard(integer_at(r, 8));
     return g;
 }
 

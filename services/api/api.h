@@ -31,7 +31,7 @@ typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     const char *http, *secret, *base_url;
-    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms;
+    int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all;
     bool bill_pinned;
 } api_config;
 
@@ -69,12 +69,14 @@ typedef struct request {
     tab_route_id route;
     tab_str path, query, param[2]; /* views into texts of the arena */
     char request_id[64];
-    char state[64]; /* the endpoint's state version as the gateway saw it, "" */
+    int64_t signed_ms; /* when the gateway signed it, by its clock; 0: nobody did */
+    char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
     tab_deadline deadline;
     atomic_bool gone; /* the client left: what is only computed for it stops */
     char *body;       /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
+    uint32_t held; /* held.c */
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
     int idempotency_headers;
@@ -170,6 +172,16 @@ void house_free(struct api_house *h);
 tab_status join(request *r, tab_error *err) TAB_CHECKED; /* PARKED, or UNAVAILABLE */
 struct api_joins *joins_open(api *a);
 void joins_free(struct api_joins *j);
+
+/* held.c: bytes of bodies and answers that are here. */
+bool held_open(void) TAB_CHECKED;
+bool held_arrive(request *r, size_t bytes) TAB_CHECKED; /* false: they are too many; held_give ends it */
+tab_status held_by_org(request *r, tab_error *err) TAB_CHECKED; /* once r->who and r->body_n are known */
+uint32_t held_answer(request *r); /* from now on r->out's: what held_give is to be told */
+void held_give(uint32_t held);    /* 0: nothing */
+
+/* clock.c: whether the gateway signed it just now. May ask Redis: on a worker's thread. */
+bool clock_timely(api *a, int64_t signed_ms) TAB_CHECKED;
 
 /* calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,

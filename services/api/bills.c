@@ -123,12 +123,8 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
 /* Until nobody is on the way, or LINGER_MS. The lock is held. */
 static void linger(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LINGER_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    while (bills.coming > 0 && pthread_cond_timedwait(&bills.came, &bills.lock, &until) == 0)
+    tab_deadline until = tab_in_ms(LINGER_MS);
+    while (bills.coming > 0 && tab_cond_wait(&bills.came, &bills.lock, until))
         continue;
 }
 

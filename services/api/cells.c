@@ -15,7 +15,7 @@
 #include "common/time.h"
 #include "services/api/api.h"
 
-enum { SLOTS = 1024, MINUTE_MS = 60000, SHARE = 64 };
+enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE = 64 };
 
 static struct {
     pthread_mutex_t lock;
@@ -46,7 +46,9 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     tab_status s = tab_limits_call(a->redis, a->cfg.redis_ms, &y, NULL, 5, argv);
     if (s != TAB_OK)
         return s;
-    bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2;
+    bool good = y->type == REDIS_REPLY_ARRAY && y->elements == 2 &&
+                y->element[0]->type == REDIS_REPLY_INTEGER && y->element[1]->type == REDIS_REPLY_INTEGER &&
+                y->element[1]->integer >= 0 && y->element[1]->integer <= RETRY_MOST_MS;
     if (good)
         *retry_ms = y->element[0]->integer == 1 ? 0 : y->element[1]->integer;
     freeReplyObject(y);

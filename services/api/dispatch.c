@@ -130,9 +130,10 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, tab_now_us() / 1000, &id) ||
+    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, &id) ||
         !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
+    r->signed_ms = id.time_ms;
     r->who = id.grant;
     if (tab_str_eq(id.path, TAB_S(TAB_AUTHENTICATE_PATH))) {
         *ret_internal = true;
@@ -253,11 +254,14 @@ bool api_dispatch(request *r)
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     tab_id_new(r->seed, "");
     r->status = 200;
+    if (r->signed_ms != 0 && !clock_timely(r->api, r->signed_ms)) /* never a 401 to a valid key for a clock */
+        s = tab_fail(&err, TAB_UNAVAILABLE, "",
+                     "the service is not available at the moment; retry with backoff");
     if (s == TAB_OK && tab_left_ms(r->deadline, 1) == 0) {
         s = tab_fail(&err, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
     } else if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
-    } else if (s == TAB_OK) {
+    } else if (s == TAB_OK && (s = held_by_org(r, &err)) == TAB_OK) {
         if (r->idempotency_key != NULL)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = api_handle(r, &err);

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/accept.h"
+#include "common/integer.h"
 #include "common/log.h"
 #include "common/turns.h"
 
@@ -36,11 +38,15 @@ typedef struct exchange {
     request r;
 } exchange;
 
+/* Not for callers: the health port, and what the process opens to its servers. */
+enum { KEPT_DESCRIPTORS = 64 };
+
 struct http {
     api *a;
     struct event_base *base;
     struct evhttp *server;
     struct evhttp_bound_socket *socket;
+    tab_accept *accept;
     struct event *wake;
     int wake_fd;
     pthread_t loop;
@@ -65,6 +71,7 @@ static void exchange_free(exchange *x)
         event_free(x->closed);
     if (x->input != NULL)
         evbuffer_free(x->input);
+    held_give(x->r.held);
     free(x->r.body);
     tab_out_free(&x->r.out);
     tab_arena_free(x->r.arena);
@@ -74,7 +81,7 @@ static void exchange_free(exchange *x)
 static void free_text(const void *data, size_t n, void *arg)
 {
     (void)n;
-    (void)arg;
+    held_give((uint32_t)(uintptr_t)arg);
     free((void *)(uintptr_t)data);
 }
 
@@ -113,11 +120,11 @@ static void watch_close(exchange *x)
 }
 
 /* ---- where a request ends ------------------------------------------------------------------------
- * The gateway's connections carry requests of all callers, one after another. evhttp takes for the next request
- * whatever it has not read of this one, and it reads no body of a HEAD, heeds the first of two
+ * The gateway's connections carry requests of all callers, one after another. evhttp takes for the next
+ * request whatever it has not read of this one, and it reads no body of a HEAD, heeds the first of two
  * lengths or codings, and takes a coding that it does not know for none. So a request whose end is not
- * beyond doubt is refused, and bytes that come before the answer are never the next request: the connection
- * is closed (docs/decisions/0230). */
+ * beyond doubt is refused, and bytes that come before the answer are never the next request: the
+ * connection is closed (docs/decisions/0230). */
 
 static bool digits(const char *s)
 {
@@ -206,9 +213,12 @@ static void answer(exchange *x)
             snprintf(number, sizeof number, "%zu", r->out.n);
             header(x->req, "Content-Length", number);
         }
+        r->held = held_answer(r);
         if (body != NULL && r->out.n > 0 && !head &&
-            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, NULL) == 0)
+            evbuffer_add_reference(body, r->out.p, r->out.n, free_text, (void *)(uintptr_t)r->held) == 0) {
             r->out = (tab_out){ 0 };
+            r->held = 0; /* the buffer's, until the last byte has left */
+        }
         evhttp_send_reply(x->req, r->status, NULL, body);
         if (body != NULL)
             evbuffer_free(body);
@@ -333,6 +343,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     bool fits = take_headers(x);
     if (fits)
         api_arrived(&x->r, x->identity);
+    fits = fits && held_arrive(&x->r, evbuffer_get_length(x->input));
     bool arrives = fits && x->r.route == TAB_POST_SERVE;
     pthread_mutex_lock(&h->lock);
     h->open++;
@@ -485,12 +496,16 @@ static bool listen_at(http *h, const char *address)
 {
     char host[64];
     const char *colon = strrchr(address, ':');
-    if (colon == NULL || (size_t)(colon - address) >= sizeof host)
+    int64_t port;
+    if (colon == NULL || (size_t)(colon - address) >= sizeof host ||
+        !tab_integer_read(tab_str_of(colon + 1), 0, 65535, &port))
         return false;
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = 0;
-    h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)strtoul(colon + 1, NULL, 10));
-    return h->socket != NULL;
+    h->socket = evhttp_bind_socket_with_handle(h->server, host, (uint16_t)port);
+    if (h->socket != NULL)
+        h->accept = tab_accept_new(h->base, h->server, h->socket, address, KEPT_DESCRIPTORS, 0);
+    return h->accept != NULL;
 }
 
 http *http_open(api *a)
@@ -552,6 +567,7 @@ static void stop_accepting(evutil_socket_t fd, short what, void *arg)
     (void)what;
     http *h = arg;
     h->draining = true;
+    tab_accept_stop(h->accept);
     evhttp_del_accept_socket(h->server, h->socket);
     h->socket = NULL;
 }
@@ -560,13 +576,10 @@ bool http_drain(http *h, int64_t seconds)
 {
     event_base_once(h->base, -1, EV_TIMEOUT, stop_accepting, h, NULL);
     usleep(300000); /* what the gateway had already sent on its kept connections */
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    tab_deadline until = tab_in_s(seconds);
     pthread_mutex_lock(&h->lock);
-    int rc = 0;
-    while (h->open > 0 && rc == 0)
-        rc = pthread_cond_timedwait(&h->idle, &h->lock, &until);
+    while (h->open > 0 && tab_cond_wait(&h->idle, &h->lock, until))
+        continue;
     bool all = h->open == 0;
     pthread_mutex_unlock(&h->lock);
     usleep(100000); /* the last answers leave */
@@ -591,6 +604,7 @@ void http_free(http *h)
         next = x->next;
         exchange_free(x);
     }
+    tab_accept_free(h->accept);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)

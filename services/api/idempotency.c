@@ -212,10 +212,7 @@ static void *keep_house(void *arg)
     int64_t swept = tab_mono_ms();
     pthread_mutex_lock(&h->lock);
     while (!h->stop) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_sec += 1;
-        pthread_cond_timedwait(&h->wake, &h->lock, &t);
+        tab_cond_wait(&h->wake, &h->lock, tab_in_ms(1000));
         if (h->stop)
             break;
         pthread_mutex_unlock(&h->lock);

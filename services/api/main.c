@@ -23,6 +23,10 @@ static const tab_option options[] = {
     TAB_OPTION(api_config, queue, INT, "TAB_API_QUEUE", "4096",
                "requests that may wait; more are answered 503"),
     TAB_OPTION(api_config, body_most, INT, "TAB_BODY_BYTES", "67108864", "bytes of a request body"),
+    TAB_OPTION(api_config, held_org, INT, "TAB_HELD_ORG_BYTES", "268435456",
+               "bytes of bodies and answers of one organization at a time; more is 429; 0: any number"),
+    TAB_OPTION(api_config, held_all, INT, "TAB_HELD_BYTES", "1073741824",
+               "bytes of bodies and answers of all at a time; more is 503; 0: any number"),
     TAB_OPTION(api_config, run_cells, INT, "TAB_RUN_CELLS", "50000000", "cells of one run"),
     TAB_OPTION(api_config, inline_cells, INT, "TAB_INLINE_CELLS", "250000",
                "cells of a run that is answered inline"),
@@ -63,7 +67,8 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     tab_id_new(self.owner, "api_");
     pthread_mutex_init(&self.models.lock, NULL);
-    if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys))
+    if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
+        !held_open())
         return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);

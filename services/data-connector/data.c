@@ -43,7 +43,7 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .owner = q->owner,
                         .temporary = q->temporary };
     if (q->temporary)
-        d.expires = q->expires_at != 0 ? q->expires_at : tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL;
+        d.expires = q->expires_at;
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));
     TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, q->temporary ? &self->run_keys : NULL, err));
@@ -193,12 +193,9 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
     TRY(data_read_source(self, call, connection[0], &t, err));
     tab_id_new(id, "ds_");
     tab_id_new(snapshot, "dsv_");
-    store_dataset d = { .id = id,
-                        .name = connection[2],
-                        .source = "connection",
-                        .owner = owner,
-                        .temporary = true,
-                        .expires = tab_now_us() + DATA_TEMPORARY_HOURS * 3600000000LL };
+    store_dataset d = {
+        .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true
+    };
     TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TRY(store_hold_blocks(tx, call->org, false, err));
     TRY(store_dataset_add(tx, call->org, &d, err));

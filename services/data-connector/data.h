@@ -21,7 +21,7 @@ typedef struct {
 
 extern const tab_rpc_method data_methods[];
 
-enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000, DATA_TEMPORARY_HOURS = 26 };
+enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000 };
 
 /* Methods of connect.c */
 tab_status data_connect(void *self, tab_call *call, tab_error *err);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/integer.h"
+
 static const provider *const providers[] = { &provider_postgres };
 
 const provider *provider_of(const char *scheme)
@@ -116,9 +118,8 @@ static bool take_host(char *text, source_ref *r)
         r->host = text;
     }
     if (colon != NULL) {
-        char *end;
-        long port = strtol(colon + 1, &end, 10);
-        if (!isdigit((unsigned char)colon[1]) || *end != '\0' || port < 1 || port > 65535)
+        int64_t port;
+        if (!tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port))
             return false;
         r->port = (uint16_t)port;
         *colon = '\0';
@@ -302,15 +303,15 @@ bool address_allowed(const struct sockaddr *sa, const char *allow)
         uint8_t bytes[16];
         size_t n = strcspn(allow, ",");
         char *slash;
+        int64_t bits = family == AF_INET ? 32 : 128;
         if (n < sizeof item) {
             memcpy(item, allow, n);
             item[n] = '\0';
             slash = strchr(item, '/');
-            long bits = slash == NULL ? (family == AF_INET ? 32 : 128) : strtol(slash + 1, NULL, 10);
+            bool good = slash == NULL || tab_integer_read(tab_str_of(slash + 1), 0, bits, &bits);
             if (slash != NULL)
                 *slash = '\0';
-            if (inet_pton(family, item, bytes) == 1 && bits >= 0 && bits <= (family == AF_INET ? 32 : 128) &&
-                within(is, bytes, (unsigned)bits))
+            if (good && inet_pton(family, item, bytes) == 1 && within(is, bytes, (unsigned)bits))
                 return true;
         }
         allow += n + (allow[n] == ',');

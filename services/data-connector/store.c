@@ -42,10 +42,12 @@ tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "
                         "temporary, owner, expires) "
-                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $7 THEN "
+                        "coalesce($9, now() + $10::int * interval '1 hour') END)",
                         TAB_P(tab_p_text(org), tab_p_text(d->id), tab_p_text(d->name), tab_p_text(d->source),
                               tab_p_text(d->connection), tab_p_text(d->ingest_id), tab_p_bool(d->temporary),
-                              tab_p_text(d->owner), d->expires == 0 ? tab_p_null() : tab_p_time(d->expires)));
+                              tab_p_text(d->owner), d->expires == 0 ? tab_p_null() : tab_p_time(d->expires),
+                              tab_p_int(DATA_TEMPORARY_HOURS)));
 }
 
 tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, const char *ingest_id,

@@ -22,11 +22,12 @@
 tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err) TAB_CHECKED;
 
 /* ---- datasets */
+enum { DATA_TEMPORARY_HOURS = 26 }; /* a temporary one lives so long */
 typedef struct {
     const char *id, *name, *source, *connection, *ingest_id,
         *owner; /* connection, ingest_id: NULL for none */
     bool temporary;
-    int64_t expires; /* 0: none */
+    int64_t expires; /* of a temporary one; 0: in DATA_TEMPORARY_HOURS by the database's clock */
 } store_dataset;
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err) TAB_CHECKED;
 /* The dataset of an ingest id; NOT_FOUND. */

@@ -2,7 +2,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "common/time.h"
 
 /* absent -> FITTING -> READY -> (evicted) freed when nobody borrows it
  *                  \-> FAILED  freed when the last who waited has read the error */
@@ -38,11 +39,7 @@ tab_states *tab_states_new(size_t budget_bytes, void (*free_state)(void *state))
     s->budget = budget_bytes;
     s->free_state = free_state;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&s->changed, NULL);
     return s;
 }
 
@@ -107,14 +104,7 @@ static bool wait_for(tab_states *s, entry *e, const atomic_bool *cancel)
     while (e->phase == FITTING) {
         if (cancel != NULL && *cancel)
             return false;
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += 100000000;
-        if (t.tv_nsec >= 1000000000) {
-            t.tv_nsec -= 1000000000;
-            t.tv_sec++;
-        }
-        pthread_cond_timedwait(&s->changed, &s->lock, &t);
+        tab_cond_wait(&s->changed, &s->lock, tab_in_ms(100));
     }
     return true;
 }

@@ -330,10 +330,7 @@ static void *worker(void *arg)
         tab_status s = atomic_load(&self->stop) ? TAB_OK : jobs_claim(self->pg, full, &c, &err);
         if (c == NULL && !atomic_load(&self->woken) && !atomic_load(&self->stop)) {
             back_off = s == TAB_OK ? 0 : back_off < 4 ? back_off + 1 : 4;
-            struct timespec t;
-            clock_gettime(CLOCK_MONOTONIC, &t);
-            t.tv_sec += POLL_MS / 1000 + back_off;
-            pthread_cond_timedwait(&self->wake, &self->take, &t);
+            tab_cond_wait(&self->wake, &self->take, tab_in_ms(POLL_MS + 1000 * back_off));
         }
         work w = { .self = self, .c = c, .phase = "starting", .to = 1 };
         if (c != NULL)
@@ -349,11 +346,7 @@ static void *worker(void *arg)
 
 bool jobs_work_start(jobs *self)
 {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&self->wake, NULL);
     pthread_mutex_init(&self->take, NULL);
     pthread_mutex_init(&self->lock, NULL);
     natsConnection *nc = tab_rpc_nats(self->rpc);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/integer.h"
 #include "common/limits.h"
 #include "common/log.h"
 
@@ -59,14 +60,18 @@ tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_e
     tab_status s = tab_limits_call(redis, COUNT_MS, &reply, err, 3, argv);
     if (s != TAB_OK)
         return s;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements >= 1 && reply->elements % 2 == 1) {
+    bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements % 2 == 1;
+    for (size_t i = 0; good && i < reply->elements; i++)
+        good = reply->element[i]->type == REDIS_REPLY_STRING;
+    if (good) {
         size_t n = (reply->elements - 1) / 2;
         u.batch = tab_arena_copy(a, tab_str_of(reply->element[0]->str)).p;
         u.key_id = tab_arena_new_of(a, const char *, n);
         u.count = tab_arena_new_of(a, int64_t, n);
         for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
             u.key_id[i] = tab_arena_copy(a, tab_str_of(reply->element[1 + 2 * i]->str)).p;
-            u.count[i] = strtoll(reply->element[2 + 2 * i]->str, NULL, 10);
+            if (!tab_integer_read(tab_str_of(reply->element[2 + 2 * i]->str), 0, INT32_MAX, &u.count[i]))
+                u.count[i] = 0; /* a damaged counter: the date of its last use still moves */
         }
         u.n = n;
     }

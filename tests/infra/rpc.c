@@ -1,5 +1,6 @@
 /* The RPC, the stream and the outbox against real servers: TAB_NATS, TAB_POSTGRES and TAB_REDIS name them.
  * Run by tests/suite/common, which starts them. One line a check, then "N passed, N failed". */
+#include <nats/nats.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -521,6 +522,79 @@ static void a_64_mib_table_goes_both_ways_in_bounded_memory(tab_rpc *c)
         CHECK(grown < 2 * MB + 40);
 }
 
+/* Headers of a message are what anybody on the bus wrote: whatever numbers they hold, the worker answers
+ * and stays. */
+static void hostile_numbers_in_headers_are_answered(tab_rpc *c)
+{
+    static const char *const names[] = { "Tab-Time-Left", "Tab-Bytes", "Tab-Tables", "Tab-Slot" };
+    static const char *const values[] = { "9223372036854775807",
+                                          "9223372036854775808",
+                                          "-9223372036854775808",
+                                          "-1",
+                                          "99999999999999999999999",
+                                          "1e9",
+                                          " 5",
+                                          "x",
+                                          "-1 -1 word",
+                                          "1 18446744073709551615 word",
+                                          "18446744073709551615 18446744073709551615 word" };
+    natsConnection *nc = tab_rpc_nats(c);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+            for (int streamed = 0; streamed < 2; streamed++) {
+                natsMsg *m = NULL, *answer = NULL;
+                natsStatus s = natsMsg_Create(&m, "tabella.v1.test.Echo", NULL, "", 0);
+                if (s == NATS_OK)
+                    s = natsMsgHeader_Set(m, names[n], values[v]);
+                if (s == NATS_OK && streamed)
+                    s = natsMsgHeader_Set(m, "Tab-Stream", "tabella.test.nobody");
+                if (s == NATS_OK)
+                    s = natsConnection_RequestMsg(&answer, nc, m, PATIENCE_MS);
+                if (s != NATS_OK)
+                    printf("%s: `%s`%s: %s\n", names[n], values[v], streamed ? " streamed" : "",
+                           natsStatus_GetText(s));
+                CHECK(s == NATS_OK);
+                natsMsg_Destroy(answer);
+                natsMsg_Destroy(m);
+            }
+}
+
+static const char *rogue_bytes;
+
+static void rogue_answers(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    (void)sub;
+    (void)arg;
+    natsMsg *answer = NULL;
+    if (natsMsg_Create(&answer, natsMsg_GetReply(m), NULL, "", 0) == NATS_OK &&
+        natsMsgHeader_Set(answer, "Tab-Stream", "tabella.test.nobody") == NATS_OK &&
+        natsMsgHeader_Set(answer, "Tab-Bytes", rogue_bytes) == NATS_OK)
+        (void)natsConnection_PublishMsg(nc, answer);
+    natsMsg_Destroy(answer);
+    natsMsg_Destroy(m);
+}
+
+/* -1 once became a buffer of no bytes that takes 2^64 - 1. */
+static void a_damaged_answer_is_an_error(tab_rpc *c)
+{
+    static const char *const values[] = { "-1", "0", "18446744073709551615", "x", "1099511627776" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    natsSubscription *sub = NULL;
+    CHECK(natsConnection_Subscribe(&sub, tab_rpc_nats(c), "tabella.v1.rogue.Echo", rogue_answers, NULL) ==
+          NATS_OK);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        tab_error err = { 0 };
+        tab_answer ans = { 0 };
+        tab_ask q = ask_of(a, "Echo", &in, PATIENCE_MS);
+        q.service = "rogue";
+        rogue_bytes = values[i];
+        CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_INTERNAL);
+    }
+    natsSubscription_Unsubscribe(sub);
+    natsSubscription_Destroy(sub);
+}
+
 int main(void)
 {
     const char *nats = getenv("TAB_NATS");
@@ -531,6 +605,8 @@ int main(void)
     CHECK(rpc_ready(server) && rpc_ready(client));
     a_64_mib_table_goes_both_ways_in_bounded_memory(client); /* first: the peak is measured */
     values_and_errors(client);
+    hostile_numbers_in_headers_are_answered(client);
+    a_damaged_answer_is_an_error(client);
     deadline_stops_both_sides(client);
     large_bodies_are_streamed(client);
     an_event_loop_calls_without_waiting(client);

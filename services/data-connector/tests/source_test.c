@@ -75,6 +75,21 @@ static tab_status reach(tab_arena *a, const char *ref, const char *allow, const 
     return s;
 }
 
+/* "10.0.0.0/x" was read as "10.0.0.0/0", which is every address. */
+Test(source, a_network_that_is_misspelt_allows_nothing)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    static const char *const allow[] = { "10.0.0.0/",    "10.0.0.0/x",  "10.0.0.0/33",         "10.0.0.0/-1",
+                                         "10.0.0.0/8x",  "10.0.0.0/ 8", "10.0.0.0/4294967304", "::/129",
+                                         "10.0.0.0/8/8", "/0" };
+    const char *address;
+    for (size_t i = 0; i < sizeof allow / sizeof *allow; i++) {
+        cr_expect_neq(reach(a, "postgres://192.168.1.1/a/b/c", allow[i], &address), TAB_OK, "%s", allow[i]);
+        cr_expect_neq(reach(a, "postgres://10.1.2.3/a/b/c", allow[i], &address), TAB_OK, "%s", allow[i]);
+    }
+    cr_expect_eq(reach(a, "postgres://10.1.2.3/a/b/c", "::1,10.0.0.0/8", &address), TAB_OK);
+}
+
 Test(source, A113_A114_no_spelling_of_an_inner_address_is_reached)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);

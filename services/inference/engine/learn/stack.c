@@ -178,8 +178,8 @@ static bool answer_whole(pass *c, tab_arena *a, float *const *z)
     return true;
 }
 
-/* Each member's calibrated out-of-fold outputs, z (members)(rows, outputs), malloc'd also where it fails. some
- * (n): the rows that calibrate. False: memory or cancelled. */
+/* Each member's calibrated out-of-fold outputs, z (members)(rows, outputs), malloc'd also where it fails.
+ * some (n): the rows that calibrate. False: memory or cancelled. */
 static bool answer_all(pass *c, const uint32_t *some, size_t n, float **z)
 {
     tab_stack *s = c->s;

@@ -1,0 +1,177 @@
+#include "common/accept.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/time.h"
+
+enum { SPARES_MOST = 8, LOOK_AGAIN_MS = 100, SAY_AGAIN_MS = 1000 };
+
+struct tab_accept {
+    struct evconnlistener *listener;
+    struct event *again;
+    const char *name;
+    int reserve, spares, spare[SPARES_MOST];
+    bool paused, stopped;
+    int64_t said_at; /* tab_mono_ms; 0: never */
+    tab_accept *next;
+};
+
+/* libevent hands its error to a function that knows the listener alone. A process has two of them. */
+static tab_accept *all;
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Descriptors are numbered from the lowest free one: where that is near the limit, all below are in use. */
+static bool room(int reserve)
+{
+    struct rlimit most;
+    int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (lowest >= 0)
+        close(lowest);
+    if (getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
+        return lowest >= 0;
+    rlim_t kept = (rlim_t)reserve < most.rlim_cur / 4 ? (rlim_t)reserve : most.rlim_cur / 4;
+    return lowest >= 0 && (rlim_t)lowest < most.rlim_cur - kept;
+}
+
+static bool spares_whole(tab_accept *a)
+{
+    bool whole = true;
+    for (int i = 0; i < a->spares; i++) {
+        if (a->spare[i] < 0)
+            a->spare[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        whole = whole && a->spare[i] >= 0;
+    }
+    return whole;
+}
+
+static bool give_spare(tab_accept *a)
+{
+    for (int i = 0; i < a->spares; i++)
+        if (a->spare[i] >= 0) {
+            close(a->spare[i]);
+            a->spare[i] = -1;
+            return true;
+        }
+    return false;
+}
+
+static void look_again(tab_accept *a)
+{
+    evtimer_add(a->again, &(struct timeval){ .tv_usec = LOOK_AGAIN_MS * 1000 });
+}
+
+static void pause_accepting(tab_accept *a)
+{
+    int64_t now = tab_mono_ms();
+    if (a->said_at == 0 || now - a->said_at >= SAY_AGAIN_MS) {
+        a->said_at = now;
+        tab_log(TAB_WARN,
+                "descriptors run out: %s does not accept for a moment (raise the limit of open files)",
+                a->name);
+    }
+    a->paused = true;
+    evconnlistener_disable(a->listener);
+    look_again(a);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    tab_accept *a = arg;
+    bool whole = spares_whole(a), good = room(a->reserve);
+    if (a->stopped)
+        return;
+    if (a->paused && (good || give_spare(a))) {
+        a->paused = false;
+        evconnlistener_enable(a->listener);
+    }
+    if (a->paused || !whole)
+        look_again(a);
+}
+
+/* A connection was accepted: may there be another? */
+static struct bufferevent *on_accepted(struct event_base *base, void *arg)
+{
+    tab_accept *a = arg;
+    if (!a->paused && a->reserve > 0 && !room(a->reserve))
+        pause_accepting(a);
+    return bufferevent_socket_new(base, -1, 0); /* what evhttp would have made */
+}
+
+static void on_error(struct evconnlistener *listener, void *arg)
+{
+    (void)arg; /* evhttp's */
+    pthread_mutex_lock(&all_lock);
+    tab_accept *a = all;
+    while (a != NULL && a->listener != listener)
+        a = a->next;
+    pthread_mutex_unlock(&all_lock);
+    if (a == NULL || a->paused)
+        return;
+    if (give_spare(a)) /* the caller that waits gets it, when the loop comes round */
+        look_again(a);
+    else
+        pause_accepting(a);
+}
+
+tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struct evhttp_bound_socket *socket,
+                           const char *name, int reserve, int spares)
+{
+    tab_accept *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    *a = (tab_accept){ .listener = evhttp_bound_socket_get_listener(socket),
+                       .name = name,
+                       .reserve = reserve,
+                       .spares = spares < SPARES_MOST ? spares : SPARES_MOST };
+    for (int i = 0; i < SPARES_MOST; i++)
+        a->spare[i] = -1;
+    (void)spares_whole(a);
+    a->again = evtimer_new(base, on_again, a);
+    if (a->again == NULL) {
+        tab_accept_free(a);
+        return NULL;
+    }
+    pthread_mutex_lock(&all_lock);
+    a->next = all;
+    all = a;
+    pthread_mutex_unlock(&all_lock);
+    evconnlistener_set_error_cb(a->listener, on_error);
+    evhttp_set_bevcb(server, on_accepted, a);
+    return a;
+}
+
+void tab_accept_stop(tab_accept *a)
+{
+    a->stopped = true;
+    evtimer_del(a->again);
+}
+
+void tab_accept_free(tab_accept *a)
+{
+    if (a == NULL)
+        return;
+    pthread_mutex_lock(&all_lock);
+    for (tab_accept **at = &all; *at != NULL; at = &(*at)->next)
+        if (*at == a) {
+            *at = a->next;
+            break;
+        }
+    pthread_mutex_unlock(&all_lock);
+    if (a->again != NULL)
+        event_free(a->again);
+    for (int i = 0; i < a->spares; i++)
+        if (a->spare[i] >= 0)
+            close(a->spare[i]);
+    free(a);
+}

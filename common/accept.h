@@ -1,0 +1,29 @@
+/* A server of evhttp that lives through the end of its descriptors. libevent's listener, when accept fails
+ * with EMFILE, is woken for the same connection again at once: it takes a processor and writes a line each
+ * time. Here it
+ *
+ *   stops accepting while fewer than `reserve` descriptors are free, so that what the process opens itself
+ *   (its servers, its health port) still finds some; gives up one of `spares` descriptors for a caller
+ *   where none is free at all; looks again a tenth of a second later, and says so in the log, a line a
+ *   second at most.
+ *
+ * Those who wait stay in the kernel's queue. */
+#ifndef TAB_ACCEPT_H
+#define TAB_ACCEPT_H
+
+#include <event2/http.h>
+
+#include "common/base.h"
+
+typedef struct tab_accept tab_accept;
+
+/* For a bound socket of `server`, before its loop runs; `name` is a literal. NULL: no memory. Sets the
+ * server's callback of new connections (evhttp_set_bevcb). */
+tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struct evhttp_bound_socket *socket,
+                           const char *name, int reserve, int spares);
+/* On the loop's thread: the socket is closed soon, and not enabled again. */
+void tab_accept_stop(tab_accept *a);
+void tab_accept_free(tab_accept *a); /* after its loop, before its server */
+TAB_DEFINE_AUTO(tab_accept)
+
+#endif
