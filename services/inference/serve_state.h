@@ -48,6 +48,9 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
+/* A state for n tables (1 to MAX_TABLES) with nothing in it yet. */
+tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret,
+                           tab_error *err) TAB_CHECKED;
 /* A state with its tables read from their snapshots and nothing else yet. */
 tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
                             size_t n, const tab_run_options *options, serve_state **ret,
@@ -63,6 +66,10 @@ typedef struct {
     const Tabella__ServeState *key;
 } serve_maker;
 tab_status serve_state_make(void *maker, void **ret_state, size_t *ret_bytes, tab_error *err);
+
+/* serve.c: the answers of a finished state to the calls whose tables came with `call`, one part a call. */
+tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
+                        Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 
 /* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the
  * state is gone. */
