@@ -240,7 +240,7 @@ static void *tick(void *arg)
         if (woken)
             pthread_cond_broadcast(&self->slot);
         pthread_mutex_unlock(&self->lock);
-        if (now - said >= ALIVE_MS) {
+        if (now - said >= ALIVE_MS && !self->alone) {
             said = now;
             const char *id = tab_rpc_worker(self->rpc);
             natsConnection *nc = tab_rpc_nats(self->rpc);

@@ -227,7 +227,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     const Tabella__ServeReply *theirs = NULL;
     s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, q, &theirs,
                        err);
-    if (s != TAB_UNAVAILABLE) {
+    if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, err)) {
         if (s == TAB_OK)
             *y = *theirs;
         return s;

@@ -49,7 +49,7 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, &away);
     if (s == TAB_OK)
         *(const void **)(uintptr_t)ret = answer.msg;
-    else if (s != TAB_UNAVAILABLE)
+    else if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, &away))
         tab_fail(err, s, away.param, "%s", away.message);
     return s;
 }

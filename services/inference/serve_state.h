@@ -42,7 +42,8 @@ enum { SERVE_KEY = 400 };
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
 /* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err
- * untouched: this worker is the owner, or the owner does not answer: answer here. slot, or NULL: the call
+ * untouched: this worker is the owner, or the owner is away: answer here. The owner died of the call, perhaps
+ * (tab_rpc_lost): err is filled, and it is not answered here. slot, or NULL: the call
  * takes one of its endpoint. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
