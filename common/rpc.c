@@ -16,7 +16,10 @@
  *
  *   asked --answer--> ready --(small)--> read, done
  *                       |---(streamed)--> pulling --all here--> ready --> read, done
- *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error */
+ *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error
+ *
+ * Whose inbox is known (the call names the worker, or a beat has come) is pinged there: NATS answers for a
+ * worker that has died that nobody listens, seconds before its silence would tell. */
 struct rpc_pending {
     tab_rpc *rpc;
     uint64_t id;
@@ -27,12 +30,14 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
+    char peer[128]; /* where that worker listens for beats that nobody hears; "": unknown */
+    int64_t pinged;
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
     bool pulling, pulled;
     rpc_pull pull;
-    int64_t packed, heard;
+    int64_t packed, asked, heard;
 };
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -147,6 +152,29 @@ static void abandon(tab_rpc *rpc, rpc_pending *p)
     natsConnection_PublishString(rpc->nc, subject, reply);
 }
 
+#define LOST "worker" /* the param of an error that means tab_rpc_lost */
+
+bool tab_rpc_lost(tab_status s, const tab_error *err)
+{
+    return s == TAB_UNAVAILABLE && strcmp(err->param, LOST) == 0;
+}
+
+static void lose(tab_rpc *rpc, rpc_pending *p)
+{
+    if (p->failed)
+        return;
+    fail_pending(rpc, p, TAB_UNAVAILABLE, "the process that worked on this is gone, try again");
+    snprintf(p->err.param, sizeof p->err.param, LOST);
+}
+
+static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
+{
+    char reply[128];
+    snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
+    p->pinged = now;
+    natsConnection_PublishRequestString(rpc->nc, p->peer, reply, "");
+}
+
 static void pull_ended(void *owner, bool ok)
 {
     rpc_pending *p = owner;
@@ -177,7 +205,11 @@ static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     if (p != NULL && !p->failed && p->msg == NULL) {
         p->heard = tab_mono_ms();
         p->begun |= beat;
-        if (nobody) {
+        if (beat && natsMsg_GetReply(m) != NULL)
+            snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
+        if (nobody && p->pinged > 0) { /* it was there when the call was sent */
+            lose(rpc, p);
+        } else if (nobody) {
             fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
         } else if (!beat) {
             p->msg = m;
@@ -242,11 +274,14 @@ static void *watch(void *arg)
                     fail_pending(rpc, p, TAB_CANCELLED, "the deadline has passed");
                 else if (p->ask.deadline < next)
                     next = p->ask.deadline;
-                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS && !p->failed && p->begun &&
-                    p->ask.ret_lost != NULL)
-                    *p->ask.ret_lost = true;
-                if (p->msg == NULL && now - p->heard > RPC_SILENCE_MS)
+                if (p->msg != NULL || p->failed)
+                    continue;
+                if (now - p->heard > RPC_SILENCE_MS && p->begun)
+                    lose(rpc, p);
+                else if (now - p->heard > RPC_SILENCE_MS)
                     fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");
+                else if (p->peer[0] != 0 && now - (p->pinged > 0 ? p->pinged : p->asked) >= RPC_PING_MS)
+                    ping(rpc, p, now);
             }
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
@@ -323,6 +358,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
     set_header(m, H_INNER, ask->inner ? "1" : "");
+    set_header(m, H_BEGUN, ask->tell_begun ? "1" : NULL);
     if (ask->slot != NULL && ask->slots > 0) {
         char slot[128];
         snprintf(slot, sizeof slot, "%u %u %s", ask->slots, ask->slot_calls > 0 ? ask->slot_calls : 1,
@@ -375,8 +411,10 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     p->ask = *ask;
     p->done = done;
     p->arg = arg;
-    p->heard = tab_mono_ms();
+    p->asked = p->heard = tab_mono_ms();
     snprintf(p->service, sizeof p->service, "%s", ask->service);
+    if (ask->worker != NULL)
+        snprintf(p->peer, sizeof p->peer, "_INBOX.%s.b.0", ask->worker);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
     *ret_id = p->id = rpc_new_id(rpc);

@@ -91,9 +91,9 @@ typedef struct {
     tab_arena *arena; /* the answer lives here; used by the caller's thread only, but see below */
     const atomic_bool *
         gone; /* turns true: nobody waits any more; the call ends CANCELLED and its work stops. NULL: never */
-    bool *
-        /* NULL, or: set when a worker that had begun with the call fell silent: it died, perhaps of it */
-        ret_lost;
+    /* The worker says that it has begun before it begins, so that a death at once is known for what it is
+     * (tab_rpc_lost); it costs a message. */
+    bool tell_begun;
     /* One word, or NULL: a worker holds at most `slots` calls of the word at once, queued ones among them;
      * one more is RATE_LIMIT. A slot is free before the answer leaves, and soon after its caller is gone. */
     const char *slot;
@@ -115,6 +115,10 @@ void tab_ask_inherit(tab_ask *ask, const tab_call *call);
 
 /* Errors: what the method said; UNAVAILABLE (nobody serves, NATS away), CANCELLED (deadline). */
 tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
+
+/* Of a call that ended UNAVAILABLE: whoever had begun with it is gone or frozen; it died, perhaps of it, and
+ * whoever takes the call next may, too. True also where the error was handed on, param and all. */
+bool tab_rpc_lost(tab_status s, const tab_error *err);
 
 /* For an event loop: `done` runs on the thread that calls tab_rpc_dispatch, exactly once for each started
  * call, also after tab_rpc_abandon (then with CANCELLED). Watch tab_rpc_fd for reading and dispatch when it

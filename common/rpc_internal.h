@@ -17,6 +17,7 @@ enum {
     RPC_STALL_MS = 2000,     /* a silent stream is asked again */
     RPC_BEAT_MS = 1000,      /* a server at work says so */
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
+    RPC_PING_MS = 500,       /* a worker that is known is asked for so often: NATS says when it is gone */
     RPC_TICK_MS = 250,
     RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
@@ -35,8 +36,9 @@ enum {
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
 #define H_BYTES "Tab-Bytes"   /* of the streamed body */
 #define H_BEAT "Tab-Beat"
-#define H_INNER "Tab-Inner" /* made within another call, which waits for it */
-#define H_SLOT "Tab-Slot"   /* "MOST CALLS WORD": calls of the word at once, and in this one */
+#define H_BEGUN "Tab-Tell-Begun" /* the caller wants a beat before the work begins */
+#define H_INNER "Tab-Inner"      /* made within another call, which waits for it */
+#define H_SLOT "Tab-Slot"        /* "MOST CALLS WORD": calls of the word at once, and in this one */
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {

@@ -12,11 +12,8 @@
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
 
-enum {                      /* milliseconds */
-       TIME_BEFORE = 30000, /* for a caller that names none */
-       LONG = 60000         /* a call that may take longer says at once that it has begun, before it begins */
-};
-enum { INNER = 2 }; /* threads that inner calls always find, though all others wait on such */
+enum { TIME_BEFORE = 30000 }; /* milliseconds, for a caller that names none */
+enum { INNER = 2 };           /* threads that inner calls always find, though all others wait on such */
 
 enum { LIGHT, HEAVY }; /* lanes */
 
@@ -220,10 +217,10 @@ static int64_t time_left(natsMsg *m)
     return rpc_header_int(m, H_TIME, RPC_TIME_MOST, TIME_BEFORE);
 }
 
-/* The caller of a long call then knows a worker that died of it from one that was never there. */
+/* The caller then knows a worker that died of the call from one that was never there. */
 static void say_begun(tab_rpc *rpc, rpc_job *j)
 {
-    if (time_left(j->msg) < LONG)
+    if (rpc_header(j->msg, H_BEGUN)[0] == 0)
         return;
     pthread_mutex_lock(&rpc->lock);
     beat(rpc, j, tab_mono_ms());

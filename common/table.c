@@ -226,7 +226,7 @@ static void __attribute__((constructor)) draw_secret(void)
 static tab_str level_of(const tab_builder *b, size_t i)
 {
     uint32_t from = i == 0 ? 0 : b->end[i - 1];
-    return (tab_str){ b->text + from, b->end[i] - from };
+    return (tab_str){ b->text == NULL ? "" : b->text + from, b->end[i] - from }; /* NULL: so far "" alone */
 }
 
 /* Twice the slots; an entry's place follows from its own hash, so no level is looked at. */

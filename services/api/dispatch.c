@@ -161,7 +161,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
 static void envelope(request *r, const tab_error *err)
 {
     static const char running[] = "running_job_id:";
-    const char *param = err->param, *job = NULL;
+    const char *param = tab_rpc_lost(err->status, err) ? "" : err->param, *job = NULL;
     if (strncmp(param, running, sizeof running - 1) == 0) {
         job = param + sizeof running - 1;
         param = "";

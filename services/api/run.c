@@ -6,7 +6,8 @@
  *            |
  *            +--> inline: a place among the organization's calls, then Run (parked meanwhile), then one
  *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
- *            |            without a place, or later than inline_s after its arrival, it becomes the job
+ *            |            without a place, or later than inline_s after its arrival, it becomes the job, and
+ *            |            so it does where its worker died, perhaps of it: it runs alone (decision 0240)
  *            +--> large or batch: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
@@ -152,7 +153,8 @@ static tab_status spool(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
-static tab_status as_job(request *r, run *x, tab_error *err)
+/* suspect: a worker died while it had the run, so that the job runs alone. */
+static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     const Tabella__Job *j;
@@ -172,6 +174,7 @@ static tab_status as_job(request *r, run *x, tab_error *err)
     q.surface = STR("api");
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
+    q.suspect = suspect;
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
     if (s != TAB_OK)
         return s;
@@ -278,14 +281,15 @@ static tab_status ended(void *arg, tab_error *err)
 {
     run *x = arg;
     request *r = x->r;
-    bool late = x->s == TAB_CANCELLED && !atomic_load(&r->gone);
+    bool lost = tab_rpc_lost(x->s, &x->err);
+    bool late = (lost || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
     tab_status s = x->s;
     if (s == TAB_OK)
         s = write_answer(r, x, err);
     else
         *err = x->err;
     place_leave(r->api, &x->place, x->place.n);
-    return late ? as_job(r, x, err) : s;
+    return late ? as_job(r, x, lost, err) : s;
 }
 
 static void answered(void *arg, tab_status s, const tab_answer *answer, const tab_error *err)
@@ -316,11 +320,12 @@ static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *
                     .n_tables = x->body.n_tables,
                     .deadline = until,
                     .gone = &r->gone,
+                    .tell_begun = true,
                     .reply = &tabella__run_reply__descriptor };
     if (call_start(r, &ask, answered, x, err))
         return PARKED;
     place_leave(r->api, &x->place, x->place.n);
-    return err->status == TAB_CANCELLED ? as_job(r, x, err) : err->status;
+    return err->status == TAB_CANCELLED ? as_job(r, x, false, err) : err->status;
 }
 
 tab_status post_run(request *r, tab_error *err)
@@ -369,5 +374,5 @@ tab_status post_run(request *r, tab_error *err)
     r->retry_after = 0;
     if (!job)
         s = target_check(r, &x->body, x->options, x->source, x->n, err);
-    return s == TAB_OK ? as_job(r, x, err) : s;
+    return s == TAB_OK ? as_job(r, x, false, err) : s;
 }

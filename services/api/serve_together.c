@@ -103,8 +103,11 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
                     .slots = q.at_once,
                     .slot_calls = (uint32_t)n,
                     .reply = &tabella__serve_reply__descriptor };
+    ask.tell_begun = ask.worker == NULL; /* else it is known whose death to look for */
     s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
-    if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
+    if (tab_rpc_lost(s, err)) { /* perhaps of this call: it must not take the next worker along */
+        serve_keep_worker(r, "");
+    } else if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
         serve_keep_worker(r, "");
         ask.worker = NULL;
         s = tab_rpc_call(r->api->rpc, &ask, &answer, err);

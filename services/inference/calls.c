@@ -15,9 +15,11 @@ enum { TICK_MS = 100, TELL_MS = 250, ALIVE_MS = 1000, DEAD_MS = 3000 };
 static void tell(pass *p, const char *phase, double done, bool now)
 {
     int64_t t = tab_mono_ms();
-    natsConnection *nc = tab_rpc_nats(p->self->rpc);
     bool changed = strncmp(p->phase, phase, sizeof p->phase - 1) != 0;
-    if (p->call_id[0] == 0 || nc == NULL || (!now && !changed && t - p->told < TELL_MS))
+    if (p->call_id[0] == 0 || (!now && !changed && t - p->told < TELL_MS))
+        return;
+    natsConnection *nc = tab_rpc_nats(p->self->rpc);
+    if (nc == NULL)
         return;
     p->told = t;
     p->done = done > p->done ? done : p->done;
@@ -238,7 +240,7 @@ static void *tick(void *arg)
         if (woken)
             pthread_cond_broadcast(&self->slot);
         pthread_mutex_unlock(&self->lock);
-        if (now - said >= ALIVE_MS) {
+        if (now - said >= ALIVE_MS && !self->alone) {
             said = now;
             const char *id = tab_rpc_worker(self->rpc);
             natsConnection *nc = tab_rpc_nats(self->rpc);

@@ -15,6 +15,12 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     tab_run_options options;
     pass p;
     tab_status s;
+    if (q->alone && !self->alone) {
+        const Tabella__RunReply *theirs = NULL;
+        if ((s = alone_call(self, call, "Run", &tabella__run_reply__descriptor, &theirs, err)) == TAB_OK)
+            *y = *theirs;
+        return s;
+    }
     if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK ||
         (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
@@ -108,15 +114,23 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     serve_state *st = NULL;
     pass p;
     tab_status s;
+    if (q->alone && !self->alone) {
+        const Tabella__EvaluateReply *theirs = NULL;
+        s = alone_call(self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err);
+        if (s == TAB_OK)
+            *y = *theirs;
+        return s;
+    }
+    bool keep = q->keep != NULL && !q->alone;
     if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
         (s = options_of(q->options, base, &options, err)) != TAB_OK)
         return s;
-    if (q->keep != NULL) {
+    if (keep) {
         const Tabella__EvaluateReply *theirs = NULL;
         serve_key(key, call->org, q->keep, base);
         s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, NULL,
                            &theirs, err);
-        if (s != TAB_UNAVAILABLE) {
+        if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, err)) {
             if (s == TAB_OK)
                 *y = *theirs;
             return s;
@@ -125,7 +139,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     if ((s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
     size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
-    if (q->keep != NULL) {
+    if (keep) {
         s = serve_state_load(self, call, q->sources, q->n_sources, &options, &st, err);
         if (s == TAB_OK) {
             tables = st->table;

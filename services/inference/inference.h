@@ -4,6 +4,7 @@
  *
  * Passes (Run, Evaluate, the fit of a serve call) are bounded by slots, which organizations take in turn
  * (decision 0236), and serve calls, which are short, find threads of their own.
+ * A pass that is suspected of having killed a worker runs in a process of its own (alone.c).
  * A pass ends early when its deadline passes, its caller goes, or a message names it on
  * tabella.cancel.CALL. */
 #ifndef TAB_INFERENCE_H
@@ -22,6 +23,8 @@
 
 enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
 
+#define ALONE "inference-alone" /* the service that processes for one pass are */
+
 typedef struct pass pass;
 
 /* Another inference process, as it says of itself once a second. */
@@ -35,6 +38,7 @@ typedef struct {
     tab_rpc *rpc;
     tab_pool *pool;
     tab_states *states;
+    bool alone; /* this process is for one pass (alone.c) */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
@@ -101,6 +105,12 @@ tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_op
                       tab_error *err) TAB_CHECKED;
 
 tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
-void serve_state_free(void *state);                           /* serve_state.c */
+
+/* alone.c: the call in a process of its own; *ret is a message pointer. JOB_FAILED: that process died of it.
+ * UNAVAILABLE: none could be started. */
+tab_status alone_call(inference *self, tab_call *call, const char *method,
+                      const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err) TAB_CHECKED;
+void alone_begin(inference *self);  /* in that process, once it serves */
+void serve_state_free(void *state); /* serve_state.c */
 
 #endif

@@ -15,6 +15,7 @@ extern void openblas_set_num_threads(int n);
 typedef struct {
     TAB_COMMON_CONFIG;
     int64_t passes, helpers, states_mib, call_mib;
+    bool alone;
 } config;
 
 static const tab_option options[] = {
@@ -26,6 +27,8 @@ static const tab_option options[] = {
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
                "memory for fitted states of endpoints, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
+    TAB_OPTION(config, alone, BOOL, "TAB_ALONE", "0",
+               "a process for one pass: inference itself starts it, for a job whose worker died"),
     TAB_OPTIONS_END,
 };
 
@@ -48,19 +51,23 @@ int main(int argc, char **argv)
     int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
     const size_t places = (size_t)slots;
     TAB_AUTO(tab_turns) *turns = tab_turns_new(1, &places, SIZE_MAX);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "inference");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, cfg.alone ? ALONE : "inference");
     if (pg == NULL || health == NULL || states == NULL || pool == NULL || turns == NULL || rpc == NULL)
         return EXIT_FAILURE;
 
     static inference self;
-    self = (inference){
-        .pg = pg, .rpc = rpc, .pool = pool, .states = states, .cores = cores > 0 ? cores : 1, .slots = turns
-    };
+    self = (inference){ .pg = pg,
+                        .rpc = rpc,
+                        .pool = pool,
+                        .states = states,
+                        .cores = cores > 0 ? cores : 1,
+                        .slots = turns,
+                        .alone = cfg.alone };
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
@@ -70,6 +77,8 @@ int main(int argc, char **argv)
     if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
+    if (cfg.alone)
+        alone_begin(&self);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
     tab_health_ready(health, false);

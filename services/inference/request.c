@@ -123,9 +123,7 @@ static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_tabl
         if (!tab_read_column(a, &t->col[c], t->rows, &r) || !tab_view_column(&r, &own))
             return tab_fail(err, TAB_INTERNAL, "", "out of memory");
         for (size_t k = 0; own.number != NULL && k < t->rows; k++) {
-            uint32_t code = t->col[c].code[k];
-            bool mark = code == TAB_NULL || (r.code != NULL && r.code[k] != TAB_NULL && r.foreign != NULL &&
-                                             r.foreign[r.code[k]] != 0);
+            bool mark = r.code[k] == TAB_NULL || r.foreign[r.code[k]] != 0;
             if (isnan(own.number[k]) && !mark) {
                 char param[64];
                 snprintf(param, sizeof param, "tables[%zu].rows[%zu][%zu]", i, k, from[c]);

@@ -155,8 +155,8 @@ static void share(const part *p, Tabella__ServePart *const *y, size_t n)
     }
 }
 
-static tab_status answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
-                         Tabella__ServeReply *y, tab_error *err)
+tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
+                        Tabella__ServeReply *y, tab_error *err)
 {
     tab_arena *a = call->arena;
     size_t n = q->n_calls > 0 ? q->n_calls : 1, at = 0, scored = 0;
@@ -227,7 +227,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     const Tabella__ServeReply *theirs = NULL;
     s = serve_at_owner(self, call, "Serve", key, &q->base, &tabella__serve_reply__descriptor, q, &theirs,
                        err);
-    if (s != TAB_UNAVAILABLE) {
+    if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, err)) {
         if (s == TAB_OK)
             *y = *theirs;
         return s;
@@ -238,7 +238,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan, &warm, err);
     if (s != TAB_OK)
         return s;
-    s = answer(self, call, q, tab_loan_state(loan), y, err);
+    s = serve_answer(self, call, q, tab_loan_state(loan), y, err);
     /* What the answer points to in the state is copied by packing it after this returns: hold it until
      * then. */
     if (s == TAB_OK && !serve_hold(self, call, loan))

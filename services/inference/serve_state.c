@@ -49,7 +49,7 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, &away);
     if (s == TAB_OK)
         *(const void **)(uintptr_t)ret = answer.msg;
-    else if (s != TAB_UNAVAILABLE)
+    else if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, &away))
         tab_fail(err, s, away.param, "%s", away.message);
     return s;
 }
@@ -68,8 +68,7 @@ void serve_state_free(void *p)
     tab_arena_free(st->arena); /* st lies in it */
 }
 
-tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
-                            size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
+tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
 {
     if (n == 0 || n > MAX_TABLES)
         return tab_fail(err, TAB_VALIDATION, "sources", "the endpoint pins no data");
@@ -88,9 +87,21 @@ tab_status serve_state_load(inference *self, const tab_call *call, Tabella__Tabl
     pthread_mutex_init(&st->lock, NULL);
     st->table = tab_arena_new_of(a, const tab_table *, n);
     st->profile = tab_arena_new_of(a, tab_profile *, n);
-    tab_status s = tab_arena_full(a) ? out_of_memory(err) : TAB_OK;
+    if (tab_arena_full(a)) {
+        serve_state_free(st);
+        return out_of_memory(err);
+    }
+    *ret = st;
+    return TAB_OK;
+}
+
+tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
+                            size_t n, const tab_run_options *options, serve_state **ret, tab_error *err)
+{
+    serve_state *st = NULL;
+    tab_status s = serve_state_new(n, options, &st, err);
     for (size_t t = 0; s == TAB_OK && t < n; t++) {
-        s = snapshot_load(self, call, a, sources[t], &st->table[t], err);
+        s = snapshot_load(self, call, st->arena, sources[t], &st->table[t], err);
         if (s == TAB_OK)
             st->cells += (uint64_t)st->table[t]->rows * st->table[t]->cols;
     }

@@ -42,12 +42,16 @@ enum { SERVE_KEY = 400 };
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
 /* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err
- * untouched: this worker is the owner, or the owner does not answer: answer here. slot, or NULL: the call
+ * untouched: this worker is the owner, or the owner is away: answer here. The owner died of the call, perhaps
+ * (tab_rpc_lost): err is filled, and it is not answered here. slot, or NULL: the call
  * takes one of its endpoint. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
 
+/* A state for n tables (1 to MAX_TABLES) with nothing in it yet. */
+tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state **ret,
+                           tab_error *err) TAB_CHECKED;
 /* A state with its tables read from their snapshots and nothing else yet. */
 tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
                             size_t n, const tab_run_options *options, serve_state **ret,
@@ -63,6 +67,10 @@ typedef struct {
     const Tabella__ServeState *key;
 } serve_maker;
 tab_status serve_state_make(void *maker, void **ret_state, size_t *ret_bytes, tab_error *err);
+
+/* serve.c: the answers of a finished state to the calls whose tables came with `call`, one part a call. */
+tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
+                        Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 
 /* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the
  * state is gone. */

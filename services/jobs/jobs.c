@@ -65,6 +65,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
     bool batch = strcmp(q->kind, "batch") == 0;
     jobs_new j = { .job_id = q->job_id,
+                   .suspect = q->suspect,
                    .kind = q->kind,
                    .work = sync ? "sync" : "run",
                    .processing = batch ? "batch" : "realtime",

@@ -22,9 +22,9 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     tab_status s = tab_tx_query(
         tx, &rows, err,
         "INSERT INTO jobs.job (org, job_id, kind, work, processing, label, endpoint_id, endpoint, "
-        "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at) "
+        "report_id, run_id, key_id, surface, request_id, request, cells, batch_cap, due_at, suspect) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
-        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END) "
+        "CASE WHEN $17::bigint > 0 THEN now() + $17::bigint * interval '1 second' END, $18) "
         "ON CONFLICT DO NOTHING "
         "RETURNING 1",
         TAB_P(tab_p_text(org), tab_p_text(j->job_id), tab_p_text(j->kind), tab_p_text(j->work),
@@ -34,7 +34,8 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
               tab_p_text(or_empty(j->key_id)),
               tab_p_text(j->surface == NULL || !*j->surface ? "api" : j->surface),
               tab_p_text(or_empty(j->request_id)), tab_p_bytes(j->request), tab_p_int((int64_t)j->cells),
-              tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s)));
+              tab_p_int(j->batch_cap == 0 ? 1 : j->batch_cap), tab_p_int(j->window_s),
+              tab_p_bool(j->suspect)));
     if (s != TAB_OK)
         return s;
     if (tab_rows_count(rows) == 1)
@@ -98,7 +99,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
             tx, &rows, err,
             "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
             "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
-            "FROM now() - created_at)::bigint "
+            "FROM now() - created_at)::bigint, suspect, killed "
             "FROM jobs.claim($1::interval, $2)",
             TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_text(full)));
     if (s != TAB_OK)
@@ -126,6 +127,8 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->attempt = tab_rows_int(rows, 0, 15);
     c->tries = tab_rows_int(rows, 0, 16);
     c->age_s = tab_rows_int(rows, 0, 17);
+    c->suspect = tab_rows_bool(rows, 0, 18);
+    c->killed = tab_rows_int(rows, 0, 19);
     s = tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
     if (s == TAB_OK)
         s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
@@ -163,8 +166,8 @@ tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const cha
     return s;
 }
 
-tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless, const char *why,
-                        tab_error *err)
+tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, jobs_blame blame,
+                        const char *why, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
@@ -174,11 +177,13 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, boo
             tx, &rows, err,
             "UPDATE jobs.job "
             "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', tries = tries - $4::int, "
+            "suspect = suspect OR $6, killed = killed + $7::int, "
             "ready_at = clock_timestamp() + $5::bigint * interval '1 millisecond' "
             "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
             "RETURNING 1",
             TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-                  tab_p_int(blameless ? 1 : 0), tab_p_int(delay_ms)));
+                  tab_p_int(blame == JOBS_TRIED ? 0 : 1), tab_p_int(delay_ms),
+                  tab_p_bool(blame == JOBS_SUSPECTED), tab_p_int(blame == JOBS_KILLER ? 1 : 0)));
     if (s == TAB_OK && tab_rows_count(rows) == 1)
         s = jobs_log(tx, c->org, c->job_id, err, "queued again: %s", why);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;

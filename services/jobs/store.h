@@ -16,7 +16,7 @@
 #include "proto/jobs.pb-c.h"
 
 #define JOBS_LEASE_S 8 /* seconds: a worker renews once a second */
-enum { JOBS_TRIES = 3, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
+enum { JOBS_TRIES = 3, JOBS_KILLED = 2, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
 enum { ENDPOINTS_MOST = 1000 }; /* of an organization (decision 0157) */
 
 /* What a call works with. */
@@ -33,6 +33,7 @@ typedef struct {
     uint64_t cells;
     uint32_t batch_cap;
     int64_t window_s; /* 0: no completion window */
+    bool suspect;     /* runs alone from the first attempt on */
 } jobs_new;
 
 /* Inserts; a job that is there stays as it is. CONFLICT with param "running_job_id:job_..." when another
@@ -46,7 +47,8 @@ typedef struct {
     const char *kind, *work, *processing, *label, *endpoint_id, *endpoint, *report_id, *run_id;
     const char *key_id, *surface, *request_id;
     tab_str request, staged;
-    int64_t attempt, tries, age_s;
+    int64_t attempt, tries, age_s, killed;
+    bool suspect;
 } jobs_claimed;
 
 /* *ret is NULL when nothing is ready. full: organizations, divided by spaces, of which none is taken. */
@@ -57,9 +59,17 @@ TAB_DEFINE_AUTO(jobs_claimed)
 /* Renews the lease and stores progress. *ret_held false: the lease is no longer this attempt's. */
 tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase, bool *ret_held,
                       tab_error *err) TAB_CHECKED;
-/* Back to the queue, ready after delay_ms. `blameless`: the try is not counted (a server was away). */
-tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, bool blameless, const char *why,
-                        tab_error *err) TAB_CHECKED;
+/* What an attempt that ended without an answer says of its job (decision 0240). */
+typedef enum {
+    JOBS_BLAMELESS, /* a server was away: nothing is counted */
+    /* a worker died that had others, too: nothing is counted, and it runs alone from now on */
+    JOBS_SUSPECTED,
+    JOBS_KILLER, /* a process died in which it was alone: one of JOBS_KILLED */
+    JOBS_TRIED   /* one of JOBS_TRIES */
+} jobs_blame;
+/* Back to the queue, ready after delay_ms. */
+tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, jobs_blame blame,
+                        const char *why, tab_error *err) TAB_CHECKED;
 tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt,
                     ...) TAB_CHECKED __attribute__((format(printf, 5, 6)));
 

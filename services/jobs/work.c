@@ -37,7 +37,7 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
                     .in = in,
                     .reply = reply,
                     .arena = a,
-                    .ret_lost = &w->worker_lost,
+                    .tell_begun = true,
                     .gone = &w->lost };
     tab_answer answer = { 0 };
     tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
@@ -218,20 +218,30 @@ static void settle(work *w, tab_status s, const tab_error *why)
     char label[64];
     if (atomic_load(&w->lost))
         return;
-    bool away = s == TAB_UNAVAILABLE, interrupted = s == TAB_CANCELLED && atomic_load(&self->stop);
+    bool away = s == TAB_UNAVAILABLE, lost = tab_rpc_lost(s, why), killed = s == TAB_JOB_FAILED;
+    bool interrupted = s == TAB_CANCELLED && atomic_load(&self->stop);
+    bool passes = strcmp(w->c->work, "sync") != 0; /* in inference, which can run it alone */
+    bool again = w->c->age_s < self->give_up_s;
     snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind, away ? "away" : "error");
     tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label),
                    1);
     if (interrupted) {
-        st = jobs_requeue(self->pg, w->c, 0, true, "its worker is stopping", &err);
-    } else if (away && w->c->age_s < self->give_up_s && (!w->worker_lost || w->c->tries < JOBS_TRIES)) {
-        /* A worker that fell silent may have died of this job: it must not come back for ever, so that its
-         * try counts. A server that was away costs time only. */
-        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3), !w->worker_lost,
-                          why->message, &err);
+        st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS, "its worker is stopping", &err);
+    } else if (killed && w->c->killed + 1 < JOBS_KILLED) {
+        st = jobs_requeue(self->pg, w->c, 1000, JOBS_KILLER, why->message, &err);
+    } else if (lost && again && passes && !w->c->suspect) {
+        st = jobs_requeue(self->pg, w->c, 0, JOBS_SUSPECTED,
+                          "its worker was lost, perhaps by it: from now on it runs alone", &err);
+    } else if (away && again && (!lost || w->c->tries < JOBS_TRIES)) {
+        st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3),
+                          lost ? JOBS_TRIED : JOBS_BLAMELESS, why->message, &err);
     } else {
         char message[sizeof why->message + 64];
-        if (away && w->worker_lost)
+        if (killed)
+            snprintf(message, sizeof message,
+                     "the computation ended its process each of the %d times that it ran alone",
+                     (int)JOBS_KILLED);
+        else if (lost && again)
             snprintf(message, sizeof message,
                      "the job was started %lld times and its worker was lost each time",
                      (long long)w->c->tries);

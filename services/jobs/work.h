@@ -5,7 +5,12 @@
  *   beat: every 0.5 s: renew, store progress; a lease that is gone ends the pass (tabella.cancel.CALL)
  *
  * A pass is one call to inference. Whoever does not answer is given up by the RPC within seconds, and the
- * job goes back to the queue with its try counted; a server that is away costs no try. */
+ * job goes back to the queue. What is counted against it (decision 0240):
+ *
+ *   a server was away                             nothing
+ *   a worker died that had the job, in company    nothing; from now on the job runs alone
+ *   a process died in which it was alone          the second one fails it
+ *   the worker died that had started its process  the third one fails it, as does a third lost lease */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -50,8 +55,7 @@ struct work {
     /* What the beat stores; under self->lock. */
     int progress;
     char phase[48];
-    bool worker_lost; /* whoever had begun a call for it fell silent: the worker's own thread */
-    double from, to;  /* the part of the job that the present pass is: 0..1 */
+    double from, to; /* the part of the job that the present pass is: 0..1 */
 };
 
 bool jobs_work_start(jobs *self) TAB_CHECKED; /* threads and subscriptions */

@@ -134,6 +134,7 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
     q.options = &options;
     q.seed = seed;
     q.call_id = w->call_id;
+    q.alone = w->c->suspect;
     q.sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
     Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
     if (q.sources == NULL || t == NULL)

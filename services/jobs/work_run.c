@@ -39,6 +39,7 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     ask.n_sources = q->n_sources;
     ask.options = q->options;
     ask.call_id = w->call_id;
+    ask.alone = c->suspect;
     const void *msg = NULL;
     work_phase(w, "reading", 0.02, 0.95);
     tab_status s =

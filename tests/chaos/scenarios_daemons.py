@@ -109,7 +109,7 @@ def inference_killed_again_and_again(x):
     org = x.organization("f09")
     job = x.slow_job(org)
     deaths = 0
-    for attempt in range(1, 6):  # three are its tries
+    for attempt in range(1, 6):  # the first makes it a suspect, three more are its tries
         if not until(
             25,
             lambda: x.world.sql(
@@ -125,7 +125,7 @@ def inference_killed_again_and_again(x):
             break
         x.killed("inference")
         deaths += 1
-    x.check("after three tries the job has failed", org.wait(job) == "failed" and deaths == 3, deaths)
+    x.check("at the fourth death the job has failed", org.wait(job) == "failed" and deaths == 4, deaths)
     j = x.job(org, job)
     x.check("it says why", j["error"] and "time" in j["error"], j["error"])
     x.check("nothing is billed", x.events(job) == 0)
@@ -134,7 +134,7 @@ def inference_killed_again_and_again(x):
 @fault("F10", "a job whose body kills its worker each time", within=10)
 def poison(x):
     """The link of the worker kills it when it has brought the name of the table and the worker has begun with it: each
-    try is a worker's death."""
+    try is a worker's death, also where the pass itself would have had a process of its own."""
     org, other = x.organization("f10"), x.organization("f10-other")
     w = x.world
     w.trap("inference.nats", ["poisonous", "Tab-Beat"], "inference", side="up", deliver=True)
@@ -152,7 +152,7 @@ def poison(x):
     j = x.job(org, job)
     x.check(
         "after its tries it has failed, with a message",
-        j["status"] == "failed" and j["error"] and deaths == 3,
+        j["status"] == "failed" and j["error"] and deaths == 4,
         (deaths, j),
     )
     x.check("nothing is billed", x.events(job) == 0)

@@ -81,10 +81,21 @@ static tab_status big(void *self, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
+/* Ends its process as a crash does; another call may be under way in it. */
+static tab_status die(void *self, tab_call *call, tab_error *err)
+{
+    (void)self;
+    (void)call;
+    (void)err;
+    raise(SIGKILL);
+    return TAB_OK;
+}
+
 #define LINE &tabella__usage_line__descriptor
 static const tab_rpc_method methods[] = { { "Echo", LINE, LINE, echo }, { "Refuse", LINE, LINE, refuse },
                                           { "Slow", LINE, LINE, slow }, { "Hold", LINE, LINE, hold },
-                                          { "Big", LINE, LINE, big },   TAB_RPC_METHODS_END };
+                                          { "Big", LINE, LINE, big },   { "Die", LINE, LINE, die },
+                                          TAB_RPC_METHODS_END };
 
 static tab_ask ask_of(tab_arena *a, const char *method, Tabella__UsageLine *in, int64_t ms)
 {
@@ -211,15 +222,15 @@ typedef struct {
     atomic_int done;
     tab_status s;
     size_t n_tables;
-    bool equal;
+    bool equal, lost;
     const tab_table *sent;
 } async_result;
 
 static void async_done(void *arg, tab_status s, const tab_answer *ans, const tab_error *err)
 {
-    (void)err;
     async_result *r = arg;
     r->s = s;
+    r->lost = err != NULL && tab_rpc_lost(s, err);
     r->n_tables = ans == NULL ? 0 : ans->n_tables;
     r->equal = ans != NULL && ans->n_tables == 1 && tab_table_equal(ans->tables[0], r->sent);
     atomic_fetch_add(&r->done, 1);
@@ -595,10 +606,59 @@ static void a_damaged_answer_is_an_error(tab_rpc *c)
     natsSubscription_Destroy(sub);
 }
 
-int main(void)
+/* This program as a process that is going to die: it serves, says under which name, and waits. */
+static int mortal(const char *nats)
+{
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "mortal");
+    if (s == NULL || !tab_rpc_serve(s, methods, NULL) || !rpc_ready(s))
+        return 1;
+    printf("%s\n", tab_rpc_worker(s));
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
+/* Who dies with a call is known for it, whether he said that he had begun or the call named him; so are those
+ * who had other calls, and nobody else is. */
+static void a_death_is_told_from_absence(tab_rpc *c)
+{
+    for (int addressed = 0; addressed < 2; addressed++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+        Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+        tab_error err = { 0 };
+        tab_answer ans;
+        char name[40] = "";
+        FILE *child = popen("exec /proc/$PPID/exe mortal", "r");
+        CHECK(child != NULL && fgets(name, sizeof name, child) != NULL);
+        name[strcspn(name, "\n")] = 0;
+        CHECK(served(c, "mortal"));
+        async_result beside = { 0 };
+        in.cells = 600000;
+        tab_ask q = ask_of(a, "Slow", &in, PATIENCE_MS);
+        q.service = "mortal";
+        q.tell_begun = true;
+        CHECK(tab_rpc_start(c, &q, async_done, &beside, &err) != 0);
+        q = ask_of(a, "Die", &in, PATIENCE_MS);
+        q.service = "mortal";
+        q.worker = addressed ? name : NULL;
+        q.tell_begun = !addressed;
+        tab_status s = tab_rpc_call(c, &q, &ans, &err);
+        CHECK(s == TAB_UNAVAILABLE && tab_rpc_lost(s, &err));
+        turn_loop(c, &beside.done, 1, PATIENCE_MS);
+        CHECK(beside.s == TAB_UNAVAILABLE && beside.lost);
+        q.worker = NULL;
+        s = tab_rpc_call(c, &q, &ans, &err);
+        CHECK(s == TAB_UNAVAILABLE && !tab_rpc_lost(s, &err));
+        pclose(child);
+    }
+}
+
+int main(int argc, char **argv)
 {
     const char *nats = getenv("TAB_NATS");
     tab_log_open("infra-test", TAB_WARN);
+    if (argc > 1 && strcmp(argv[1], "mortal") == 0)
+        return mortal(nats);
     tab_signals_hold();
     TAB_AUTO(tab_rpc) *server = tab_rpc_open(nats, "test"), *client = tab_rpc_open(nats, "caller");
     CHECK(server != NULL && client != NULL && tab_rpc_serve(server, methods, NULL));
@@ -614,6 +674,7 @@ int main(void)
     a_full_queue_says_so(nats, client);
     an_organization_leaves_others_workers(nats, client);
     a_draining_service_finishes_its_work(nats, client);
+    a_death_is_told_from_absence(client);
     TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(nats, "narrow");
     tab_rpc_limits(narrow, 4, 64, 0);
     CHECK(tab_rpc_serve(narrow, methods, NULL));

@@ -135,8 +135,12 @@ static int ascending_double(const void *a, const void *b)
 static void keep_tokens(tab_views *v, tab_value *x)
 {
     struct tab_view_scratch *o = v->own;
-    qsort(o->buffer, o->buffered, sizeof *o->buffer, ascending);
     size_t n = 0;
+    x->tok = (uint32_t)o->tok_n;
+    x->tok_n = 0;
+    if (o->buffered == 0)
+        return;
+    qsort(o->buffer, o->buffered, sizeof *o->buffer, ascending);
     for (size_t i = 0; i < o->buffered; i++)
         if (i == 0 || o->buffer[i] != o->buffer[i - 1])
             o->buffer[n++] = o->buffer[i];
@@ -145,7 +149,6 @@ static void keep_tokens(tab_views *v, tab_value *x)
         return;
     }
     memcpy(o->tok + o->tok_n, o->buffer, n * sizeof *o->buffer);
-    x->tok = (uint32_t)o->tok_n;
     x->tok_n = (uint32_t)n;
     o->tok_n += n;
 }

@@ -2,6 +2,7 @@
  * quarter with the least hashes is held out, at least one row of a class that has two. */
 #include "services/inference/engine/evaluate/evaluate.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -201,6 +202,12 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     return !tab_arena_full(a);
 }
 
+/* Shares of a spread that is next to nothing (1e-320) end at a double's range. */
+static double share_of(double x, double spread)
+{
+    return spread > 0 ? fmin(x / spread, DBL_MAX) : 0;
+}
+
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
  * standard errors are a two-sided test at 1 %. error (rows): squared errors. False: the arena is full. */
 static bool regress(tab_arena *a, const double *truth, const double *train, size_t trained,
@@ -243,20 +250,20 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
         h->quantile_calibration[h->n_quantile_calibration++] = c;
     }
-    double r2 = var > 0 ? 1 - mse / var : 0;
+    double r2 = var > 0 ? 1 - share_of(mse, var) : 0;
     h->metric = tab_text("r2");
     h->score = r2;
     add_metric(a, h, "rmse", sqrt(mse) * unit);
-    add_metric(a, h, "nrmse", var > 0 ? sqrt(mse / var) : 0);
+    add_metric(a, h, "nrmse", sqrt(share_of(mse, var)));
     add_metric(a, h, "mae", mae * unit);
     add_metric(a, h, "r2", r2);
     add_metric(a, h, "coverage_80", covered);
     add_metric(a, h, "baseline_mean", sqrt(base) * unit);
-    add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(mse / base)) : 0);
+    add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(share_of(mse, base))) : 0);
     h->calibrated = fabs(covered - 0.8) < 0.02 + 2.58 * 0.4 / sqrt((double)n);
     h->spread =
         tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
-                         var > 0 ? width / sqrt(var) : 0);
+                         share_of(width, sqrt(var)));
     return !tab_arena_full(a);
 }
 

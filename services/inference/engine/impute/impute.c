@@ -241,8 +241,10 @@ static bool fill_column(const table_pass *t, column_fill *f)
         }
     }
     size_t outputs = f->numeric ? 1 : classes;
-    if (outputs == 0)
+    if (outputs == 0) {
+        f->n = 0;
         return true;
+    }
     tab_problem q = { .enc = &enc,
                       .data = &data,
                       .label = label,
@@ -315,7 +317,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
     return true;
 }
 
-/* A target's missing cells take the prediction's answers. */
+/* A target's missing cells take the prediction's answers; a mark ("?") is answered, too, but stays. */
 static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p,
                         column_fill *f)
 {
@@ -325,16 +327,15 @@ static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const
         f->n = 0;
         return true;
     }
-    f->n = r->n_row;
     f->method = "prediction";
     f->numeric = r->n_value > 0;
-    f->row = r->row;
-    f->confidence = tab_arena_new_of(e->arena, float, f->n + 1);
-    f->value = r->value;
-    f->source = f->numeric ? NULL : tab_arena_new_of(e->arena, uint32_t, f->n + 1);
+    f->row = tab_arena_new_of(e->arena, uint32_t, r->n_row + 1);
+    f->confidence = tab_arena_new_of(e->arena, float, r->n_row + 1);
+    f->value = f->numeric ? tab_arena_new_of(e->arena, double, r->n_row + 1) : NULL;
+    f->source = f->numeric ? NULL : tab_arena_new_of(e->arena, uint32_t, r->n_row + 1);
     if (tab_arena_full(e->arena))
         return false;
-    size_t classes = f->n > 0 && !f->numeric ? r->n_probabilities / f->n : 0;
+    size_t classes = r->n_row > 0 && !f->numeric ? r->n_probabilities / r->n_row : 0;
     uint32_t *first = tab_arena_new_of(e->arena, uint32_t, classes + 1);
     if (first == NULL)
         return false;
@@ -375,15 +376,21 @@ static bool fill_target(const tab_engine *e, const Tabella__Prediction *m, const
             mean += c->number[i], square += c->number[i] * c->number[i], present++;
     mean /= present > 0 ? (double)present : 1;
     double sd = present > 0 ? sqrt(fmax(0, square / (double)present - mean * mean)) : 0;
-    for (size_t k = 0; k < f->n; k++) {
+    f->n = 0;
+    for (size_t k = 0; k < r->n_row; k++) {
+        if (!is_missing(c->column, r->row[k]))
+            continue;
+        size_t n = f->n++;
+        f->row[n] = r->row[k];
         if (f->numeric) {
             double z = r->std[k] > 0 ? TOLERANCE * sd / r->std[k] : 0;
-            f->confidence[k] = (float)erf(z * M_SQRT1_2);
+            f->value[n] = r->value[k];
+            f->confidence[n] = (float)erf(z * M_SQRT1_2);
             continue;
         }
-        f->source[k] = first[r->label[k]];
-        f->confidence[k] =
-            fminf((float)r->probabilities[k * classes + r->label[k]], surest(p->table->rows - f->n));
+        f->source[n] = first[r->label[k]];
+        f->confidence[n] =
+            fminf((float)r->probabilities[k * classes + r->label[k]], surest(p->table->rows - r->n_row));
     }
     return true;
 }

@@ -38,8 +38,9 @@ static const double PRIOR =
     4; /* rows' worth of independence in the covariance: chosen by hand, not measured */
 
 typedef struct {
-    size_t feature, at, width; /* its coordinates: at .. at + width */
-    size_t first;              /* categories: the level of its first coordinate */
+    size_t feature, source;
+    size_t at, width; /* its coordinates: at .. at + width; none where a category has one level */
+    size_t first;     /* categories: the level of its first coordinate */
 } part;
 
 typedef struct {
@@ -79,7 +80,7 @@ static size_t lay_out(const tab_encoder *enc, size_t levels, part *p)
             first = f->levels <= levels;
             width = first ? f->levels - 1 : levels;
         }
-        p[i] = (part){ .feature = i, .at = m, .width = width, .first = first };
+        p[i] = (part){ .feature = i, .source = f->source, .at = m, .width = width, .first = first };
         m += width;
     }
     return m;
@@ -311,7 +312,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
                       .hash = d->hash,
                       .rows = d->rows,
                       .cols = enc->cols };
-    if (j->m > WIDEST)
+    if (j->m == 0 || j->m > WIDEST)
         return true;
     tab_number_scores(j->score);
     for (size_t i = 0; i < enc->n; i++) {
@@ -335,7 +336,7 @@ bool tab_joint_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, co
     for (size_t i = 0; i < enc->n; i++) {
         j->part[i] = p[order[i][1]];
         j->part[i].at = at;
-        size_t source = enc->f[j->part[i].feature].source;
+        size_t source = j->part[i].source;
         j->from[source] = j->to[source] > 0 ? j->from[source] : at;
         at += j->part[i].width;
         j->to[source] = at;
@@ -467,7 +468,7 @@ static bool append(tab_arena *a, tab_encoder *enc, tab_data *d, tab_feature *f, 
 static void take_filled(const tab_joint *j, size_t source, const tab_joint_filled *k, const tab_feature *g,
                         float *x)
 {
-    for (size_t i = 0; i < k->n; i++) {
+    for (size_t i = 0; j->from[source] < j->to[source] && i < k->n; i++) {
         size_t at = j->place[k->row[i]];
         if (isnan(j->x[at * j->m + j->from[source]]))
             x[at] = tab_number_scaled(g, k->value[i]);
@@ -495,13 +496,11 @@ bool tab_joint_complete(const tab_engine *e, tab_arena *a, const tab_joint *j, s
     enc->f = f;
     data->x = x, data->code = code, data->bin = bin;
     for (size_t k = 0; k < j->parts; k++) { /* views keep the order of features */
-        size_t at = j->part[k].at;
-        if (at >= q.from && at < q.to)
+        if (j->part[k].source == source)
             continue;
         view[k] = 0;
         for (size_t i = 0; i < j->parts; i++)
-            view[k] +=
-                j->part[i].feature < j->part[k].feature && !(j->part[i].at >= q.from && j->part[i].at < q.to);
+            view[k] += j->part[i].feature < j->part[k].feature && j->part[i].source != source;
         if (f[view[k]].kind == TAB_FEATURE_NUMBER && f[view[k]].has_missing) {
             q.fill[k] = tab_arena_new_of(a, float, rows + 1);
             if (q.fill[k] == NULL)

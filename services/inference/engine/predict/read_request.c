@@ -55,9 +55,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
         if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {
-                uint32_t code = t->col[at].code[i];
-                bool mark = code == TAB_NULL || (r.code != NULL && r.code[i] != TAB_NULL &&
-                                                 r.foreign != NULL && r.foreign[r.code[i]] != 0);
+                bool mark = r.code[i] == TAB_NULL || r.foreign[r.code[i]] != 0;
                 if (isnan(p.number[i]) && !mark) {
                     char param[128];
                     snprintf(param, sizeof param, "tables[0].rows[%zu][%zu]", i, at);

@@ -14,6 +14,20 @@
 
 /* ---- distinct trimmed values ----------------------------------------------------------------- */
 
+/* A column of marks alone ("?", "N/A", blanks) holds no value and reads as one of nulls (decision 0241). */
+static bool forget_marks(tab_reading *r)
+{
+    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
+    if (code == NULL)
+        return false;
+    memset(code, 0xff, r->rows * sizeof *code); /* TAB_NULL */
+    r->code = code;
+    r->marks = r->strict;
+    r->nulls = r->rows;
+    r->levels = r->strict = 0;
+    return true;
+}
+
 /* Trimming can make two levels one, as can a number and a text of the same digits. Only then are the
  * codes rewritten; else the column's own serve. */
 static bool distinct_levels(tab_reading *r)
@@ -74,7 +88,7 @@ static bool distinct_levels(tab_reading *r)
         r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
         r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
     }
-    return true;
+    return r->strict == 0 || r->strict < r->rows - r->nulls || forget_marks(r);
 }
 
 /* ---- readings of levels ---------------------------------------------------------------------- */

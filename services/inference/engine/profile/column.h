@@ -15,6 +15,7 @@ typedef struct {
     const tab_column *column;
     size_t rows, nulls;
     size_t strict, words; /* cells that are marks ("?", "N/A"); that are words like "unknown" */
+    size_t marks;         /* of the nulls: cells of a column that holds marks and nothing else */
 
     /* Coded columns: distinct trimmed values. For TAB_NUMBERS columns distinct numbers, and their text
      * is made by tab_read_levels when somebody needs it. */

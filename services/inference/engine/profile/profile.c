@@ -61,7 +61,7 @@ static void decide_one(void *ctx, size_t i)
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };
     p->present = r->rows - r->nulls;
     p->distinct = r->levels;
-    p->missing = r->rows == 0 ? 0 : (double)r->nulls / (double)r->rows;
+    p->missing = r->rows == 0 ? 0 : (double)(r->nulls - r->marks) / (double)r->rows;
     p->role = tab_pick_role(c, c->p2);
     p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);

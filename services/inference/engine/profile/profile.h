@@ -17,9 +17,9 @@ typedef struct {
     double role_confidence;
     bool pii;
     double pii_confidence;
-    bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
-    double missing;   /* nulls / rows; 0 for a table without rows */
-    size_t present, distinct;
+    bool identifying;         /* names one row's entity (roles-and-sectors): never imputed, never a target */
+    double missing;           /* nulls / rows; 0 for a table without rows */
+    size_t present, distinct; /* cells that are not null; 0 where all of them are marks: an empty column */
 
     /* The values as a machine sees them. A cell that is null, or foreign to the column's type ("?",
      * "N/A" in a column of numbers), is NaN in `number` and TAB_NULL in `code`.

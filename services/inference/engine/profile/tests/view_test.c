@@ -40,6 +40,23 @@ Test(view, of_money_has_numbers_and_nan_for_foreign_cells)
     cr_expect_eq(c->decimals, 2);
 }
 
+Test(view, of_marks_alone_is_empty)
+{
+    static const char *const marks[] = { "?", "N/A", "NA", "-", "null", ".", "NaN", "", " ", "\xc2\xa0" };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+        tab_profile *p = PROFILE(a, marks[i], NULL, marks[i], "--", NULL);
+        tab_column_profile *c = &p->col[0];
+        cr_expect_eq(c->role, TAB_ROLE_EMPTY, "\"%s\": %s", marks[i], tab_role_names[c->role]);
+        cr_expect(c->present == 0 && c->distinct == 0 && c->levels == 0 && !c->pii);
+        cr_expect_eq(c->missing, 0.4, "a mark is a value as sent");
+        cr_expect(c->code == NULL || c->code[0] == TAB_NULL);
+    }
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    cr_expect_neq(PROFILE(a, "?", NULL, "x", "?")->col[0].role, TAB_ROLE_EMPTY, "one value is a value");
+    cr_expect_neq(PROFILE(a, "unknown", NULL, "none")->col[0].role, TAB_ROLE_EMPTY, "words may be values");
+}
+
 Test(view, of_dates_uses_one_order_that_an_impossible_day_decides)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
