@@ -90,7 +90,10 @@ static void an_organization_sees_its_rows_only(tab_pg *pg)
 static void all_organizations_have_connections_of_their_own(const char *conninfo)
 {
     TAB_AUTO(tab_pg) *pg = tab_pg_open(conninfo, NULL, 1);
-    CHECK(number(pg, "org_a", "SELECT length(set_config('x.left', 'here', false))") == 4);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    CHECK(tab_tx_begin(pg, "org_a", soon(), &tx, NULL) == TAB_OK &&
+          tab_tx_query(tx, NULL, NULL, "SELECT set_config('x.left', 'here', false)", TAB_P_NONE) == TAB_OK &&
+          tab_tx_commit(&tx, NULL) == TAB_OK);
     CHECK(number(pg, "org_b", "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 4);
     CHECK(number(pg, TAB_ORG_ALL, "SELECT coalesce(length(current_setting('x.left', true)), 0)") == 0);
 }
