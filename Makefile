@@ -21,7 +21,7 @@ WARN_fuzz = -Wno-error -Wno-double-promotion   # clang builds these alone; gcc h
 override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN) $(WARN_$(MODE))
 override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti $(WARN_$(MODE))
 LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
-LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lcrypto \
+LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lssl -lcrypto \
            -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lutf8proc -lm
 
 # ---- what is where ------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #ifndef TAB_CONFIG_H
 #define TAB_CONFIG_H
 
+#include "common/access.h"
 #include "common/log.h"
 
 typedef enum {
@@ -39,26 +40,27 @@ typedef struct {
     }
 
 /* What every daemon has. */
-#define TAB_COMMON_CONFIG                                        \
-    const char *postgres, *org_key, *redis, *nats, *health_bind; \
-    int64_t pg_pool, port, drain_s, threads;                     \
+#define TAB_COMMON_CONFIG                         \
+    const char *postgres, *org_key, *health_bind; \
+    tab_access nats;                              \
+    int64_t pg_pool, port, drain_s, threads;      \
     tab_log_level log_level
-#define TAB_COMMON_OPTIONS(type)                                                                           \
-    TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",       \
-               "PostgreSQL, a libpq connection string; the service's own role"),                           \
-        TAB_OPTION(type, org_key, SECRET, "TAB_ORG_KEY", "",                                               \
-                   "keys that prove organizations to PostgreSQL, 64 hex digits each, the newest first"),   \
-        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                 \
-                   "connections to PostgreSQL, at most; and 8 for housekeeping"),                          \
-        TAB_OPTION(type, redis, SECRET, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"), \
-        TAB_OPTION(type, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),          \
-        TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                                \
-                   "port of /livez /readyz /metrics; 0: any free one, named in the log"),                  \
-        TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                                \
-                   "address of the health port; 0.0.0.0 in a pod"),                                        \
-        TAB_OPTION(type, threads, INT, "TAB_THREADS", "8",                                                 \
-                   "worker threads; one organization holds half of them at most"),                         \
-        TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),          \
+#define TAB_COMMON_OPTIONS(type)                                                                          \
+    TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",      \
+               "PostgreSQL, a libpq connection string; the service's own role"),                          \
+        TAB_OPTION(type, org_key, SECRET, "TAB_ORG_KEY", "",                                              \
+                   "keys that prove organizations to PostgreSQL, 64 hex digits each, the newest first"),  \
+        TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                \
+                   "connections to PostgreSQL, at most; and 8 for housekeeping"),                         \
+        TAB_OPTION(type, nats.address, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"), \
+        TAB_ACCESS_OPTIONS(type, nats, "TAB_NATS", "NATS"),                                               \
+        TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                               \
+                   "port of /livez /readyz /metrics; 0: any free one, named in the log"),                 \
+        TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                               \
+                   "address of the health port; 0.0.0.0 in a pod"),                                       \
+        TAB_OPTION(type, threads, INT, "TAB_THREADS", "8",                                                \
+                   "worker threads; one organization holds half of them at most"),                        \
+        TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),         \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
 /* Of the services that keep something of a stateless run for a while. */
@@ -70,6 +72,24 @@ typedef struct {
                "keys that seal what runs leave in PostgreSQL for a while; form as TAB_KEK; empty: none"), \
         TAB_OPTION(type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                             \
                    "0: open what is sealed, seal nothing, while daemons run that have no TAB_RUN_KEY yet")
+
+/* Beside them, for a daemon that uses Redis. */
+#define TAB_REDIS_CONFIG tab_access redis
+#define TAB_REDIS_OPTIONS(type)                                                                              \
+    TAB_OPTION(type, redis.address, TEXT, "TAB_REDIS", "127.0.0.1:6379", "Redis: host:port, or unix:/path"), \
+        TAB_ACCESS_OPTIONS(type, redis, "TAB_REDIS", "Redis")
+
+/* Who we say we are to a server, and TLS (docs/decisions/0246). */
+#define TAB_ACCESS_OPTIONS(type, member, name, what)                                                  \
+    TAB_OPTION(type, member.user, TEXT, name "_USER", "", what "' user; used with a password"),       \
+        TAB_OPTION(type, member.password, SECRET, name "_PASSWORD", "", what "' password"),           \
+        TAB_OPTION(type, member.tls, BOOL, name "_TLS", "0",                                          \
+                   what " by TLS and not without; checks its name"),                                  \
+        TAB_OPTION(type, member.ca, SECRET, name "_CA", "",                                           \
+                   "authorities that " what "' certificate is checked against, PEM (" name            \
+                   "_CA_FILE); empty: the system's"),                                                 \
+        TAB_OPTION(type, member.cert, SECRET, name "_CERT", "", "own certificate for " what ", PEM"), \
+        TAB_OPTION(type, member.key, SECRET, name "_KEY", "", "key of the own certificate, PEM")
 
 #define TAB_VERSION "0.2.0"
 

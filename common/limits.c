@@ -2,6 +2,13 @@
 
 #include "common/limits_lua.h"
 
+tab_status tab_limits_load(tab_redis *redis, int timeout_ms, tab_error *err)
+{
+    const char *load[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
+    const size_t load_len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
+    return tab_redis_argv(redis, timeout_ms, NULL, err, 4, load, load_len);
+}
+
 tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, tab_error *err, int argc,
                            const char **argv)
 {
@@ -12,14 +19,10 @@ tab_status tab_limits_call(tab_redis *redis, int timeout_ms, redisReply **ret, t
         len[i + 1] = strlen(argv[i]);
     }
     tab_status s = tab_redis_argv(redis, timeout_ms, ret, err, argc + 1, all, len);
-    if (s != TAB_INTERNAL)
+    if (s != TAB_NOT_FOUND)
         return s;
-    const char *load[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
-    const size_t load_len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
-    redisReply *loaded = NULL;
-    s = tab_redis_argv(redis, timeout_ms, &loaded, err, 4, load, load_len);
-    if (s != TAB_OK)
-        return s;
-    freeReplyObject(loaded);
+    s = tab_limits_load(redis, timeout_ms, err);
+    if (s != TAB_OK) /* not ours to load (docs/decisions/0246): another daemon soon has */
+        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
     return tab_redis_argv(redis, timeout_ms, ret, err, argc + 1, all, len);
 }

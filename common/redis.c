@@ -1,43 +1,75 @@
 #include "common/redis.h"
 
+#include <limits.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/time.h"
+#include "common/tls.h"
 
-enum { IDLE_MOST = 8, RETRY_FIRST = 100, RETRY_MOST = 3000 };
+enum { IDLE_MOST = 8, RETRY_FIRST = 100, RETRY_MOST = 3000, READ = 16 * 1024 };
+
+/* hiredis connects, writes commands and reads replies; the bytes between go through here, since hiredis 0.14
+ * knows no TLS and no deadline of a whole reply. */
+typedef struct {
+    redisContext *c; /* NULL: no connection */
+    SSL *ssl;        /* NULL: plain */
+} wire;
 
 struct tab_redis {
     char *host;
-    int port; /* 0: host is a socket's path */
+    int port;    /* 0: host is a socket's path */
+    char *hello; /* the command that says who we are; NULL: none */
+    int hello_n;
+    tab_tls *tls; /* NULL: plain */
     pthread_mutex_t lock;
-    redisContext *idle[IDLE_MOST];
+    wire idle[IDLE_MOST];
     size_t n;
     int64_t retry_at, retry_ms;
     tab_metric *calls[2], *seconds;
 };
 
-tab_redis *tab_redis_open(const char *address)
+static bool set_hello(tab_redis *r, const tab_access *a)
 {
-    const char *colon = strrchr(address, ':');
+    if (!tab_access_has(a->password)) {
+        tab_log(TAB_WARN, "Redis is used without a password (TAB_REDIS_PASSWORD)");
+        return true;
+    }
+    r->hello_n = tab_access_has(a->user) ? redisFormatCommand(&r->hello, "AUTH %s %s", a->user, a->password)
+                                         : redisFormatCommand(&r->hello, "AUTH %s", a->password);
+    return r->hello_n > 0;
+}
+
+tab_redis *tab_redis_open(const tab_access *a)
+{
+    const char *address = a->address, *colon = strrchr(address, ':');
     bool path = strncmp(address, "unix:", 5) == 0;
     int64_t port = 0;
-    if (!path && (colon == NULL || !tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port))) {
-        tab_log(TAB_ERROR, "TAB_REDIS is neither host:port nor unix:/path");
+    bool good = path ? !a->tls : colon != NULL && tab_integer_read(tab_str_of(colon + 1), 1, 65535, &port);
+    if (!good) {
+        tab_log(TAB_ERROR, "TAB_REDIS is neither host:port nor, without TLS, unix:/path");
         return NULL;
     }
     tab_redis *r = calloc(1, sizeof *r);
     if (r == NULL)
         return NULL;
+    pthread_mutex_init(&r->lock, NULL);
     r->host = path ? strdup(address + 5) : strndup(address, (size_t)(colon - address));
     r->port = (int)port;
     r->retry_ms = RETRY_FIRST;
-    pthread_mutex_init(&r->lock, NULL);
+    if (r->host == NULL || !set_hello(r, a) ||
+        (a->tls && (r->tls = tab_tls_new(a, r->host, "Redis")) == NULL)) {
+        tab_redis_free(r);
+        return NULL;
+    }
     r->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
                               "dependency=\"redis\",outcome=\"ok\"");
     r->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
@@ -47,56 +79,166 @@ tab_redis *tab_redis_open(const char *address)
     return r;
 }
 
+static void wire_close(wire *w)
+{
+    SSL_free(w->ssl);
+    if (w->c != NULL)
+        redisFree(w->c);
+    *w = (wire){ NULL, NULL };
+}
+
 void tab_redis_free(tab_redis *r)
 {
     if (r == NULL)
         return;
     for (size_t i = 0; i < r->n; i++)
-        redisFree(r->idle[i]);
+        wire_close(&r->idle[i]);
     pthread_mutex_destroy(&r->lock);
+    tab_tls_free(r->tls);
+    if (r->hello != NULL) {
+        OPENSSL_cleanse(r->hello, (size_t)r->hello_n);
+        redisFreeCommand(r->hello);
+    }
     free(r->host);
     free(r);
 }
 
-static struct timeval timeval_of(int ms)
+/* ---- one connection -------------------------------------------------------------------------- */
+
+static struct timeval timeval_of(int64_t ms)
 {
     return (struct timeval){ ms / 1000, (ms % 1000) * 1000 };
 }
 
-static redisContext *borrow(tab_redis *r, int timeout_ms, bool *ret_kept)
+/* False once the deadline has passed; else the socket waits no longer than that. */
+static bool in_time(wire *w, tab_deadline until)
 {
+    int64_t left = tab_left_ms(until, 1 << 30);
+    return left > 0 && redisSetTimeout(w->c, timeval_of(left)) == REDIS_OK;
+}
+
+static bool wire_write(wire *w, const char *bytes, size_t n, tab_deadline until)
+{
+    while (n > 0) {
+        if (!in_time(w, until))
+            return false;
+        ssize_t k = w->ssl != NULL ? SSL_write(w->ssl, bytes, n > INT_MAX ? INT_MAX : (int)n)
+                                   : send(w->c->fd, bytes, n, MSG_NOSIGNAL);
+        if (k <= 0)
+            return false;
+        bytes += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static redisReply *wire_reply(wire *w, tab_deadline until)
+{
+    void *reply = NULL;
+    char buf[READ];
+    while (redisReaderGetReply(w->c->reader, &reply) == REDIS_OK && reply == NULL) {
+        ssize_t k = !in_time(w, until) ? -1
+                    : w->ssl != NULL   ? SSL_read(w->ssl, buf, sizeof buf)
+                                       : read(w->c->fd, buf, sizeof buf);
+        if (k <= 0 || redisReaderFeed(w->c->reader, buf, (size_t)k) != REDIS_OK)
+            return NULL;
+    }
+    return reply;
+}
+
+static redisReply *wire_ask(wire *w, const char *bytes, size_t n, tab_deadline until)
+{
+    return wire_write(w, bytes, n, until) ? wire_reply(w, until) : NULL;
+}
+
+/* TLS and who we are. What the server or its certificate says against us is for the log alone. */
+static bool greet(tab_redis *r, wire *w, tab_deadline until)
+{
+    char why[160];
+    if (r->tls != NULL &&
+        (!in_time(w, until) || (w->ssl = tab_tls_connect(r->tls, w->c->fd, why, sizeof why)) == NULL)) {
+        tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
+        return false;
+    }
+    if (r->hello == NULL)
+        return true;
+    redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
+    bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+    if (reply != NULL && !known)
+        tab_log(TAB_ERROR, "Redis does not know our user or password");
+    if (reply != NULL)
+        freeReplyObject(reply);
+    return known;
+}
+
+static wire wire_open(tab_redis *r, tab_deadline until)
+{
+    struct timeval t = timeval_of(tab_left_ms(until, 1 << 30));
+    wire w = { r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
+                            : redisConnectWithTimeout(r->host, r->port, t),
+               NULL };
+    if (w.c == NULL || w.c->err != 0 || !greet(r, &w, until))
+        wire_close(&w);
+    return w;
+}
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
+{
+    wire w = { NULL, NULL };
     pthread_mutex_lock(&r->lock);
-    redisContext *c = r->n > 0 ? r->idle[--r->n] : NULL;
-    bool wait = c == NULL && tab_mono_ms() < r->retry_at;
+    if (r->n > 0)
+        w = r->idle[--r->n];
+    bool wait = w.c == NULL && tab_mono_ms() < r->retry_at;
     pthread_mutex_unlock(&r->lock);
-    *ret_kept = c != NULL;
-    if (c != NULL || wait)
-        return c;
-    struct timeval t = timeval_of(timeout_ms);
-    c = r->port == 0 ? redisConnectUnixWithTimeout(r->host, t) : redisConnectWithTimeout(r->host, r->port, t);
-    bool ok = c != NULL && c->err == 0;
+    *ret_kept = w.c != NULL;
+    if (w.c != NULL || wait)
+        return w;
+    w = wire_open(r, until);
     pthread_mutex_lock(&r->lock);
-    if (ok) {
+    if (w.c != NULL) {
         r->retry_ms = RETRY_FIRST;
     } else {
         r->retry_at = tab_mono_ms() + r->retry_ms;
         r->retry_ms = r->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : r->retry_ms * 2;
     }
     pthread_mutex_unlock(&r->lock);
-    if (!ok && c != NULL)
-        redisFree(c);
-    return ok ? c : NULL;
+    return w;
 }
 
-static void give_back(tab_redis *r, redisContext *c)
+static void give_back(tab_redis *r, wire w)
 {
     pthread_mutex_lock(&r->lock);
     bool kept = r->n < IDLE_MOST;
     if (kept)
-        r->idle[r->n++] = c;
+        r->idle[r->n++] = w;
     pthread_mutex_unlock(&r->lock);
     if (!kept)
-        redisFree(c);
+        wire_close(&w);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static tab_status refused(const char *text, tab_error *err)
+{
+    static const char *const passing[] = { "MISCONF", "OOM",        "LOADING", "READONLY",
+                                           "BUSY",    "MASTERDOWN", "NOAUTH" };
+    char head[64];
+    bool away = false;
+    if (begins(text, "ERR Function not found"))
+        return tab_fail(err, TAB_NOT_FOUND, NULL, "Redis has no such function");
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        away = away || begins(text, passing[i]);
+    snprintf(head, sizeof head, "%s", text);
+    tab_log(away ? TAB_WARN : TAB_ERROR, "redis refused a command: %s", head);
+    return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again")
+                : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");
 }
 
 /* A kept connection may have died with the server's last restart: a command that was never answered on one
@@ -104,43 +246,31 @@ static void give_back(tab_redis *r, redisContext *c)
 static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *bytes,
                       int n)
 {
-    int64_t from = tab_mono_us(), until = tab_mono_ms() + timeout_ms;
+    int64_t from = tab_mono_us();
+    tab_deadline until = tab_in_ms(timeout_ms);
     redisReply *reply = NULL;
-    while (reply == NULL) {
+    while (reply == NULL && tab_left_ms(until, 1) > 0) {
         bool kept;
-        int64_t left = until - tab_mono_ms();
-        redisContext *c = left <= 0 ? NULL : borrow(r, (int)left, &kept);
-        if (c == NULL)
+        wire w = borrow(r, until, &kept);
+        if (w.c == NULL)
             break;
-        redisSetTimeout(c, timeval_of((int)left));
-        redisAppendFormattedCommand(c, bytes, (size_t)n);
-        if (redisGetReply(c, (void **)&reply) != REDIS_OK || reply == NULL) {
-            redisFree(c);
-            reply = NULL;
-            if (!kept)
-                break;
-            continue;
-        }
-        give_back(r, c);
+        reply = wire_ask(&w, bytes, (size_t)n, until);
+        if (reply != NULL)
+            give_back(r, w);
+        else
+            wire_close(&w);
+        if (reply == NULL && !kept)
+            break;
     }
     tab_metric_observe(r->seconds, (double)(tab_mono_us() - from) * 1e-6);
-    bool refused = reply != NULL && reply->type == REDIS_REPLY_ERROR;
-    tab_metric_add(r->calls[reply == NULL || refused], 1);
+    bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
+    tab_metric_add(r->calls[reply == NULL || error], 1);
     if (reply == NULL)
         return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
-    if (refused) {
-        static const char *const passing[] = {
-            "MISCONF", "OOM", "LOADING", "READONLY", "BUSY", "MASTERDOWN"
-        };
-        bool away = false;
-        for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-            away = away || strncmp(reply->str, passing[i], strlen(passing[i])) == 0;
-        char head[64];
-        snprintf(head, sizeof head, "%s", reply->str);
-        tab_log(away ? TAB_WARN : TAB_ERROR, "redis refused a command: %s", head);
+    if (error) {
+        tab_status s = refused(reply->str, err);
         freeReplyObject(reply);
-        return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again")
-                    : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");
+        return s;
     }
     if (ret != NULL)
         *ret = reply;

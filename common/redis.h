@@ -8,16 +8,19 @@
 
 #include <hiredis/hiredis.h>
 
-#include "common/base.h"
+#include "common/access.h"
 
 typedef struct tab_redis tab_redis;
-tab_redis *tab_redis_open(const char *address); /* "host:port" or "unix:/path"; does not wait */
+
+/* address: "host:port" or "unix:/path". Does not wait. NULL: the address or a certificate is wrong (logged). */
+tab_redis *tab_redis_open(const tab_access *a);
 void tab_redis_free(tab_redis *r);
 TAB_DEFINE_AUTO(tab_redis)
 bool tab_redis_alive(void *r);
 
 /* One command in hiredis' format ("SET %s %b"); *ret is freed by the caller with freeReplyObject.
- * UNAVAILABLE when Redis is away, slow or refuses writes; INTERNAL when it says the command is wrong. */
+ * UNAVAILABLE when Redis is away, slow, refuses writes or does not know us; NOT_FOUND when it has no such
+ * function; INTERNAL when it says the command is wrong or not ours to give. */
 tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *fmt,
                              ...) TAB_CHECKED;
 tab_status tab_redis_argv(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, int argc,

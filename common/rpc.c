@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
+#include "common/signals.h"
 
 /* A call of ours. What NATS' threads and the timer bring makes it `ready`; its owner (the thread that waits,
  * or the one that dispatches) then takes the next step:
@@ -241,9 +242,16 @@ static void closed(natsConnection *nc, void *arg)
     (void)nc;
     tab_rpc *rpc = arg;
     pthread_mutex_lock(&rpc->lock);
+    bool refused = !rpc->closing;
     rpc->closed = true;
     pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);
+    if (!refused)
+        return;
+    /* The library gives up for good where a server has refused the password twice, in a rotation say. The
+     * one that starts this process anew also reads the password anew. */
+    tab_log(TAB_ERROR, "NATS does not take our user and password");
+    tab_signals_stop();
 }
 
 static void back_again(natsConnection *nc, void *arg)
@@ -583,20 +591,55 @@ void tab_rpc_dispatch(tab_rpc *rpc)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+/* What the server says beside a call: a subject that is not ours, a slow reader. Its text may name subjects,
+ * never contents. */
+static void complained(natsConnection *nc, natsSubscription *sub, natsStatus s, void *arg)
+{
+    (void)sub;
+    (void)arg;
+    const char *text = NULL;
+    if (natsConnection_GetLastError(nc, &text) != s || text == NULL)
+        text = natsStatus_GetText(s);
+    tab_log_fields(TAB_WARN, "NATS complains", "why", text, NULL);
+}
+
 /* Its locks wait instead of spinning: the processors have better to do. */
 static void open_library(void)
 {
     (void)nats_Open(0);
 }
 
-static bool connect_nats(tab_rpc *rpc, const char *url)
+/* Who we are and TLS; the handshake then also checks that the certificate names the host of the URL. */
+static natsStatus introduce(natsOptions *o, const tab_access *a)
+{
+    natsStatus s = NATS_OK;
+    bool in_url = strchr(a->address, '@') != NULL;
+    if (tab_access_has(a->password))
+        s = natsOptions_SetUserInfo(o, tab_access_has(a->user) ? a->user : "", a->password);
+    else if (!in_url)
+        tab_log(TAB_WARN, "NATS is used without a password (TAB_NATS_PASSWORD)");
+    if (s != NATS_OK || !a->tls)
+        return s;
+    s = natsOptions_SetSecure(o, true);
+    if (s == NATS_OK && tab_access_has(a->ca))
+        s = natsOptions_SetCATrustedCertificates(o, a->ca);
+    if (s == NATS_OK && tab_access_has(a->cert))
+        s = natsOptions_SetCertificatesChain(o, a->cert, tab_access_has(a->key) ? a->key : "");
+    return s;
+}
+
+static bool connect_nats(tab_rpc *rpc, const tab_access *a)
 {
     natsOptions *o = NULL;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_library);
     natsStatus s = natsOptions_Create(&o);
     if (s == NATS_OK)
-        s = natsOptions_SetURL(o, url);
+        s = natsOptions_SetURL(o, a->address);
+    if (s == NATS_OK)
+        s = introduce(o, a);
+    if (s == NATS_OK)
+        s = natsOptions_SetCustomInboxPrefix(o, rpc->inbox);
     if (s == NATS_OK) {
         natsOptions_SetName(o, rpc->service);
         natsOptions_SetSendAsap(o, true); /* a buffered publish waits a millisecond for its flush */
@@ -610,6 +653,7 @@ static bool connect_nats(tab_rpc *rpc, const char *url)
         natsOptions_SetDisconnectedCB(o, cut_off, rpc);
         natsOptions_SetReconnectedCB(o, back_again, rpc);
         natsOptions_SetClosedCB(o, closed, rpc);
+        natsOptions_SetErrorHandler(o, complained, rpc);
         natsOptions_SetRetryOnFailedConnect(o, true, back_again, rpc);
         s = natsConnection_Connect(&rpc->nc, o);
     }
@@ -620,7 +664,7 @@ static bool connect_nats(tab_rpc *rpc, const char *url)
     return false;
 }
 
-tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
+tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
 {
     tab_rpc *rpc = calloc(1, sizeof *rpc);
     if (rpc == NULL)
@@ -631,7 +675,8 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     pthread_mutex_init(&rpc->lock, NULL);
     snprintf(rpc->service, sizeof rpc->service, "%s", service);
     tab_id_new(rpc->worker, "");
-    snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s", rpc->worker);
+    snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s.%s", tab_access_has(nats->user) ? nats->user : service,
+             rpc->worker);
     rpc->ready_end = &rpc->ready;
     rpc->threads = 8;
     rpc->queue_most = 512;
@@ -639,7 +684,7 @@ tab_rpc *tab_rpc_open(const char *nats_url, const char *service)
     rpc->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     rpc->chunk = malloc(8 + RPC_CHUNK);
     char subject[128];
-    bool ok = rpc->fd >= 0 && rpc->chunk != NULL && connect_nats(rpc, nats_url);
+    bool ok = rpc->fd >= 0 && rpc->chunk != NULL && connect_nats(rpc, nats);
     static const struct {
         char kind;
         natsMsgHandler fn;

@@ -1,8 +1,13 @@
 #include "common/signals.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+static atomic_bool held_now;
 
 sigset_t tab_signals_hold(void)
 {
@@ -12,6 +17,7 @@ sigset_t tab_signals_hold(void)
     sigaddset(&s, SIGINT);
     sigaddset(&s, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &s, NULL);
+    atomic_store(&held_now, true);
     signal(SIGPIPE, SIG_IGN);
     /* No dump of our memory: 0 would do for files, 1 keeps the kernel from a core_pattern's pipe too. */
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
@@ -29,6 +35,7 @@ int tab_signals_wait(const sigset_t *held)
     while (sigwait(held, &got) != 0)
         ;
     if (got != SIGHUP) {
+        atomic_store(&held_now, false);
         sigset_t stop;
         sigemptyset(&stop);
         sigaddset(&stop, SIGTERM);
@@ -38,4 +45,10 @@ int tab_signals_wait(const sigset_t *held)
         pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
     }
     return got;
+}
+
+void tab_signals_stop(void)
+{
+    if (atomic_exchange(&held_now, false))
+        kill(getpid(), SIGTERM);
 }

@@ -12,4 +12,8 @@ sigset_t tab_signals_hold(void);
  * first SIGTERM or SIGINT the second one ends the process at once. */
 int tab_signals_wait(const sigset_t *held);
 
+/* Ends the process as a SIGTERM would, from any thread: for what only a new start can mend. Nothing where no
+ * signal is held (tools), or where the process stops already. */
+void tab_signals_stop(void);
+
 #endif

@@ -30,6 +30,7 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
+    TAB_REDIS_CONFIG;
     const char *http, *secret, *base_url;
     int64_t workers, queue, body_most, run_cells, inline_cells, inline_s, redis_ms, held_org, held_all;
     bool bill_pinned;

@@ -12,6 +12,7 @@
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(api_config),
     TAB_RUN_KEY_OPTIONS(api_config),
+    TAB_REDIS_OPTIONS(api_config),
     TAB_OPTION(api_config, http, TEXT, "TAB_API_HTTP", "127.0.0.1:8081",
                "address:port that the gateway calls"),
     TAB_OPTION(api_config, secret, SECRET, "TAB_GATEWAY_SECRET", "",
@@ -73,8 +74,8 @@ int main(int argc, char **argv)
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(self.cfg.nats, "api");
-    TAB_AUTO(tab_redis) *redis = tab_redis_open(self.cfg.redis);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&self.cfg.nats, "api");
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(&self.cfg.redis);
     if (pg == NULL || health == NULL || rpc == NULL || redis == NULL)
         return EXIT_FAILURE;
     self.redis = redis; /* not watched: without it each process counts by itself */

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     }
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "data-connector");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "data-connector");
     if (pg == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
     static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };

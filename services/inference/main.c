@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
     const size_t places = (size_t)slots;
     TAB_AUTO(tab_turns) *turns = tab_turns_new(1, &places, SIZE_MAX);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, cfg.alone ? ALONE : "inference");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
     if (pg == NULL || health == NULL || states == NULL || pool == NULL || turns == NULL || rpc == NULL)
         return EXIT_FAILURE;
 

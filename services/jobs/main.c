@@ -11,12 +11,14 @@
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
+    TAB_REDIS_CONFIG;
     int64_t workers, window_s, give_up_s;
 } config;
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_RUN_KEY_OPTIONS(config),
+    TAB_REDIS_OPTIONS(config),
     TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
     TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400",
                "completion window of a batch job, in seconds"),
@@ -38,9 +40,9 @@ int main(int argc, char **argv)
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
     int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool > pool ? cfg.pg_pool : pool);
-    TAB_AUTO(tab_redis) *redis = tab_redis_open(cfg.redis);
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(&cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "jobs");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "jobs");
     if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE;
 

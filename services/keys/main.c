@@ -11,8 +11,18 @@
 
 typedef struct {
     TAB_COMMON_CONFIG;
+    TAB_REDIS_CONFIG;
+    const char *grant_secret;
 } keys_config;
-static const tab_option keys_options[] = { TAB_COMMON_OPTIONS(keys_config), TAB_OPTIONS_END };
+
+static const tab_option keys_options[] = {
+    TAB_COMMON_OPTIONS(keys_config),
+    TAB_REDIS_OPTIONS(keys_config),
+    TAB_OPTION(
+        keys_config, grant_secret, SECRET, "TAB_GRANT_SECRET", "",
+        "signs what the gateway finds in Redis about a key; 32 characters or more, shared with the gateway"),
+    TAB_OPTIONS_END,
+};
 
 int main(int argc, char **argv)
 {
@@ -27,9 +37,9 @@ int main(int argc, char **argv)
 
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_redis) *redis = self.redis = tab_redis_open(cfg.redis);
+    TAB_AUTO(tab_redis) *redis = self.redis = tab_redis_open(&cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "keys");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "keys");
     if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
 

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "metering");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "metering");
     if (pg == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE;
 

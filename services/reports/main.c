@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "reports");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "reports");
     if (pg == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE;
 

@@ -86,8 +86,8 @@ int main(void)
     qsort(took, CALLS, sizeof *took, by_value);
     double bare = (double)took[CALLS / 2];
 
-    TAB_AUTO(tab_rpc) *server = tab_rpc_open(getenv("TAB_NATS"), "bench");
-    TAB_AUTO(tab_rpc) *client = tab_rpc_open(getenv("TAB_NATS"), "caller");
+    TAB_AUTO(tab_rpc) *server = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "bench");
+    TAB_AUTO(tab_rpc) *client = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "caller");
     if (!tab_rpc_serve(server, methods, NULL))
         return 1;
     while (!tab_rpc_alive(server) || !tab_rpc_alive(client))

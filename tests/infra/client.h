@@ -97,7 +97,7 @@ MAYBE bool joined(void)
 {
     a = tab_arena_new((size_t)4 << 30);
     pg = tab_pg_open(getenv("TAB_POSTGRES"), NULL, 4);
-    rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
+    rpc = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "test");
     if (!rpc_ready(rpc))
         return false;
     Tabella__CreateOrgRequest q = TABELLA__CREATE_ORG_REQUEST__INIT;

@@ -444,7 +444,7 @@ int main(int argc, char **argv)
 {
     const char *step = argc > 1 ? argv[1] : "";
     arena = tab_arena_new((size_t)2 << 30);
-    rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
+    rpc = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "test");
     if (arena == NULL || rpc == NULL)
         return 1;
     CHECK(rpc_ready(rpc));

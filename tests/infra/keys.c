@@ -242,8 +242,8 @@ int main(int argc, char **argv)
 {
     const char *step = argc > 1 ? argv[1] : "";
     arena = tab_arena_new(64 << 20);
-    rpc = tab_rpc_open(getenv("TAB_NATS"), "test");
-    tab_redis *redis = tab_redis_open(getenv("TAB_REDIS"));
+    rpc = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "test");
+    tab_redis *redis = tab_redis_open(TAB_AT(getenv("TAB_REDIS")));
     if (sodium_init() < 0 || arena == NULL || rpc == NULL || redis == NULL || !rpc_ready(rpc))
         return 1;
     if (strcmp(step, "life") == 0)

@@ -317,7 +317,7 @@ static bool served(tab_rpc *c, const char *service)
 static void a_full_queue_says_so(const char *nats, tab_rpc *c)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
-    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "tiny");
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "tiny");
     Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
     tab_error err = { 0 };
     tab_rpc_limits(s, 1, 4, 0); /* of which one organization gets half */
@@ -349,7 +349,7 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
 static void an_organization_leaves_others_workers(const char *nats, tab_rpc *c)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(16 << 20);
-    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "shared");
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "shared");
     static const char *const heavy[] = { "Hold", NULL };
     Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
     tab_error err = { 0 };
@@ -458,7 +458,7 @@ static void a_dead_callers_slot_is_free_soon(const char *nats, tab_rpc *c)
     tab_error err = { 0 };
     tab_answer ans;
     async_result lost = { 0 };
-    tab_rpc *dies = tab_rpc_open(nats, "dies");
+    tab_rpc *dies = tab_rpc_open(TAB_AT(nats), "dies");
     for (int i = 0; i < 2000 && !tab_rpc_alive(dies); i++)
         poll(NULL, 0, 10);
     atomic_store(&let_go, false);
@@ -495,7 +495,7 @@ static void *drain_caller(void *arg)
 
 static void a_draining_service_finishes_its_work(const char *nats, tab_rpc *c)
 {
-    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "leaving");
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "leaving");
     CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
     pthread_t t;
     void *ok = NULL;
@@ -609,7 +609,7 @@ static void a_damaged_answer_is_an_error(tab_rpc *c)
 /* This program as a process that is going to die: it serves, says under which name, and waits. */
 static int mortal(const char *nats)
 {
-    TAB_AUTO(tab_rpc) *s = tab_rpc_open(nats, "mortal");
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "mortal");
     if (s == NULL || !tab_rpc_serve(s, methods, NULL) || !rpc_ready(s))
         return 1;
     printf("%s\n", tab_rpc_worker(s));
@@ -660,7 +660,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "mortal") == 0)
         return mortal(nats);
     tab_signals_hold();
-    TAB_AUTO(tab_rpc) *server = tab_rpc_open(nats, "test"), *client = tab_rpc_open(nats, "caller");
+    TAB_AUTO(tab_rpc) *server = tab_rpc_open(TAB_AT(nats), "test"),
+                      *client = tab_rpc_open(TAB_AT(nats), "caller");
     CHECK(server != NULL && client != NULL && tab_rpc_serve(server, methods, NULL));
     CHECK(rpc_ready(server) && rpc_ready(client));
     a_64_mib_table_goes_both_ways_in_bounded_memory(client); /* first: the peak is measured */
@@ -675,7 +676,7 @@ int main(int argc, char **argv)
     an_organization_leaves_others_workers(nats, client);
     a_draining_service_finishes_its_work(nats, client);
     a_death_is_told_from_absence(client);
-    TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(nats, "narrow");
+    TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(TAB_AT(nats), "narrow");
     tab_rpc_limits(narrow, 4, 64, 0);
     CHECK(tab_rpc_serve(narrow, methods, NULL));
     for (int i = 0; i < 2000 && !tab_rpc_alive(narrow); i++)

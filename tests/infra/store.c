@@ -201,7 +201,7 @@ static void a_deadlock_is_tried_again(tab_pg *pg)
 static void an_absent_server_is_said_at_once(void)
 {
     TAB_AUTO(tab_pg) *pg = tab_pg_open("host=127.0.0.1 port=1 dbname=x", NULL, 2);
-    TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(TAB_AT("127.0.0.1:1"));
     tab_tx *tx = NULL;
     tab_error err;
     int64_t from = tab_mono_ms();
@@ -213,9 +213,9 @@ static void an_absent_server_is_said_at_once(void)
     CHECK(!tab_pg_alive(pg) && !tab_redis_alive(redis));
 }
 
-static void redis_answers(const char *address)
+static void redis_answers(const tab_access *at)
 {
-    TAB_AUTO(tab_redis) *r = tab_redis_open(address);
+    TAB_AUTO(tab_redis) *r = tab_redis_open(at);
     tab_error err;
     redisReply *reply = NULL;
     CHECK(tab_redis_alive(r));
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
     tab_signals_hold();
     signal(SIGTERM, SIG_DFL);
     TAB_AUTO(tab_pg) *pg = tab_pg_open(getenv("TAB_POSTGRES"), NULL, 4);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(getenv("TAB_NATS"), "infra-test");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(TAB_AT(getenv("TAB_NATS")), "infra-test");
     if (pg == NULL || rpc == NULL)
         return 1;
     if (argc > 1)
@@ -405,7 +405,9 @@ int main(int argc, char **argv)
     a_deadline_bounds_a_statement_and_a_lost_connection_is_replaced(pg);
     a_deadlock_is_tried_again(pg);
     an_absent_server_is_said_at_once();
-    redis_answers(getenv("TAB_REDIS"));
+    redis_answers(&(tab_access){ .address = getenv("TAB_REDIS"),
+                                 .user = getenv("TAB_REDIS_USER"),
+                                 .password = getenv("TAB_REDIS_PASSWORD") });
     CHECK(tab_events_take(pg, rpc, "beta", add, NULL, NULL) && tab_rpc_serve(rpc, no_methods, NULL));
     events_arrive_once(pg, rpc);
     kept_events_come_after_what_is_new(pg, rpc);

@@ -14,13 +14,15 @@
 #include "proto/events.pb-c.h"
 
 typedef struct {
-    const char *nats, *health_bind;
+    tab_access nats;
+    const char *health_bind;
     int64_t port, wait_s;
     tab_log_level log_level;
 } config;
 
 static const tab_option options[] = {
-    TAB_OPTION(config, nats, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),
+    TAB_OPTION(config, nats.address, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"),
+    TAB_ACCESS_OPTIONS(config, nats, "TAB_NATS", "NATS"),
     TAB_OPTION(config, port, INT, "TAB_HEALTH_PORT", "0",
                "port of /readyz, which checks; 0: check once and end"),
     TAB_OPTION(config, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
     tab_log_open("nats-check", cfg.log_level);
     sigset_t stop = tab_signals_hold();
     TAB_AUTO(tab_health) *health = cfg.port > 0 ? tab_health_open(cfg.port) : NULL;
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(cfg.nats, "nats-check");
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "nats-check");
     if (rpc == NULL || (cfg.port > 0 && health == NULL))
         return EXIT_FAILURE;
     tab_rpc_limits(rpc, 1, 0, 1 << 20);

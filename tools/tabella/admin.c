@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/config.h"
 #include "common/ids.h"
 #include "common/log.h"
 #include "common/rpc.h"
@@ -21,9 +22,12 @@ static const char HELP[] =
     "       tabella admin base restore base-N\n\n"
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: "
     "the key holds all scopes and is\n"
-    "shown this once. The suite is found at TAB_NATS; where that is not set, at what `make up` wrote into\n"
+    "shown this once. The suite is found at TAB_NATS (and TAB_NATS_USER, _PASSWORD, _TLS, _CA, as for a\n"
+    "daemon; NAME_FILE names a file instead); where that is not set, at what `make up` wrote into\n"
     "run/nats.url (the folder TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
 
+/* The user in `make up`'s URL: its inboxes are below _INBOX.operator. */
+#define OPERATOR "operator"
 #define MUTABLE(s) ((char *)(uintptr_t)(s))
 
 static int usage(const char *why)
@@ -61,21 +65,40 @@ static bool address_beside(char *buf, size_t size)
     return address_in(exe, buf, size);
 }
 
-static const char *suite_address(char *buf, size_t size)
+/* TAB_NATS with TAB_NATS_USER and its like, as for a daemon; else what `make up` wrote. */
+static const tab_option nats_options[] = {
+    TAB_OPTION(tab_access, address, SECRET, "TAB_NATS", "", "NATS server's URL"),
+    TAB_OPTION(tab_access, user, TEXT, "TAB_NATS_USER", "", "NATS' user"),
+    TAB_OPTION(tab_access, password, SECRET, "TAB_NATS_PASSWORD", "", "NATS' password"),
+    TAB_OPTION(tab_access, tls, BOOL, "TAB_NATS_TLS", "0", "NATS by TLS"),
+    TAB_OPTION(tab_access, ca, SECRET, "TAB_NATS_CA", "", "its authorities"),
+    TAB_OPTION(tab_access, cert, SECRET, "TAB_NATS_CERT", "", "own certificate"),
+    TAB_OPTION(tab_access, key, SECRET, "TAB_NATS_KEY", "", "its key"),
+    TAB_OPTIONS_END,
+};
+
+static bool suite_access(tab_access *ret, char *buf, size_t size)
 {
-    const char *url = getenv("TAB_NATS"), *run = getenv("TAB_RUN");
-    if (url != NULL)
-        return url;
+    static char name[] = "tabella admin", *argv[] = { name, NULL };
+    if (tab_config_read(nats_options, ret, 1, argv) >= 0)
+        return false;
+    if (ret->address[0] != '\0')
+        return true;
+    const char *run = getenv("TAB_RUN");
     bool found = run != NULL ? address_in(run, buf, size) : address_beside(buf, size);
-    return found ? buf : "nats://127.0.0.1:4222";
+    *ret = (tab_access){ .address = found ? buf : "nats://127.0.0.1:4222" };
+    return true;
 }
 
 static int ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
                const ProtobufCMessageDescriptor *reply, const void **ret)
 {
     char url[512];
+    tab_access nats;
     tab_log_open("tabella", TAB_ERROR);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(suite_address(url, sizeof url), "tabella");
+    if (!suite_access(&nats, url, sizeof url))
+        return EXIT_USAGE;
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&nats, OPERATOR);
     char id[TAB_ID];
     tab_id_new(id, "req_");
     tab_error err = { 0 };

@@ -21,7 +21,7 @@ static tab_status take(tab_redis *redis, const char *org, uint64_t cells, bool a
 
 Test(cells, hold_in_each_process_while_redis_is_away)
 {
-    TAB_AUTO(tab_redis) *redis = tab_redis_open("127.0.0.1:1");
+    TAB_AUTO(tab_redis) *redis = tab_redis_open(TAB_AT("127.0.0.1:1"));
     unsigned retry;
     cr_expect_eq(take(redis, "org_a", 0, false, &retry), TAB_OK, "nothing is free");
     cr_expect_eq(take(redis, "org_a", 6000, false, &retry), TAB_OK,
