@@ -337,6 +337,7 @@ appendfsync everysec
         "LISTEN": f"127.0.0.1:{ports['gateway']}",
         "HEALTH": f"127.0.0.1:{ports['gateway-health']}",
         "REDIS": f"127.0.0.1:{ports['redis']}",
+        "ACCESS": "",
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
         "SERVER": "",

@@ -4,8 +4,9 @@
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
  *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
- *   ngx_http_tab_redis.c    hiredis inside nginx's event loop, one connection a worker, with a breaker;
- *                           one call for all requests that became ready meanwhile
+ *   ngx_http_tab_redis.c    what is asked of Redis: one call for all requests that became ready meanwhile,
+ *                           with a breaker
+ *   ngx_http_tab_link.c     the connection to Redis, one a worker, with user, password and TLS
  *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
  *                           comes
  *   ngx_http_tab_clock.c    the time that identities carry
@@ -13,6 +14,7 @@
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
 
+#include <hiredis/hiredis.h>
 #include <ngx_config.h>
 #include <ngx_core.h>
 #include <ngx_http.h>
@@ -25,7 +27,11 @@
 extern ngx_module_t ngx_http_tab_module;
 
 typedef struct {
-    ngx_str_t redis;        /* host:port or unix:path */
+    ngx_str_t redis;               /* host:port or unix:path */
+    char *redis_host, *redis_port; /* of it, ending in NUL; port NULL: host is a path */
+    ngx_str_t redis_user, redis_password, redis_ca, redis_cert, redis_cert_key;
+    ngx_flag_t redis_tls;
+    ngx_ssl_t *redis_ssl;   /* NULL: plain */
     ngx_str_t authenticate; /* uri of the internal location that asks the api */
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
@@ -124,6 +130,16 @@ void ngx_http_tab_redis_stop(void);
 /* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
+
+/* The connection below it. What was sent is answered in its order by _replied (which borrows the reply), or,
+ * once the connection is gone, all of it by _lost. */
+void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf);
+void ngx_http_tab_link_stop(void);
+bool ngx_http_tab_link_up(void);
+ngx_int_t ngx_http_tab_link_send(const u_char *p, size_t n); /* NGX_ERROR: _lost will come */
+void ngx_http_tab_link_drop(void);                           /* soon, outside of the callers */
+void ngx_http_tab_redis_replied(redisReply *r);
+void ngx_http_tab_redis_lost(void);
 
 /* The request was let in: may its body come? From then on it is watched and counted, until _end. */
 tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx);

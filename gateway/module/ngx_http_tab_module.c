@@ -221,6 +221,7 @@ static void *create_main(ngx_conf_t *cf)
     if (conf != NULL) {
         conf->failures = NGX_CONF_UNSET_UINT;
         conf->redis_timeout = NGX_CONF_UNSET_MSEC;
+        conf->redis_tls = NGX_CONF_UNSET;
     }
     return conf;
 }
@@ -240,12 +241,67 @@ static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
     return NGX_OK;
 }
 
+/* The address' halves, each ending in NUL. */
+static ngx_int_t split_redis(ngx_conf_t *cf, tab_main_conf *conf)
+{
+    ngx_str_t at = conf->redis;
+    bool path = at.len > 5 && ngx_strncmp(at.data, "unix:", 5) == 0;
+    u_char *text = ngx_pnalloc(cf->pool, at.len + sizeof "6379");
+    if (text == NULL)
+        return NGX_ERROR;
+    ngx_memcpy(text, at.data, at.len);
+    text[at.len] = '\0';
+    conf->redis_host = (char *)text + (path ? 5 : 0);
+    if (path)
+        return NGX_OK;
+    u_char *colon = (u_char *)strrchr((char *)text, ':');
+    if (colon != NULL)
+        *colon = '\0';
+    conf->redis_port = colon != NULL ? (char *)colon + 1 : "6379";
+    ngx_int_t port = ngx_atoi((u_char *)conf->redis_port, ngx_strlen(conf->redis_port));
+    return port > 0 && port < 65536 ? NGX_OK : NGX_ERROR;
+}
+
+/* The server's certificate must come from a known authority; its name is checked at each handshake. nginx's
+ * own ngx_ssl_trusted_certificate would go on after a wrong one. */
+static ngx_int_t open_tls(ngx_conf_t *cf, tab_main_conf *conf)
+{
+    ngx_ssl_t *ssl = ngx_pcalloc(cf->pool, sizeof *ssl);
+    ngx_pool_cleanup_t *cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (ssl == NULL || cln == NULL)
+        return NGX_ERROR;
+    ssl->log = cf->log;
+    if (ngx_ssl_create(ssl, NGX_SSL_TLSv1_2 | NGX_SSL_TLSv1_3, NULL) != NGX_OK)
+        return NGX_ERROR;
+    cln->handler = ngx_ssl_cleanup_ctx;
+    cln->data = ssl;
+    int known = 1;
+    if (conf->redis_ca.len == 0)
+        known = SSL_CTX_set_default_verify_paths(ssl->ctx);
+    else if (ngx_conf_full_name(cf->cycle, &conf->redis_ca, 1) != NGX_OK)
+        return NGX_ERROR;
+    else
+        known = SSL_CTX_load_verify_locations(ssl->ctx, (char *)conf->redis_ca.data, NULL);
+    if (known != 1) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" holds no certificates", &conf->redis_ca);
+        return NGX_ERROR;
+    }
+    if (conf->redis_cert.len > 0 &&
+        ngx_ssl_certificate(cf, ssl, &conf->redis_cert, &conf->redis_cert_key, NULL) != NGX_OK)
+        return NGX_ERROR;
+    SSL_CTX_set_verify(ssl->ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(ssl->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    conf->redis_ssl = ssl;
+    return NGX_OK;
+}
+
 static char *init_main(ngx_conf_t *cf, void *c)
 {
     tab_main_conf *conf = c;
     ngx_str_t name = ngx_string("tab_limits");
     ngx_conf_init_uint_value(conf->failures, 300);
     ngx_conf_init_msec_value(conf->redis_timeout, 100);
+    ngx_conf_init_value(conf->redis_tls, 0);
     if (sodium_init() < 0)
         return NGX_CONF_ERROR;
     if (conf->redis.len == 0)
@@ -255,6 +311,15 @@ static char *init_main(ngx_conf_t *cf, void *c)
                            "tab_redis needs tab_secret_file and tab_authenticate beside it");
         return NGX_CONF_ERROR;
     }
+    if (split_redis(cf, conf) != NGX_OK || (conf->redis_tls && conf->redis_port == NULL)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "tab_redis is neither host:port nor, without TLS, unix:path");
+        return NGX_CONF_ERROR;
+    }
+    if (conf->redis_tls && open_tls(cf, conf) != NGX_OK)
+        return NGX_CONF_ERROR;
+    if (conf->redis_password.len == 0)
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "Redis is used without a password (tab_redis_password_file)");
     conf->zone =
         ngx_shared_memory_add(cf, &name, tab_limits_size(LIMIT_SETS) + 64 * 1024, &ngx_http_tab_module);
     if (conf->zone == NULL)
@@ -285,34 +350,67 @@ static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
     return NGX_CONF_OK;
 }
 
-/* The secret that gateway and api share: the first line of a file, 32 characters or more. */
-static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+/* The first line of a file into buf; NULL: read, else what is wrong (logged). */
+static char *first_line(ngx_conf_t *cf, ngx_str_t *path, u_char *buf, size_t size, ngx_str_t *ret)
 {
-    tab_main_conf *conf = c;
-    ngx_str_t *args = cf->args->elts;
-    u_char text[4096];
-    (void)cmd;
-    if (conf->identity_key_set)
-        return "is duplicate";
-    if (ngx_conf_full_name(cf->cycle, &args[1], 1) != NGX_OK)
+    if (ngx_conf_full_name(cf->cycle, path, 1) != NGX_OK)
         return NGX_CONF_ERROR;
-    ngx_fd_t fd = ngx_open_file(args[1].data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-    ssize_t n = fd == NGX_INVALID_FILE ? -1 : ngx_read_fd(fd, text, sizeof text);
+    ngx_fd_t fd = ngx_open_file(path->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    ssize_t n = fd == NGX_INVALID_FILE ? -1 : ngx_read_fd(fd, buf, size);
     if (n < 0)
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno, "cannot read \"%V\"", &args[1]);
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno, "cannot read \"%V\"", path);
     if (fd != NGX_INVALID_FILE)
         (void)ngx_close_file(fd);
     if (n < 0)
         return NGX_CONF_ERROR;
-    size_t line = 0;
-    while (line < (size_t)n && text[line] != '\n' && text[line] != '\r')
-        line++;
-    bool good = tab_identity_key_set(&conf->identity_key, (tab_str){ (char *)text, line });
-    sodium_memzero(text, sizeof text);
-    if (!good)
-        return "needs a first line of 32 characters or more";
-    conf->identity_key_set = 1;
+    ret->data = buf;
+    ret->len = 0;
+    while (ret->len < (size_t)n && buf[ret->len] != '\n' && buf[ret->len] != '\r')
+        ret->len++;
     return NGX_CONF_OK;
+}
+
+/* A secret that the gateway shares with a daemon: 32 characters or more. */
+static char *set_key(ngx_conf_t *cf, tab_identity_key *key)
+{
+    ngx_str_t *args = cf->args->elts, line;
+    u_char text[4096];
+    char *wrong = first_line(cf, &args[1], text, sizeof text, &line);
+    if (wrong != NGX_CONF_OK)
+        return wrong;
+    bool good = tab_identity_key_set(key, (tab_str){ (char *)line.data, line.len });
+    sodium_memzero(text, sizeof text);
+    return good ? NGX_CONF_OK : "needs a first line of 32 characters or more";
+}
+
+static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_main_conf *conf = c;
+    (void)cmd;
+    if (conf->identity_key_set)
+        return "is duplicate";
+    char *wrong = set_key(cf, &conf->identity_key);
+    conf->identity_key_set = wrong == NGX_CONF_OK;
+    return wrong;
+}
+
+static char *set_redis_password(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_main_conf *conf = c;
+    ngx_str_t *args = cf->args->elts, line;
+    u_char text[4096];
+    (void)cmd;
+    if (conf->redis_password.len > 0)
+        return "is duplicate";
+    char *wrong = first_line(cf, &args[1], text, sizeof text, &line);
+    if (wrong != NGX_CONF_OK)
+        return wrong;
+    conf->redis_password.len = line.len;
+    conf->redis_password.data = ngx_pstrdup(cf->pool, &line);
+    sodium_memzero(text, sizeof text);
+    if (conf->redis_password.data == NULL)
+        return NGX_CONF_ERROR;
+    return line.len > 0 ? NGX_CONF_OK : "has an empty first line";
 }
 
 static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
@@ -336,6 +434,18 @@ static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
 static ngx_command_t commands[] = {
     { ngx_string("tab_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis), NULL },
+    { ngx_string("tab_redis_user"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_user), NULL },
+    { ngx_string("tab_redis_password_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_redis_password,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_redis_tls"), NGX_HTTP_MAIN_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_tls), NULL },
+    { ngx_string("tab_redis_trusted_certificate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_ca), NULL },
+    { ngx_string("tab_redis_certificate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_cert), NULL },
+    { ngx_string("tab_redis_certificate_key"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_cert_key), NULL },
     { ngx_string("tab_redis_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_msec_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis_timeout), NULL },
     { ngx_string("tab_authenticate"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,

@@ -1,27 +1,15 @@
-/* hiredis inside nginx's event loop: one connection a worker, one call at a time.
+/* What the gateway asks Redis: one call at a time, for all requests that became ready meanwhile.
  *
  * Requests that become ready wait for the end of the loop's turn, or for the answer of the call that is under
  * way, and go to Redis together; those that are alike (key, scope, endpoint) are one group with a count.
  * So the busier the gateway, the less a request costs Redis; a lone request waits for nobody.
  *
- *   away --connect--> loading --functions loaded--> up
- *     ^                                              |
- *     +---- closed, or 3 time-outs in a row ---------+
- *
- * While up, a time-out opens the breaker for a second: requests go to the fallback at once, and then one
- * of them tries again. So a frozen Redis costs one request a second its time-out, and nobody else
- * anything. */
+ * While the connection (ngx_http_tab_link.c) is up, a time-out opens the breaker for a second: requests go to
+ * the fallback at once, and then one of them tries again. So a frozen Redis costs one request a second its
+ * time-out, and nobody else anything; after 3 time-outs in a row the connection is made anew. */
 #include "gateway/module/ngx_http_tab.h"
 
-#include <hiredis/async.h>
-#include <hiredis/hiredis.h>
-
-#include "common/limits_lua.h"
-
 enum {
-    FIRST_BACKOFF = 100,
-    LAST_BACKOFF = 3000,
-    CONNECT_TIMEOUT = 1000,
     BREAKER = 1000,
     MOST_TIMEOUTS = 3,
     MOST_GROUPS = 32,     /* of one call: Redis does nothing else meanwhile */
@@ -29,8 +17,9 @@ enum {
     GROUP_TEXT = 80 + 320 /* a group's key and its three arguments, on the wire */
 };
 
-/* One command in flight, until hiredis gives it back. */
+/* One command in flight, until its reply has come or the connection is lost. */
 typedef struct {
+    ngx_queue_t sent;  /* in redis.sent */
     ngx_queue_t asked; /* tab_ctx.asked of those that still want the answer, in order of arrival */
     ngx_uint_t groups;
     ngx_event_t timer;
@@ -38,251 +27,32 @@ typedef struct {
 
 static struct {
     tab_main_conf *conf;
-    redisAsyncContext *ac;
-    ngx_connection_t *conn;
-    ngx_event_t timer;   /* next connect, or the one under way runs out */
-    ngx_event_t drop;    /* posted: free ac outside of its own callbacks */
-    ngx_event_t turn;    /* posted: the turn of the loop ends, send what waits */
-    ngx_queue_t waiting; /* tab_ctx.asked, in order of arrival, of requests not sent yet */
-    tab_call *under_way; /* sent, and neither answered nor late */
-    ngx_msec_t backoff;
+    ngx_event_t turn;      /* posted: the turn of the loop ends, send what waits */
+    ngx_queue_t waiting;   /* tab_ctx.asked, in order of arrival, of requests not sent yet */
+    ngx_queue_t sent;      /* tab_call.sent: what replies are still to come for, in their order */
+    tab_call *under_way;   /* sent, and neither answered nor late */
     ngx_msec_t open_until; /* breaker */
     ngx_uint_t timeouts;
-    unsigned up : 1, stopping : 1, breaker : 1;
-    unsigned writing : 1; /* hiredis need not tell us that it has something to write */
+    unsigned breaker : 1;
 } redis;
 
-static void connect_redis(void);
 static void on_turn(ngx_event_t *ev);
-
-static void again_later(void)
-{
-    if (redis.stopping)
-        return;
-    ngx_add_timer(&redis.timer, redis.backoff);
-    redis.backoff = ngx_min(redis.backoff * 2, LAST_BACKOFF);
-}
-
-/* ---- the adapter ----------------------------------------------------------------------------- */
-static void on_readable(ngx_event_t *ev)
-{
-    ngx_connection_t *c = ev->data;
-    redisAsyncHandleRead(c->data);
-}
-
-static void on_writable(ngx_event_t *ev)
-{
-    ngx_connection_t *c = ev->data;
-    redisAsyncHandleWrite(c->data);
-}
-
-static void add_read(void *privdata)
-{
-    ngx_connection_t *c = privdata;
-    if (!c->read->active)
-        (void)ngx_add_event(c->read, NGX_READ_EVENT, NGX_LEVEL_EVENT); /* hiredis reads once a wake */
-}
-
-static void del_read(void *privdata)
-{
-    ngx_connection_t *c = privdata;
-    if (c->read->active)
-        (void)ngx_del_event(c->read, NGX_READ_EVENT, 0);
-}
-
-static void add_write(void *privdata)
-{
-    ngx_connection_t *c = privdata;
-    if (!c->write->active && !redis.writing)
-        (void)ngx_add_event(c->write, NGX_WRITE_EVENT, NGX_LEVEL_EVENT);
-}
-
-static void del_write(void *privdata)
-{
-    ngx_connection_t *c = privdata;
-    if (c->write->active)
-        (void)ngx_del_event(c->write, NGX_WRITE_EVENT, 0);
-}
-
-static void cleanup(void *privdata)
-{
-    ngx_connection_t *c = privdata;
-    if (c == NULL)
-        return;
-    del_read(c);
-    del_write(c);
-    if (c->read->posted) {
-        ngx_delete_posted_event(c->read);
-    }
-    if (c->write->posted) {
-        ngx_delete_posted_event(c->write);
-    }
-    c->fd = (ngx_socket_t)-1; /* hiredis closes it */
-    ngx_free_connection(c);
-    redis.conn = NULL;
-}
-
-static ngx_int_t attach(redisAsyncContext *ac)
-{
-    ngx_connection_t *c = ngx_get_connection(ac->c.fd, ngx_cycle->log);
-    if (c == NULL)
-        return NGX_ERROR;
-    c->data = ac;
-    c->log = c->read->log = c->write->log = ngx_cycle->log;
-    c->read->handler = on_readable;
-    c->write->handler = on_writable;
-    redis.conn = c;
-    ac->ev.addRead = add_read;
-    ac->ev.delRead = del_read;
-    ac->ev.addWrite = add_write;
-    ac->ev.delWrite = del_write;
-    ac->ev.cleanup = cleanup;
-    ac->ev.data = c;
-    return NGX_OK;
-}
-
-/* ---- the connection -------------------------------------------------------------------------- */
-static void drop_redis(ngx_event_t *ev)
-{
-    (void)ev;
-    redisAsyncContext *ac = redis.ac;
-    if (ac == NULL)
-        return;
-    redis.ac = NULL;
-    redis.up = 0;
-    redisAsyncFree(ac); /* answers what is in flight with NULL */
-    if (!redis.timer.timer_set)
-        again_later();
-}
-
-static void drop_soon(void)
-{
-    redis.up = 0;
-    if (!redis.drop.posted) {
-        ngx_post_event(&redis.drop, &ngx_posted_events);
-    }
-}
-
-static void on_disconnected(const redisAsyncContext *ac, int status)
-{
-    if (redis.ac != ac)
-        return; /* we freed it ourselves */
-    redis.ac = NULL;
-    redis.up = 0;
-    if (!redis.stopping)
-        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis went away (%d): %s", status,
-                      ac->errstr == NULL ? "" : ac->errstr);
-    if (redis.timer.timer_set)
-        ngx_del_timer(&redis.timer);
-    again_later();
-}
-
-static void on_loaded(redisAsyncContext *ac, void *reply, void *privdata)
-{
-    redisReply *r = reply;
-    (void)privdata;
-    if (redis.ac != ac || r == NULL)
-        return;
-    if (r->type == REDIS_REPLY_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refused the functions: %s", r->str);
-        drop_soon();
-        return;
-    }
-    if (redis.timer.timer_set)
-        ngx_del_timer(&redis.timer);
-    redis.up = 1;
-    redis.breaker = 0;
-    redis.timeouts = 0;
-    redis.backoff = FIRST_BACKOFF;
-    ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0, "tab: redis is up");
-}
-
-static void on_connected(const redisAsyncContext *ac, int status)
-{
-    if (status == REDIS_OK || redis.ac != ac)
-        return;
-    /* hiredis frees the context after this call. */
-    redis.ac = NULL;
-    redis.up = 0;
-    if (redis.timer.timer_set)
-        ngx_del_timer(&redis.timer);
-    again_later();
-}
-
-static void on_timer(ngx_event_t *ev)
-{
-    (void)ev;
-    if (redis.stopping)
-        return;
-    if (redis.ac != NULL) /* the connect, or the loading, took too long */
-        drop_redis(NULL);
-    else
-        connect_redis();
-}
-
-static void connect_redis(void)
-{
-    ngx_str_t *at = &redis.conf->redis;
-    redisAsyncContext *ac;
-    if (at->len > 5 && ngx_strncmp(at->data, "unix:", 5) == 0) {
-        ac = redisAsyncConnectUnix((const char *)at->data + 5);
-    } else {
-        char host[256];
-        u_char *colon = ngx_strlchr(at->data, at->data + at->len, ':');
-        size_t n = colon == NULL ? at->len : (size_t)(colon - at->data);
-        ngx_int_t port = colon == NULL ? 6379 : ngx_atoi(colon + 1, at->len - n - 1);
-        if (n >= sizeof host || port == NGX_ERROR)
-            return;
-        ngx_memcpy(host, at->data, n);
-        host[n] = '\0';
-        ac = redisAsyncConnect(host, (int)port);
-    }
-    if (ac == NULL || ac->err != 0) {
-        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, ngx_errno, "tab: cannot connect to redis: %s",
-                      ac == NULL || ac->errstr == NULL ? "" : ac->errstr);
-        if (ac != NULL)
-            redisAsyncFree(ac);
-        again_later();
-        return;
-    }
-    if (attach(ac) != NGX_OK) {
-        redisAsyncFree(ac);
-        again_later();
-        return;
-    }
-    redis.ac = ac;
-    ngx_add_timer(&redis.timer, CONNECT_TIMEOUT);
-    (void)redisAsyncSetConnectCallback(ac, on_connected);
-    (void)redisAsyncSetDisconnectCallback(ac, on_disconnected);
-    const char *argv[] = { "FUNCTION", "LOAD", "REPLACE", tab_limits_lua };
-    size_t len[] = { 8, 4, 7, sizeof tab_limits_lua - 1 };
-    (void)redisAsyncCommandArgv(ac, on_loaded, NULL, 4, argv, len);
-}
 
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
 {
     ngx_memzero(&redis, sizeof redis);
     redis.conf = conf;
-    redis.backoff = FIRST_BACKOFF;
-    redis.timer.handler = on_timer;
-    redis.timer.log = cycle->log;
-    redis.timer.cancelable = 1; /* a graceful exit does not wait for it */
-    redis.timer.data = &redis;
-    redis.drop.handler = drop_redis;
-    redis.drop.log = cycle->log;
     redis.turn.handler = on_turn;
     redis.turn.log = cycle->log;
     ngx_queue_init(&redis.waiting);
-    connect_redis();
+    ngx_queue_init(&redis.sent);
+    ngx_http_tab_link_start(cycle, conf);
     return NGX_OK;
 }
 
 void ngx_http_tab_redis_stop(void)
 {
-    redis.stopping = 1;
-    if (redis.ac != NULL)
-        redisAsyncFree(redis.ac);
-    redis.ac = NULL;
+    ngx_http_tab_link_stop();
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -318,10 +88,12 @@ static void on_timeout(ngx_event_t *ev)
     tab_call *call = ev->data;
     redis.breaker = 1;
     redis.open_until = ngx_current_msec + BREAKER;
-    if (++redis.timeouts >= MOST_TIMEOUTS)
-        drop_soon();
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis did not answer in time (%ui)", redis.timeouts);
-    redis.under_way = NULL; /* the record stays until hiredis gives it back */
+    if (++redis.timeouts >= MOST_TIMEOUTS) {
+        redis.timeouts = 0;
+        ngx_http_tab_link_drop();
+    }
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0, "tab: redis did not answer in time");
+    redis.under_way = NULL; /* the record stays until its reply has come */
     give_all(&call->asked);
     give_all(&redis.waiting);
 }
@@ -383,20 +155,26 @@ static tab_redis_answer next_of(tab_group *g)
 
 static void send_waiting(void);
 
-static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
+static tab_call *next_sent(void)
 {
-    tab_call *call = privdata;
-    redisReply *r = reply;
-    tab_group group[MOST_GROUPS] = { { .answer.code = -1 } };
-    bool good = false;
-    (void)ac;
+    ngx_queue_t *q = ngx_queue_head(&redis.sent);
+    tab_call *call = ngx_queue_data(q, tab_call, sent);
+    ngx_queue_remove(q);
     if (call->timer.timer_set)
         ngx_del_timer(&call->timer);
     if (redis.under_way == call)
         redis.under_way = NULL;
-    if (r == NULL) {
-        redis.up = 0; /* the connection is going; nothing new on it */
-    } else if (r->type == REDIS_REPLY_ARRAY && r->elements == call->groups) {
+    return call;
+}
+
+void ngx_http_tab_redis_replied(redisReply *r)
+{
+    tab_group group[MOST_GROUPS] = { { .answer.code = -1 } };
+    bool good = false;
+    if (ngx_queue_empty(&redis.sent))
+        return;
+    tab_call *call = next_sent();
+    if (r->type == REDIS_REPLY_ARRAY && r->elements == call->groups) {
         redis.timeouts = 0;
         redis.breaker = 0;
         good = true;
@@ -407,7 +185,7 @@ static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
         redis.breaker = 1; /* memory or disk full: try again in a second */
         redis.open_until = ngx_current_msec + BREAKER;
         if (ngx_strncmp(r->str, "ERR Function not found", 22) == 0)
-            drop_soon(); /* connecting loads the functions */
+            ngx_http_tab_link_drop(); /* connecting loads the functions */
     }
     if (good)
         send_waiting(); /* Redis works on them while these go on */
@@ -420,6 +198,16 @@ static void on_reply(redisAsyncContext *ac, void *reply, void *privdata)
     }
     give_all(&call->asked);
     ngx_free(call);
+}
+
+void ngx_http_tab_redis_lost(void)
+{
+    while (!ngx_queue_empty(&redis.sent)) {
+        tab_call *call = next_sent();
+        give_all(&call->asked);
+        ngx_free(call);
+    }
+    give_all(&redis.waiting);
 }
 
 static tab_str endpoint_of(const tab_ctx *ctx)
@@ -483,32 +271,12 @@ static size_t write_call(u_char *cmd, tab_call *call, tab_ctx **first, const ngx
     return (size_t)(p - cmd);
 }
 
-/* hiredis may not be told to write from within its callbacks (it would free itself on an error): its buffer
- * is written here. */
-static void write_now(void)
-{
-    int done = 0;
-    if (redisBufferWrite(&redis.ac->c, &done) != REDIS_OK)
-        drop_soon();
-    else if (!done)
-        add_write(redis.conn);
-}
-
-static void give_back(tab_call *call)
-{
-    while (!ngx_queue_empty(&call->asked)) {
-        ngx_queue_t *q = ngx_queue_last(&call->asked);
-        ngx_queue_remove(q);
-        ngx_queue_insert_head(&redis.waiting, q);
-    }
-}
-
 static void send_waiting(void)
 {
     static u_char cmd[64 + MOST_GROUPS * GROUP_TEXT];
     tab_ctx *first[MOST_GROUPS];
     ngx_uint_t count[MOST_GROUPS];
-    if (ngx_queue_empty(&redis.waiting) || redis.under_way != NULL || !redis.up || redis.ac == NULL)
+    if (ngx_queue_empty(&redis.waiting) || redis.under_way != NULL || !ngx_http_tab_link_up())
         return;
     tab_call *call = ngx_calloc(sizeof *call, ngx_cycle->log);
     if (call == NULL)
@@ -519,18 +287,11 @@ static void send_waiting(void)
     call->timer.data = call;
     call->timer.log = ngx_cycle->log;
     size_t n = write_call(cmd, call, first, count);
-    redis.writing = 1;
-    int sent = redisAsyncFormattedCommand(redis.ac, on_reply, call, (char *)cmd, n);
-    redis.writing = 0;
-    if (sent != REDIS_OK) {
-        give_back(call);
-        ngx_free(call);
-        drop_soon();
-        return;
-    }
+    ngx_queue_insert_tail(&redis.sent, &call->sent);
     redis.under_way = call;
     ngx_add_timer(&call->timer, redis.conf->redis_timeout);
-    write_now();
+    (void)ngx_http_tab_link_send(cmd,
+                                 n); /* where it cannot, the connection is lost soon, and so is this call */
 }
 
 /* What cannot be sent although nothing is under way does not wait. */
@@ -544,7 +305,7 @@ static void on_turn(ngx_event_t *ev)
 
 ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx)
 {
-    if (!redis.up || redis.ac == NULL)
+    if (!ngx_http_tab_link_up())
         return NGX_DECLINED;
     if (redis.breaker) {
         if ((ngx_msec_int_t)(redis.open_until - ngx_current_msec) > 0)

@@ -130,7 +130,7 @@ class Upstream:
 class Rig:
     SECRET = "a secret that gateway and api share, of some length"
 
-    def __init__(self, workers=2, edit=lambda conf: conf, redis_timeout="20s"):
+    def __init__(self, workers=2, edit=lambda conf: conf, redis_timeout="20s", access=""):
         """redis_timeout: of a busy machine, where the template's 100 ms would let the fallback answer."""
         self.dir = tempfile.mkdtemp(prefix="tab-gateway-")
         os.chmod(self.dir, 0o777)
@@ -151,6 +151,7 @@ class Rig:
             "LISTEN": f"127.0.0.1:{self.port}",
             "HEALTH": f"127.0.0.1:{self.health}",
             "REDIS": f"unix:{self.dir}/redis.sock",
+            "ACCESS": access,
             "SECRET_FILE": self.dir + "/secret",
             "API": f"server 127.0.0.1:{self.upstream.port};",
             "SERVER": "",
