@@ -1,7 +1,8 @@
 #!lua name=tabella
 -- Request rates, the gateway's key cache and the counters of use, in Redis: one round trip a request.
 --
---   tab:g:<sha256>      string the cached key: its grant's text (common/identity.h), or "x <version>", a tombstone
+--   tab:g:<sha256>      string the cached key: its entry (common/entry.h), or "x <version> <org>", a tombstone
+--   tab:v:<org>         string the number of the organization's last revocation, signed (common/entry.h)
 --   tab:r:<org>         hash   theoretical arrival times of the buckets: field "" the organization's, else a key's
 --   tab:e:<org>:<id>    string the same for one endpoint
 --   tab:c:<org>         string the same for cells a minute
@@ -40,14 +41,16 @@ local read, many = {}, 0
 local function grant_of(grant)
   local g = read[grant]
   if not g then
-    local org, key, scopes, key_rpm, org_rpm, endpoint_rpm = string.match(grant, '^(%S+) (%S+) (%d+) %S+ (%d+) (%d+) (%d+) ')
+    local org, key, scopes, key_rpm, org_rpm, endpoint_rpm, tail =
+      string.match(grant, '^(%S+) (%S+) (%d+) %S+ (%d+) (%d+) (%d+) %d+ %d+ %d+ (.*)$')
     if not org then
       return nil
     end
     if many == 4096 then
       read, many = {}, 0
     end
-    g = { org = org, key = key, buckets = 'tab:r:' .. org, scopes = tonumber(scopes), key_rpm = tonumber(key_rpm),
+    local epoch = string.match(tail, '^%d+ (%d+) ') -- of a signed entry
+    g = { org = org, key = key, revoked = 'tab:v:' .. org, epoch = tonumber(epoch), buckets = 'tab:r:' .. org, scopes = tonumber(scopes), key_rpm = tonumber(key_rpm),
           org_rpm = tonumber(org_rpm), endpoint_rpm = tonumber(endpoint_rpm) }
     read[grant], many = g, many + 1
   end
@@ -77,11 +80,18 @@ end
 local function alike(grant, scope, endpoint, n, now, uses)
   local g = grant and grant_of(grant)
   if not g then
-    return { grant and string.sub(grant, 1, 2) == 'x ' and 2 or 0, '', 0, 0, 0, 0, '-', 0, wall_ms(now) }
+    local org = grant and string.match(grant, '^x %d+ (%S+)$')
+    local revoked = org and redis.call('GET', 'tab:v:' .. org) or ''
+    return { grant and string.sub(grant, 1, 2) == 'x ' and 2 or 0, grant or '', 0, 0, 0, 0, '-', 0, wall_ms(now), revoked }
+  end
+  -- the gateway checks the same, with the signatures; here an old entry is asked for anew before it is counted
+  local revoked = g.epoch and redis.call('GET', g.revoked) or ''
+  if revoked ~= '' and g.epoch < tonumber(string.match(revoked, '^%d+') or 0) then
+    return { 0, grant, 0, 0, 0, 0, '-', 0, wall_ms(now), revoked }
   elseif scope == 0 then
-    return { 5, grant }
+    return { 5, grant, 0, 0, 0, 0, '-', 0, wall_ms(now), revoked }
   elseif bit.band(g.scopes, scope) == 0 then
-    return { 3, grant }
+    return { 3, grant, 0, 0, 0, 0, '-', 0, wall_ms(now), revoked }
   end
 
   -- the organization's hash: a field a key, '' its own bucket, '!' when its end was last put off
@@ -125,7 +135,7 @@ local function alike(grant, scope, endpoint, n, now, uses)
   if key_left <= remaining then
     limit, remaining, full = key_limit, key_left, key_tat
   end
-  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m, wall_ms(now) }
+  return { m > 0 and 1 or 4, grant, limit, remaining, ms(full - now), retry, state, m, wall_ms(now), revoked }
 end
 
 -- Adds to the counters of use: two calls for many keys, or one for one.
@@ -150,8 +160,8 @@ end
 
 -- All requests of one turn of a gateway's loop, those that are alike counted together.
 -- keys: tab:g:<hash>, one a group; args: scope bit (0: no route), endpoint or '', how many, for each group
--- -> for each group: code, grant, limit, remaining, reset ms, retry ms, state version, how many are let in,
--- this server's clock in ms (missing with codes 3 and 5)
+-- -> for each group: code, entry, limit, remaining, reset ms, retry ms, state version, how many are let in,
+-- this server's clock in ms, the organization's tab:v: or ''
 -- code: 0 no entry, 1 let in (the first m; the others are over a limit), 2 tombstone, 3 lacks the scope,
 -- 4 over a limit, 5 valid but no route. remaining and reset hold after the last that is let in.
 local function gate(keys, args)
@@ -166,17 +176,30 @@ local function gate(keys, args)
   return ret
 end
 
--- Fill or replace a cached key. keys: tab:g:<hash>; args: version, seconds to live, grant (whose last word is the
--- version) or '' for a tombstone. -> 1 written, 0 a newer one stands.
+-- The version in an entry or a tombstone.
+local function version_of(entry)
+  return tonumber(string.match(entry, '^%S+ %S+ %d+ %S+ %d+ %d+ %d+ %d+ %d+ %d+ (%d+)') or string.match(entry, '^x (%d+)'))
+end
+
+-- Fill or replace a cached key. keys: tab:g:<hash>, and tab:v:<org> where the entry is signed; args: version, seconds
+-- to live, entry or '' for a tombstone; then the signed number for tab:v: and its seconds to live. -> 1 written, 0 a
+-- newer one stands.
 -- A fill that read its row before a change was made carries the older version and loses.
 local function key_put(keys, args)
-  local version, grant = tonumber(args[1]), args[3]
+  local version, entry = tonumber(args[1]), args[3]
+  if keys[2] then
+    local have = redis.call('GET', keys[2])
+    if not have or tonumber(string.match(have, '^%d+') or 0) <= tonumber(string.match(args[4], '^%d+')) then
+      redis.call('SET', keys[2], args[4], 'EX', args[5])
+    end
+  end
   local old = redis.call('GET', keys[1])
-  local have = old and tonumber(string.match(old, '(%d+)$'))
-  if have and (have > version or (have == version and string.sub(old, 1, 2) == 'x ' and grant ~= '')) then
+  local have = old and version_of(old)
+  if have and (have > version or (have == version and string.sub(old, 1, 2) == 'x ' and entry ~= '')) then
     return 0
   end
-  redis.call('SET', keys[1], grant == '' and 'x ' .. args[1] or grant, 'EX', args[2])
+  local tombstone = 'x ' .. args[1] .. (keys[2] and ' ' .. string.sub(keys[2], 7) or '')
+  redis.call('SET', keys[1], entry == '' and tombstone or entry, 'EX', args[2])
   return 1
 end
 

@@ -20,7 +20,7 @@
 #include <ngx_http.h>
 
 #include "common/bodies.h"
-#include "common/identity.h"
+#include "common/entry.h"
 #include "common/routes.h"
 #include "gateway/module/tab_limits.h"
 
@@ -36,8 +36,9 @@ typedef struct {
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
     ngx_shm_zone_t *zone, *bodies;
-    tab_identity_key identity_key;
+    tab_identity_key identity_key, grant_key;
     unsigned identity_key_set : 1;
+    unsigned grant_key_set : 1; /* entries in Redis must be signed */
 } tab_main_conf;
 
 typedef struct {
@@ -48,6 +49,12 @@ typedef struct {
     size_t body_rate;         /* bytes a second, at least; 0: any */
     unsigned bodies_set : 1;
 } tab_loc_conf;
+
+/* What a node's workers share. */
+typedef struct {
+    tab_limits *rates;
+    tab_limits *epochs; /* the highest number of a revocation that was seen, by organization */
+} tab_shared;
 
 typedef enum {
     TAB_STEP_START,
@@ -106,7 +113,7 @@ typedef struct {
 /* What tab_gate answered; code -1: Redis did not answer. */
 typedef struct {
     int code;
-    ngx_str_t grant, state;
+    ngx_str_t grant, state, epoch;
     int64_t limit, remaining, reset_ms, retry_ms;
 } tab_redis_answer;
 

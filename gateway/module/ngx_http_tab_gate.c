@@ -32,8 +32,8 @@ static tab_limit_answer node_take(tab_main_conf *conf, const tab_limit *limits, 
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     ngx_shmtx_lock(&pool->mutex);
-    tab_limit_answer a =
-        tab_limits_take(pool->data, limits, n, now.tv_sec * 1000000LL + now.tv_nsec / 1000, peek);
+    tab_limit_answer a = tab_limits_take(((tab_shared *)pool->data)->rates, limits, n,
+                                         now.tv_sec * 1000000LL + now.tv_nsec / 1000, peek);
     ngx_shmtx_unlock(&pool->mutex);
     return a;
 }
@@ -248,9 +248,63 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
 }
 
 /* ---- Redis' answer --------------------------------------------------------------------------- */
+static int64_t highest_epoch(tab_main_conf *conf, tab_str org, uint64_t x)
+{
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->zone->shm.addr;
+    ngx_shmtx_lock(&pool->mutex);
+    int64_t highest = tab_limits_highest(((tab_shared *)pool->data)->epochs, org, (int64_t)x);
+    ngx_shmtx_unlock(&pool->mutex);
+    return highest;
+}
+
+/* The organization of an entry or of a tombstone, as it stands there. */
+static tab_str org_of(tab_str text)
+{
+    const char *p = text.p, *end = text.p + text.n;
+    for (int words = text.n > 2 && memcmp(p, "x ", 2) == 0 ? 2 : 0; words > 0 && p < end; words--) {
+        while (p < end && *p != ' ')
+            p++;
+        p += p < end;
+    }
+    size_t n = 0;
+    while (p + n < end && p[n] != ' ')
+        n++;
+    return (tab_str){ p, n };
+}
+
+/* Redis is not believed: an entry counts if keys wrote it for this very key, its time is not over, and no
+ * revocation of its organization came after it that Redis tells of or that this node has heard of before
+ * (docs/decisions/0247). The time is this machine's: Redis may not lengthen it. */
+static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_answer *a, tab_grant *ret)
+{
+    tab_str text = { (char *)a->grant.data, a->grant.len }, hash = { ctx->hash, sizeof ctx->hash - 1 };
+    tab_str said = { (char *)a->epoch.data, a->epoch.len };
+    tab_entry e;
+    if (!conf->grant_key_set) {
+        if (!tab_entry_read(NULL, hash, text, &e))
+            return false;
+        *ret = e.grant;
+        return true;
+    }
+    uint64_t revoked = 0;
+    tab_str org = org_of(text);
+    bool told = said.n == 0 || tab_epoch_read(&conf->grant_key, org, said, &revoked);
+    int64_t highest = highest_epoch(conf, org, revoked); /* heard even where the entry is no good */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!told || !tab_entry_read(&conf->grant_key, hash, text, &e) || now.tv_sec > e.until_s ||
+        (int64_t)e.epoch < highest)
+        return false;
+    (void)highest_epoch(conf, org, e.epoch);
+    *ret = e.grant;
+    return true;
+}
+
 static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
 {
     tab_main_conf *conf = ngx_http_get_module_main_conf(r, ngx_http_tab_module);
+    tab_grant g;
+    bool good = a->code >= 0 && entry_good(conf, ctx, a, &g);
     if (a->code <= 0) { /* Redis is away, or has no entry */
         ctx->uncounted = a->code == 0;
         if (ctx->granted)
@@ -259,19 +313,20 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     }
     if (a->code == 2)
         return refuse_key(r, ctx, conf);
-    if (!tab_grant_read((tab_str){ (char *)a->grant.data, a->grant.len }, &ctx->grant))
+    if (!good)
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
+    ctx->grant = g;
     ctx->granted = 1;
-    if (a->code == 5)
+    if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
-    if (a->code == 3)
+    if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
         return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
                       "The API key lacks the scope that this route needs.", NULL, 0);
     ctx->limit = (ngx_uint_t)a->limit;
     ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
     ctx->rates = 1;
-    if (a->code == 4)
+    if (a->code != 1)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
                       ngx_max(seconds(a->retry_ms), 1));
     return let_in(r, ctx, conf, a->state);

@@ -6,7 +6,7 @@
 
 #include "common/secret.h"
 
-enum { LIMIT_SETS = 1 << 14 };
+enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12 };
 
 /* ---- one request's context ------------------------------------------------------------------- */
 static void on_cleanup(void *data)
@@ -226,18 +226,27 @@ static void *create_main(ngx_conf_t *cf)
     return conf;
 }
 
+static tab_limits *new_limits(ngx_slab_pool_t *pool, size_t sets)
+{
+    unsigned char seed[16];
+    tab_limits *t = ngx_slab_alloc(pool, tab_limits_size(sets));
+    randombytes_buf(seed, sizeof seed);
+    if (t != NULL)
+        tab_limits_init(t, sets, seed);
+    return t;
+}
+
 static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
 {
     ngx_slab_pool_t *pool = (ngx_slab_pool_t *)zone->shm.addr;
-    unsigned char seed[16];
     (void)old;
     if (pool->data != NULL)
         return NGX_OK; /* a reload keeps its counts */
-    pool->data = ngx_slab_alloc(pool, tab_limits_size(LIMIT_SETS));
-    if (pool->data == NULL)
+    tab_shared *s = ngx_slab_alloc(pool, sizeof *s);
+    if (s == NULL || (s->rates = new_limits(pool, LIMIT_SETS)) == NULL ||
+        (s->epochs = new_limits(pool, EPOCH_SETS)) == NULL)
         return NGX_ERROR;
-    randombytes_buf(seed, sizeof seed);
-    tab_limits_init(pool->data, LIMIT_SETS, seed);
+    pool->data = s;
     return NGX_OK;
 }
 
@@ -318,10 +327,13 @@ static char *init_main(ngx_conf_t *cf, void *c)
     }
     if (conf->redis_tls && open_tls(cf, conf) != NGX_OK)
         return NGX_CONF_ERROR;
+    if (!conf->grant_key_set)
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "grants in Redis are taken unsigned (tab_grant_secret_file)");
     if (conf->redis_password.len == 0)
         ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "Redis is used without a password (tab_redis_password_file)");
-    conf->zone =
-        ngx_shared_memory_add(cf, &name, tab_limits_size(LIMIT_SETS) + 64 * 1024, &ngx_http_tab_module);
+    conf->zone = ngx_shared_memory_add(cf, &name,
+                                       tab_limits_size(LIMIT_SETS) + tab_limits_size(EPOCH_SETS) + 64 * 1024,
+                                       &ngx_http_tab_module);
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
@@ -394,6 +406,17 @@ static char *set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     return wrong;
 }
 
+static char *set_grant_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    tab_main_conf *conf = c;
+    (void)cmd;
+    if (conf->grant_key_set)
+        return "is duplicate";
+    char *wrong = set_key(cf, &conf->grant_key);
+    conf->grant_key_set = wrong == NGX_CONF_OK;
+    return wrong;
+}
+
 static char *set_redis_password(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
 {
     tab_main_conf *conf = c;
@@ -453,6 +476,8 @@ static ngx_command_t commands[] = {
     { ngx_string("tab_failures_per_minute"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_num_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, failures), NULL },
     { ngx_string("tab_secret_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_secret,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
+    { ngx_string("tab_grant_secret_file"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_grant_secret,
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },

@@ -138,6 +138,7 @@ static tab_group read_group(redisReply *r)
     string_at(r, 6, &g.answer.state);
     g.let_in = integer_at(r, 7);
     ngx_http_tab_clock_heard(integer_at(r, 8));
+    string_at(r, 9, &g.answer.epoch);
     return g;
 }
 

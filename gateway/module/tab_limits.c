@@ -82,3 +82,16 @@ tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t 
     }
     return a;
 }
+
+int64_t tab_limits_highest(tab_limits *t, tab_str name, int64_t x)
+{
+    const tab_limit l = { 'v', name, { NULL, 0 }, 0 };
+    uint64_t tag = tag_of(t, &l);
+    tab_limit_slot *s = slot_of(t, tag);
+    int64_t have = s->tag == tag ? s->tat : 0;
+    if (x <= have)
+        return have;
+    s->tag = tag;
+    s->tat = x;
+    return x;
+}

@@ -7,44 +7,51 @@
 #include "common/integer.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/time.h"
 
 enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 
-static void entry_name(const uint8_t hash[TAB_SECRET_HASH], char name[80])
+/* g NULL: a tombstone. What is signed before `epoch` is worth nothing once this has been written. */
+static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
+                      const char *org, int64_t version, const tab_grant *g, uint64_t epoch, tab_error *err)
 {
-    char hex[2 * TAB_SECRET_HASH + 1];
+    char hex[2 * TAB_SECRET_HASH + 1], name[80], revoked[80], v[24], ttl[16], epoch_ttl[16];
+    char entry[TAB_ENTRY_TEXT] = "", number[TAB_EPOCH_TEXT] = "";
     sodium_bin2hex(hex, sizeof hex, hash, TAB_SECRET_HASH);
-    snprintf(name, 80, "tab:g:%s", hex);
-}
-
-static tab_status put(tab_redis *redis, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH], int64_t version,
-                      int seconds, const tab_grant *g, tab_error *err)
-{
-    char name[80], v[24], ttl[16], grant[TAB_GRANT_TEXT] = "";
-    entry_name(hash, name);
+    snprintf(name, sizeof name, "tab:g:%s", hex);
+    snprintf(revoked, sizeof revoked, "tab:v:%s", org);
     snprintf(v, sizeof v, "%" PRId64, version);
-    snprintf(ttl, sizeof ttl, "%d", seconds);
-    if (g != NULL && tab_grant_write(g, grant, sizeof grant) == 0)
-        return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
-    const char *argv[] = { "tab_key_put", "1", name, v, ttl, grant };
+    snprintf(ttl, sizeof ttl, "%d", g == NULL ? KEYS_CACHE_TOMBSTONE_S : KEYS_CACHE_ENTRY_S);
+    snprintf(epoch_ttl, sizeof epoch_ttl, "%d", 2 * KEYS_CACHE_ENTRY_S); /* longer than what it speaks of */
+    if (g != NULL) {
+        tab_entry e = { *g, epoch, tab_now_us() / 1000000 + KEYS_CACHE_ENTRY_S, c->sign != NULL };
+        if (tab_entry_write(c->sign, tab_str_of(hex), &e, entry, sizeof entry) == 0)
+            return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
+    }
+    bool with_epoch = c->sign != NULL && epoch > 0 &&
+                      tab_epoch_write(c->sign, tab_str_of(org), epoch, number, sizeof number) > 0;
+    const char *plain[] = { "tab_key_put", "1", name, v, ttl, entry };
+    const char *full[] = { "tab_key_put", "2", name, revoked, v, ttl, entry, number, epoch_ttl };
     redisReply *reply = NULL;
-    tab_status s = tab_limits_call(redis, timeout_ms, &reply, err, (int)(sizeof argv / sizeof *argv), argv);
+    tab_status s = with_epoch ? tab_limits_call(c->redis, timeout_ms, &reply, err, 9, full)
+                              : tab_limits_call(c->redis, timeout_ms, &reply, err, 6, plain);
     if (s == TAB_OK)
         freeReplyObject(reply);
     return s;
 }
 
-void keys_cache_fill(tab_redis *redis, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g)
+void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g,
+                     uint64_t epoch)
 {
     tab_error err = { 0 };
-    if (put(redis, FILL_MS, hash, (int64_t)g->version, KEYS_CACHE_ENTRY_S, g, &err) != TAB_OK)
+    if (put(c, FILL_MS, hash, g->org, (int64_t)g->version, g, epoch, &err) != TAB_OK)
         tab_log_fields(TAB_DEBUG, "key not cached", "why", err.message, NULL);
 }
 
-tab_status keys_cache_bury(tab_redis *redis, const keys_tombstone *t, tab_error *err)
+tab_status keys_cache_bury(const keys_cache *c, const keys_tombstone *t, tab_error *err)
 {
     tab_error why = { 0 };
-    if (put(redis, BURY_MS, t->hash, t->version, KEYS_CACHE_TOMBSTONE_S, NULL, &why) == TAB_OK)
+    if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, &why) == TAB_OK)
         return TAB_OK;
     return tab_fail(err, TAB_UNAVAILABLE, "",
                     "The change is recorded, but cannot be confirmed at the moment. Retry.");

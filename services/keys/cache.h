@@ -5,17 +5,24 @@
 #define KEYS_CACHE_H
 
 #include "common/arena.h"
-#include "common/identity.h"
+#include "common/entry.h"
 #include "common/redis.h"
 #include "services/keys/store.h"
 
 enum { KEYS_CACHE_ENTRY_S = 600, KEYS_CACHE_TOMBSTONE_S = 86400 };
 
+/* sign: the key that the gateway checks entries with; NULL: they are not signed. */
+typedef struct {
+    tab_redis *redis;
+    const tab_identity_key *sign;
+} keys_cache;
+
 /* A fill: tried once, briefly; its failure only costs the next look-up. */
-void keys_cache_fill(tab_redis *redis, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g);
+void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g,
+                     uint64_t epoch);
 
 /* TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
-tab_status keys_cache_bury(tab_redis *redis, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
+tab_status keys_cache_bury(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
 /* Counted uses since the last batch; n 0: none. Confirm after they are stored. Texts live in the
  * arena. */

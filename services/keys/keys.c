@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/proto.h"
@@ -10,7 +11,7 @@
 #include "proto/events.pb-c.h"
 #include "services/keys/cache.h"
 
-enum { NAME_MOST = 128, AUDIT_PAGE = 100 };
+enum { LOAD_MS = 500, NAME_MOST = 128, AUDIT_PAGE = 100 };
 
 tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
 {
@@ -80,13 +81,14 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     Tabella__AuthenticateReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_grant g;
+    uint64_t epoch;
     bool known;
     if (q->secret_sha256.len != TAB_SECRET_HASH)
         return tab_fail(err, TAB_VALIDATION, "secret_sha256", "not a SHA-256");
     tab_status s =
         tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
-        s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, err);
+        s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, &epoch, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s != TAB_OK || !known)
@@ -109,7 +111,7 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     grant->version = g.version;
     out->known = true;
     out->grant = grant;
-    keys_cache_fill(self->redis, q->secret_sha256.data, &g);
+    keys_cache_fill(&self->cache, q->secret_sha256.data, &g, epoch);
     if (!q->uncounted)
         count_use(self, g.key);
     return TAB_OK;
@@ -181,7 +183,7 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
 static tab_status bury(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = keys_cache_bury(self->redis, t, err);
+    tab_status s = keys_cache_bury(&self->cache, t, err);
     if (s != TAB_OK)
         return s;
     /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to
@@ -323,11 +325,12 @@ static void refill(keys *self, tab_call *call, const char *org)
         n = 0;
     for (size_t i = 0; i < n; i++) {
         tab_grant g;
+        uint64_t epoch;
         bool known;
-        if (keys_store_grant(tx, hash[i], &known, &g, &err) != TAB_OK)
+        if (keys_store_grant(tx, hash[i], &known, &g, &epoch, &err) != TAB_OK)
             break;
         if (known)
-            keys_cache_fill(self->redis, hash[i], &g);
+            keys_cache_fill(&self->cache, hash[i], &g, epoch);
     }
 }
 
@@ -460,7 +463,7 @@ static void confirm_tombstones(keys *self)
         keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
         return;
     for (size_t i = 0; i < n; i++)
-        if (keys_cache_bury(self->redis, &t[i], &err) != TAB_OK ||
+        if (keys_cache_bury(&self->cache, &t[i], &err) != TAB_OK ||
             keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
             return;
     if (tab_tx_commit(&tx, &err) != TAB_OK)
@@ -493,10 +496,10 @@ static void count_gateways(keys *self)
     TAB_AUTO(tab_arena) *a = tab_arena_new(64 << 20);
     keys_uses u;
     tab_error err;
-    if (a == NULL || keys_cache_take(self->redis, a, &u, &err) != TAB_OK || u.n == 0)
+    if (a == NULL || keys_cache_take(self->cache.redis, a, &u, &err) != TAB_OK || u.n == 0)
         return;
     if (add_uses(self, a, &u, &err) == TAB_OK)
-        keys_cache_taken(self->redis, u.batch);
+        keys_cache_taken(self->cache.redis, u.batch);
 }
 
 static void count_own(keys *self)
@@ -526,9 +529,11 @@ static void count_own(keys *self)
 void *keys_chores(void *arg)
 {
     keys *self = arg;
-    bool last;
+    bool last, loaded = false;
     do {
         last = atomic_load(&self->stop);
+        /* This build's functions, once: gateways may have no right to load them. */
+        loaded = loaded || tab_limits_load(self->cache.redis, LOAD_MS, NULL) == TAB_OK;
         confirm_tombstones(self);
         count_gateways(self);
         count_own(self);

@@ -6,13 +6,14 @@
 
 #include "common/outbox.h"
 #include "common/redis.h"
+#include "services/keys/cache.h"
 #include "services/keys/store.h"
 
 enum { KEYS_COUNTED = 1024, KEYS_CHORES_MS = 1000 };
 
 typedef struct {
     tab_pg *pg;
-    tab_redis *redis;
+    keys_cache cache;
     /* Uses that the gateway did not count, since its Redis was away; added with the others. */
     pthread_mutex_t lock;
     size_t counted;

@@ -35,14 +35,22 @@ int main(int argc, char **argv)
     if (sodium_init() < 0)
         return EXIT_FAILURE;
 
+    static tab_identity_key sign;
+    if (cfg.grant_secret[0] != '\0' && !tab_identity_key_set(&sign, tab_str_of(cfg.grant_secret))) {
+        tab_log(TAB_ERROR, "TAB_GRANT_SECRET has 32 characters or more");
+        return EXIT_FAILURE;
+    }
+    if (cfg.grant_secret[0] == '\0')
+        tab_log(TAB_WARN, "grants in Redis are not signed (TAB_GRANT_SECRET)");
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_redis) *redis = self.redis = tab_redis_open(&cfg.redis);
+    TAB_AUTO(tab_redis) *redis = self.cache.redis = tab_redis_open(&cfg.redis);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "keys");
     if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
 
+    self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "redis", tab_redis_alive, redis);

@@ -33,12 +33,12 @@ static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_aren
 }
 
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known, tab_grant *ret,
-                            tab_error *err)
+                            uint64_t *ret_epoch, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TRY(tab_tx_query(tx, &r, err,
                      "SELECT k.org, k.id, k.scopes, o.plan, p.key_rpm, p.org_rpm, p.endpoint_rpm, "
-                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version "
+                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version, o.epoch "
                      "FROM keys.api_key k "
                      "JOIN keys.org o ON o.org = k.org "
                      "JOIN keys.plan p ON p.name = o.plan "
@@ -59,6 +59,7 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
     copy(g.key, sizeof g.key, tab_rows_text(r, 0, 1));
     copy(g.plan, sizeof g.plan, tab_rows_text(r, 0, 3));
     *ret = g;
+    *ret_epoch = (uint64_t)tab_rows_int(r, 0, 11);
     return TAB_OK;
 }
 
@@ -122,6 +123,13 @@ tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const 
                               tab_p_text(preview), tab_p_int(scopes)));
 }
 
+/* What was signed for the organization's keys before this version is worth nothing from now on. */
+static tab_status raise_epoch(tab_tx *tx, const char *org, int64_t version, tab_error *err)
+{
+    return tab_tx_query(tx, NULL, err, "UPDATE keys.org SET epoch = greatest(epoch, $2) WHERE org = $1",
+                        TAB_P(tab_p_text(org), tab_p_int(version)));
+}
+
 /* The locked row of a live key into a tombstone with a fresh version. */
 static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tombstone *t, bool *ret_found,
                            tab_error *err)
@@ -143,6 +151,7 @@ static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tom
     t->version = tab_rows_int(r, 0, 1);
     copy(t->org, sizeof t->org, org);
     copy(t->key_id, sizeof t->key_id, id);
+    TRY(raise_epoch(tx, org, t->version, err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO keys.tombstone (org, key_id, hash, version) VALUES ($1, $2, $3, $4)",
                         TAB_P(tab_p_text(org), tab_p_text(id), hash_param(t->hash), tab_p_int(t->version)));
@@ -314,7 +323,8 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
                      "SET name = coalesce(nullif($2, ''), name), plan = coalesce(nullif($3, ''), plan), "
                      "email = coalesce(nullif($4, ''), email), add_usage = CASE $5::int WHEN 1 THEN true "
                      "WHEN 2 THEN false ELSE add_usage END, spend_cap_usd = CASE $6::int WHEN 1 THEN "
-                     "$7::double precision WHEN 2 THEN NULL ELSE spend_cap_usd END "
+                     "$7::double precision WHEN 2 THEN NULL ELSE spend_cap_usd END, "
+                     "epoch = nextval('keys.version') "
                      "WHERE org = $1 "
                      "RETURNING org",
                      TAB_P(tab_p_text(q->org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),

@@ -15,9 +15,10 @@ typedef struct {
     int64_t version;
 } keys_tombstone;
 
-/* The grant of a live key by its hash. *ret_known false: no such key. */
+/* The grant of a live key by its hash, and the number of its organization's last revocation. *ret_known
+ * false: no such key. */
 tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known, tab_grant *ret,
-                            tab_error *err) TAB_CHECKED;
+                            uint64_t *ret_epoch, tab_error *err) TAB_CHECKED;
 
 tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__ApiKey ***ret,
                            size_t *ret_n, tab_error *err) TAB_CHECKED; /* id NULL: all, newest first */

@@ -1,7 +1,7 @@
 /* Whatever a client sends as method, path and Authorization: a path that matches a route is plain
  * (no percent, no dot segment, no empty segment), its parameters lie inside it, and what is signed
  * for it verifies as exactly that; a secret that is accepted has the one form there is. */
-#include "common/identity.h"
+#include "common/entry.h"
 #include "common/routes.h"
 #include "common/secret.h"
 
@@ -50,7 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     tab_identity_key k;
     tab_identity id;
+    tab_entry e;
+    uint64_t epoch;
     must(tab_identity_key_set(&k, TAB_S("0123456789abcdef0123456789abcdef")));
     must(!tab_identity_verify(&k, text, &id)); /* nobody guesses a signature */
+    must(!tab_entry_read(&k, TAB_S("hash"), text, &e) && !tab_epoch_read(&k, TAB_S("org"), text, &epoch));
+    if (tab_entry_read(NULL, TAB_S(""), text, &e) && !e.is_signed)
+        must(tab_entry_write(NULL, TAB_S(""), &e, out, sizeof out) > 0);
     return 0;
 }

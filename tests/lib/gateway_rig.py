@@ -129,6 +129,7 @@ class Upstream:
 
 class Rig:
     SECRET = "a secret that gateway and api share, of some length"
+    GRANT_SECRET = "a secret that gateway and keys share, of some length"
 
     def __init__(self, workers=2, edit=lambda conf: conf, redis_timeout="20s", access=""):
         """redis_timeout: of a busy machine, where the template's 100 ms would let the fallback answer."""
@@ -138,8 +139,10 @@ class Rig:
         self.port, self.redis_port, self.health = free_port(), free_port(), free_port()
         self.upstream.fill = self.fill
         self.start_redis()
-        with open(self.dir + "/secret", "w") as f:
-            f.write(self.SECRET + "\n")
+        for name, text in (("secret", self.SECRET), ("grant", self.GRANT_SECRET)):
+            with open(f"{self.dir}/{name}", "w") as f:
+                f.write(text + "\n")
+        access = access.replace("@DIR@", self.dir)
         with open(ROOT + "/gateway/nginx.conf.template") as f:
             conf = f.read()
         mode = os.environ.get("MODE", "release")
@@ -235,6 +238,25 @@ class Rig:
         return self.command(
             "FCALL", "tab_key_put", 1, "tab:g:" + hash_hex, version or w[10], 600, grant, timeout=timeout
         )
+
+    def sign(self, text, kind, about, secret=None):
+        """As the keys service signs (common/entry.h)."""
+        key = hashlib.blake2b((secret or self.GRANT_SECRET).encode(), digest_size=32).digest()
+        return (
+            text
+            + " "
+            + hashlib.blake2b(f"{kind} {about} {text}".encode(), key=key, digest_size=32).hexdigest()
+        )
+
+    def entry(self, hash_hex, grant, epoch=0, life=600, secret=None):
+        return self.sign(f"{grant} {epoch} {int(time.time()) + life}", "grant1", hash_hex, secret)
+
+    def put_signed(self, hash_hex, entry, org, epoch=0):
+        """tab_key_put with an entry ('' for a tombstone), and the organization's number."""
+        version = entry.split(" ")[10] if entry else epoch
+        with_epoch = [self.sign(str(epoch), "epoch1", org), 1200] if epoch else []
+        keys = ["tab:g:" + hash_hex, *(["tab:v:" + org] if epoch else [])]
+        return self.command("FCALL", "tab_key_put", len(keys), *keys, version, 600, entry, *with_epoch)
 
     def fill(self, hash_hex, grant):
         try:

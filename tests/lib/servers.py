@@ -129,6 +129,11 @@ class Servers:
             check=True,
         ).stdout.strip()
 
+    def redis_cli(self, *args):
+        return subprocess.run(
+            ["redis-cli", "-p", str(self.redis_port), *args], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
     def start(self, name, **env):
         port = free_port()
         log = open(f"{self.dir}/{name}.log", "ab")

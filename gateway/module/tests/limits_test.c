@@ -91,3 +91,17 @@ Test(limits, forget_the_most_idle_when_full)
                   "an exhausted bucket outlives idle ones");
     free(t);
 }
+
+Test(limits, keep_the_highest_number_of_a_name)
+{
+    tab_limits *t = table(1);
+    cr_expect_eq(tab_limits_highest(t, TAB_S("a"), 0), 0);
+    cr_expect_eq(tab_limits_highest(t, TAB_S("a"), 7), 7);
+    cr_expect_eq(tab_limits_highest(t, TAB_S("a"), 5), 7);
+    cr_expect_eq(tab_limits_highest(t, TAB_S("b"), 0), 0);
+    for (int i = 0; i < TAB_LIMIT_WAYS; i++)
+        (void)tab_limits_highest(t, (tab_str){ "pqrs" + i, 1 }, 10 + i);
+    cr_expect_eq(tab_limits_highest(t, TAB_S("a"), 0), 0, "the lowest is forgotten first");
+    cr_expect_eq(tab_limits_highest(t, TAB_S("s"), 0), 13);
+    free(t);
+}
