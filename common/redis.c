@@ -164,8 +164,9 @@ static bool greet(tab_redis *r, wire *w, tab_deadline until)
         return true;
     redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
     bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (reply != NULL && !known)
-        tab_log(TAB_ERROR, "Redis does not know our user or password");
+    if (!known)
+        tab_log(TAB_ERROR, reply == NULL ? "Redis does not let us say who we are"
+                                         : "Redis does not know our user or password");
     if (reply != NULL)
         freeReplyObject(reply);
     return known;

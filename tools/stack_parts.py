@@ -1,12 +1,14 @@
 """What a stack is made of: its folder, ports and secrets, the processes that run in it and their configuration."""
 import hashlib, http.client, json, os, pathlib, pwd, re, secrets, shutil, signal, socket, subprocess, sys
 
+import access
 from ports import free_port, is_free
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUN = pathlib.Path(os.environ.get("TAB_RUN", ROOT / "run")).resolve()
 MODE = os.environ.get("TAB_MODE", "release")
 BIN = ROOT / "build" / MODE / "bin"
+MONITOR = os.environ.get("TAB_STACK_MONITOR", "") != ""  # tests that count subscriptions
 FAST = os.environ.get("TAB_STACK_FAST", "") != ""  # tests: no fsync; a killed process still loses nothing
 AS_ROOT = os.geteuid() == 0
 SERVERS = ["postgres", "nats", "redis"]
@@ -136,6 +138,7 @@ def postgres_dir():
 def prepare_run():
     for d in [RUN, RUN / "log", RUN / "nats", RUN / "redis", RUN / "gateway"]:
         d.mkdir(parents=True, exist_ok=True)
+    (RUN / "redis").chmod(0o700)  # its files hold what it knows of keys
     known = read_json(RUN / "ports.json", {})
     health = [f"{d}-health" for d in daemons()]
     for name in [
@@ -160,7 +163,6 @@ def prepare_run():
                 {
                     "admin": secrets.token_hex(16),
                     "postgres": secrets.token_hex(16),
-                    "nats": secrets.token_hex(16),
                     "gateway": secrets.token_hex(32),
                     "kek": secrets.token_hex(32),
                 }
@@ -193,28 +195,56 @@ def roles_sql(secret):
     return "".join(words) + (ROOT / "deploy" / "postgres-roles.sql").read_text()
 
 
-def environment(ports, secret):
-    """What the daemons read; `NAME --help` says what each is for."""
+def hidden(secret, what):
+    """A secret of its own for each purpose, from one that no process of ours is given."""
+    return hashlib.sha256(f"{secret['admin']} {what}".encode()).hexdigest()
+
+
+def nats_password(secret, user):
+    return "n" + hidden(secret, f"nats {user}")  # a letter first: bare, 12e3 would be a number to NATS
+
+
+def redis_password(secret, user):
+    return hidden(secret, f"redis {user}")
+
+
+def environment(ports, secret, process=None):
+    """What a process reads; `NAME --help` says what each is for. Each gets its own secrets alone; without a name: all of
+    them, as the user `tests`, whom only a stack for tests or of servers alone has."""
     env = {
         k: v
         for k, v in os.environ.items()
         if k in ("PATH", "LANG", "HOME", "TMPDIR")
         or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_"))
     }
+    user = process or "tests"
     env.update(
         {
             "TAB_POSTGRES": postgres_of(ports, secret),
             "TAB_ORG_KEY": derived(secret, "organizations"),
-            "TAB_NATS": f"nats://tabella:{secret['nats']}@127.0.0.1:{ports['nats']}",
+            "TAB_NATS": f"nats://127.0.0.1:{ports['nats']}",
+            "TAB_NATS_USER": user,
+            "TAB_NATS_PASSWORD": nats_password(secret, user),
             "TAB_REDIS": f"127.0.0.1:{ports['redis']}",
+            "TAB_REDIS_USER": user,
+            "TAB_REDIS_PASSWORD": redis_password(secret, user),
             "TAB_API_HTTP": f"127.0.0.1:{ports['api-http']}",
             "TAB_BASE_URL": f"http://127.0.0.1:{ports['gateway']}",
             "TAB_GATEWAY_SECRET": secret["gateway"],
+            "TAB_GRANT_SECRET": hidden(secret, "grants"),
             "TAB_KEK": f"k1:{secret['kek']}",
             "TAB_RUN_KEY": f"r1:{derived(secret, 'runs')}",
             "OPENBLAS_NUM_THREADS": "1",
         }
     )
+    if process:
+        for name in access.SECRETS.keys() - access.secrets_of(process):
+            env.pop(name, None)
+            env.pop(f"{name}_FILE", None)
+            env.pop(name.replace("_PASSWORD", "_USER"), None)
+    else:  # programs that know one address and nothing else
+        env["TAB_NATS"] = f"nats://tests:{env.pop('TAB_NATS_PASSWORD')}@127.0.0.1:{ports['nats']}"
+        env.pop("TAB_NATS_USER")
     env.setdefault("TAB_DRAIN_S", "10")
     return env
 
@@ -301,20 +331,23 @@ def psql(ports, secret, sql, database="postgres"):
     )
 
 
-def write_configs(ports, secret):
+def write_configs(ports, secret, tests=FAST):
+    """tests: with a user who may do all."""
+    monitor = f"http: 127.0.0.1:{ports['nats-monitor']}\n" if MONITOR else ""
+    users = access.nats_users(lambda u: f'"{nats_password(secret, u)}"', tests)
     write_file(
         RUN / "nats.conf",
         f"""listen: 127.0.0.1:{ports['nats']}
-http: 127.0.0.1:{ports['nats-monitor']}
-max_payload: 8MB
+{monitor}max_payload: 8MB
 write_deadline: "10s"
-authorization {{ user: tabella, password: "{secret['nats']}" }}  # bare, 12e3 would be a number
-""",
+{users}""",
         0o600,
     )
+    operator = f"operator:{nats_password(secret, 'operator')}"
     write_file(
-        RUN / "nats.url", f"nats://tabella:{secret['nats']}@127.0.0.1:{ports['nats']}\n", 0o600
+        RUN / "nats.url", f"nats://{operator}@127.0.0.1:{ports['nats']}\n", 0o600
     )  # for `tabella admin`
+    users = access.redis_users(lambda u: access.hashed(redis_password(secret, u)), tests)
     write_file(
         RUN / "redis.conf",
         f"""bind 127.0.0.1
@@ -323,11 +356,14 @@ dir {RUN}/redis
 save ""
 appendonly yes
 appendfsync everysec
-""",
+{users}""",
+        0o600,
     )
     if not gateway_built():
         return
     write_file(RUN / "gateway.secret", secret["gateway"] + "\n", 0o400)
+    write_file(RUN / "gateway-redis.secret", redis_password(secret, "gateway") + "\n", 0o400)
+    write_file(RUN / "gateway-grant.secret", hidden(secret, "grants") + "\n", 0o400)
     text = (ROOT / "gateway" / "nginx.conf.template").read_text()
     values = {
         "MODULE": str(ROOT / "build" / MODE / "gateway" / "ngx_http_tab_module.so"),
@@ -337,7 +373,8 @@ appendfsync everysec
         "LISTEN": f"127.0.0.1:{ports['gateway']}",
         "HEALTH": f"127.0.0.1:{ports['gateway-health']}",
         "REDIS": f"127.0.0.1:{ports['redis']}",
-        "ACCESS": "",
+        "ACCESS": f"tab_redis_user gateway; tab_redis_password_file {RUN}/gateway-redis.secret; "
+        f"tab_grant_secret_file {RUN}/gateway-grant.secret;",
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
         "SERVER": "",

@@ -22,7 +22,7 @@ class Supervisor:
 
     def __init__(self, servers_only):
         self.ports, self.secret = prepare_run()
-        self.env = environment(self.ports, self.secret)
+        self.env = environment(self.ports, self.secret, "migrate")
         self.servers_only = servers_only
         self.running = {}  # name -> dict(process, since, made)
         self.waiting = {}  # name -> when to start it
@@ -31,13 +31,13 @@ class Supervisor:
         self.stopping = False
         self.restarts = collections.Counter()
         self.phase, self.unsaved = "starting", False
-        self.watch = Watch(self.env)
+        self.watch = Watch(environment(self.ports, self.secret, "nats-check"))
 
     def spawn(self, name):
         argv, _, user = commands(self.ports)[name]
         argv = [str(a) for a in argv]
         ports = {**self.ports, **VIA.get(name, {})}
-        env = environment(ports, self.secret)
+        env = environment(ports, self.secret, service_of(name))
         if name in daemons():
             env["TAB_POSTGRES"] = postgres_of(ports, self.secret, service_of(name))
         if f"{name}-http" in self.ports:
@@ -251,7 +251,7 @@ class Supervisor:
     def run(self):
         self.signals = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD]
         signal.pthread_sigmask(signal.SIG_BLOCK, self.signals)
-        write_configs(self.ports, self.secret)
+        write_configs(self.ports, self.secret, FAST or self.servers_only)
         self.save("starting")
         try:
             self.spawn("nats")

@@ -366,10 +366,13 @@ static void on_timer(ngx_event_t *ev)
     (void)ev;
     if (redis.stopping)
         return;
-    if (redis.c != NULL) /* the connect, or what comes before it is up, takes too long */
-        lose();
-    else
+    if (redis.c == NULL) {
         connect_redis();
+        return;
+    }
+    bool greets = redis.c->ssl != NULL && !redis.c->ssl->handshaked;
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, greets ? "tab: no TLS with redis" : "tab: redis is mute");
+    lose();
 }
 
 void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf)

@@ -22,8 +22,7 @@ class Stack:
         self.env = {**os.environ, "TAB_RUN": str(self.run), "TAB_STACK_FAST": "1"}
         self.stack("up", "--no-sample")
         self.ports = json.loads((self.run / "ports.json").read_text())
-        secret = json.loads((self.run / "secrets.json").read_text())
-        self.env["TAB_NATS"] = f"nats://tabella:{secret['nats']}@127.0.0.1:{self.ports['nats']}"
+        self.env["TAB_NATS"] = json.loads(self.stack("env"))["TAB_NATS"]
         self.daemons = sorted(p.parent.name for p in (ROOT / "services").glob("*/main.c"))
 
     def stack(self, *args):
