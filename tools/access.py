@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CALLS = {
     "api": ["data-connector", "inference", "jobs", "keys", "metering", "reports"],
     "data-connector": ["keys"],
-    "inference": ["data-connector"],
+    "inference": ["data-connector", "jobs"],
     "jobs": ["data-connector", "inference", "keys", "metering", "reports"],
     "keys": [],
     "metering": ["keys"],
@@ -24,6 +24,9 @@ CALLS = {
     "nats-check": [],
     "operator": ["inference", "keys"],  # `tabella admin`
 }
+
+# What else a user's processes serve, for that user alone.
+ALSO = {"inference": ["inference-alone"]}
 
 # Plain subjects beside calls: (publish, subscribe).
 SUBJECTS = {
@@ -44,9 +47,13 @@ REDIS = {
     "jobs": "~tab:s:* +get +set +del +eval +ping",
 }
 
+SERVICES = ["api", "data-connector", "inference", "jobs", "keys", "metering", "reports"]
+
 # The secrets of each process beside its users above; `migrate` and the servers have none of these.
 SECRETS = {
-    "TAB_POSTGRES": ["api", "data-connector", "inference", "jobs", "keys", "metering", "reports", "migrate"],
+    "TAB_POSTGRES": [*SERVICES, "migrate"],
+    "TAB_ORG_KEY": [*SERVICES, "migrate"],
+    "TAB_RUN_KEY": ["api", "data-connector", "jobs"],
     "TAB_GATEWAY_SECRET": ["api"],
     "TAB_GRANT_SECRET": ["keys"],
     "TAB_KEK": ["data-connector"],
@@ -68,13 +75,19 @@ def nats_rights(user):
     callees = [user, *CALLS[user]]
     callers = [u for u, calls in CALLS.items() if user in calls]
     publish, subscribe = SUBJECTS.get(user, ([], []))
-    calls = [
-        s for c in callees for s in (f"tabella.v1.{c}.*", f"tabella.v1.{c}.at.*.*", f"tabella.v1.{c}-gone")
-    ]
+
+    def subjects(services):
+        return [
+            s
+            for c in services
+            for s in (f"tabella.v1.{c}.*", f"tabella.v1.{c}.at.*.*", f"tabella.v1.{c}-gone")
+        ]
+
+    also = ALSO.get(user, [])
     # answers and chunks go both ways between two that talk
     inboxes = [f"_INBOX.{u}.>" for u in dict.fromkeys([*callees, *callers])]
-    own = [f"tabella.v1.{user}.*", f"tabella.v1.{user}.at.*.*", f"tabella.v1.{user}-gone", f"_INBOX.{user}.>"]
-    return sorted([*calls, *inboxes, *publish]), sorted([*own, *subscribe])
+    own = [*subjects([user, *also]), f"_INBOX.{user}.>"]
+    return sorted([*subjects([*callees, *also]), *inboxes, *publish]), sorted([*own, *subscribe])
 
 
 def nats_users(password, tests=False):

@@ -22,7 +22,8 @@ class Stack:
         self.env = {**os.environ, "TAB_RUN": str(self.run), "TAB_STACK_FAST": "1"}
         self.stack("up", "--no-sample")
         self.ports = json.loads((self.run / "ports.json").read_text())
-        self.env["TAB_NATS"] = json.loads(self.stack("env"))["TAB_NATS"]
+        self.all = json.loads(self.stack("env"))  # of the user who may do all
+        self.env["TAB_NATS"] = self.all["TAB_NATS"]
         self.daemons = sorted(p.parent.name for p in (ROOT / "services").glob("*/main.c"))
 
     def stack(self, *args):
@@ -30,6 +31,15 @@ class Stack:
         if done.returncode != 0:
             raise RuntimeError(f"stack {args}: {done.stdout}{done.stderr}")
         return done.stdout
+
+    def redis(self, *words):
+        """What Redis answers to a command, as text."""
+        return subprocess.run(
+            ["redis-cli", "-p", str(self.ports["redis"]), "--user", self.all["TAB_REDIS_USER"], *words],
+            env={**os.environ, "REDISCLI_AUTH": self.all["TAB_REDIS_PASSWORD"]},
+            capture_output=True,
+            text=True,
+        ).stdout
 
     def admin(self, *args):
         done = subprocess.run(

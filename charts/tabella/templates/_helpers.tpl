@@ -33,8 +33,14 @@ securityContext:
 {{- $secret := required "auth.existingSecret is required: the secret that values.yaml describes" .Values.auth.existingSecret -}}
 - { name: TAB_ORG_KEY, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: org-key } } }
 - { name: TAB_NATS, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: nats } } }
-- { name: TAB_REDIS, value: {{ .Values.redis.address | quote }} }
+- { name: TAB_NATS_TLS, value: {{ .Values.nats.tls | ternary "1" "0" | quote }} }
+- { name: TAB_NATS_CA, valueFrom: { secretKeyRef: { name: {{ $secret }}, key: ca.crt, optional: true } } }
 - { name: TAB_HEALTH_PORT, value: "9100" }
 - { name: TAB_HEALTH_BIND, value: "0.0.0.0" }
 - { name: TAB_DRAIN_S, value: {{ .Values.drainSeconds | quote }} }
+{{- end }}
+{{- define "tabella.redis" -}}
+- { name: TAB_REDIS, value: {{ .Values.redis.address | quote }} }
+- { name: TAB_REDIS_TLS, value: {{ .Values.redis.tls | ternary "1" "0" | quote }} }
+- { name: TAB_REDIS_CA, valueFrom: { secretKeyRef: { name: {{ .Values.auth.existingSecret }}, key: ca.crt, optional: true } } }
 {{- end }}

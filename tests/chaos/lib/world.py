@@ -19,6 +19,7 @@ class World(Stack):
         self.via = {d: {s: ports[f"{d}.{s}"] for s in servers} for d, servers in LINKS.items()}
         os.environ["TAB_STACK_VIA"] = json.dumps(self.via)
         os.environ["TAB_STACK_REPLICAS"] = " ".join(f"{s}=2" for s in SERVICES) if twins else ""
+        os.environ["TAB_STACK_MONITOR"] = "1"  # subscriptions are counted
         os.environ.setdefault("TAB_DRAIN_S", "6")
         os.environ.setdefault("TAB_STATES_MIB", "32")  # so that a leak is not taken for a cache
         self.links = ports
@@ -174,11 +175,6 @@ class World(Stack):
                 raise RuntimeError("\n".join(rows))
             self.psql.kill()
             self.psql.wait()
-
-    def redis(self, *words):
-        return subprocess.run(
-            ["redis-cli", "-p", str(self.ports["redis"]), *words], capture_output=True, text=True
-        ).stdout
 
     def resources(self):
         """Descriptors and memory of each daemon, subscriptions, connections, locks, Redis keys without an end."""
