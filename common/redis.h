@@ -12,7 +12,7 @@
 
 typedef struct tab_redis tab_redis;
 
-/* address: "host:port" or "unix:/path". Does not wait. NULL: the address or a certificate is wrong (logged). */
+/* address: "host:port" or "unix:/path". Does not wait. NULL: it or a certificate is wrong (logged). */
 tab_redis *tab_redis_open(const tab_access *a);
 void tab_redis_free(tab_redis *r);
 TAB_DEFINE_AUTO(tab_redis)

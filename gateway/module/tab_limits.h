@@ -45,8 +45,8 @@ typedef struct {
  * those of the bucket with the least remaining. `peek`: look only. */
 tab_limit_answer tab_limits_take(tab_limits *t, const tab_limit *limits, size_t n, int64_t now_us, bool peek);
 
-/* The highest number that was ever given for this name, x among them; kept where it is not 0. In a table of its
- * own: there, a slot's `tat` is that number, so a full set forgets the lowest. */
+/* The highest number that was ever given for this name, x among them; kept where it is not 0. In a table of
+ * its own: there, a slot's `tat` is that number, so a full set forgets the lowest. */
 int64_t tab_limits_highest(tab_limits *t, tab_str name, int64_t x);
 
 #endif
