@@ -177,7 +177,9 @@ def framings(hidden, own):
         Framing("a request as body", [length(n)], hidden),
         Framing("the beginning of a request as body", [length(len(glue))], glue),
         Framing("a request as one chunk", [te], chunked(hidden)),
-        Framing("the beginning of a request as chunks", [te], b"1\r\n" + glue[:1] + b"\r\n" + chunked(glue[1:])),
+        Framing(
+            "the beginning of a request as chunks", [te], b"1\r\n" + glue[:1] + b"\r\n" + chunked(glue[1:])
+        ),
         Framing("no chunk", [te], chunked(b"")),
         Framing("a request in the trailer", [te], chunked(b"{}", b"X-A: b\r\n\r\n") + hidden, 2),
         Framing("length, then chunked", [length(n), te], chunked(hidden), refused=True),
@@ -214,7 +216,9 @@ def path_of(method, none="none"):
     """A path that has the method, where one has; nothing is there, so that nothing happens."""
     if method == "POST":
         return [f"/v2/keys/key_{none}/rotate", f"/v2/serve/{none}"]
-    return [{"DELETE": f"/v2/keys/key_{none}", "PATCH": f"/platform/v1/endpoints/{none}"}.get(method, "/v2/keys")]
+    return [
+        {"DELETE": f"/v2/keys/key_{none}", "PATCH": f"/platform/v1/endpoints/{none}"}.get(method, "/v2/keys")
+    ]
 
 
 class Judge:
@@ -301,7 +305,8 @@ class Caller:
 
 def attack(judge, who, port, key, method, path, f, close):
     """Sends one framing; gives its answers. Afterwards, where the connection still stands and its framing is whole, the next
-    request on it gets its own answer. (The other side is never half closed before an answer: that is a caller who left.)"""
+    request on it gets its own answer. (The other side is never half closed before an answer: that is a caller who left.)
+    """
     what = f"{method} {path}, {f.name}{', close' if close else ''}"
     judge.sent()
     with Wire(port) as w:
