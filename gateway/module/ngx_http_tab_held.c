@@ -8,12 +8,12 @@
  *   over the organization's: 429 rate_limit      over all: 503 internal      both with Retry-After
  *
  * A body that stops arriving, or trickles, gives its place up: in every client_body_timeout it brings
- * tab_body_rate bytes for each second of it, or all that was missing. A client_body_timeout alone is
- * content with one byte.
+ * tab_body_rate bytes for each second of it, or all that was missing. A client_body_timeout alone is content
+ * with one byte.
  *
- * The pieces in which a body comes lie behind one another in one buffer here. nginx keeps a record of 100
- * bytes for each piece and walks all of them for each new one: chunks of a byte each cost 16 times their
- * bytes, and an hour of a processor. */
+ * The pieces in which a body comes lie behind one another in one buffer here. nginx keeps a record of 112
+ * bytes for each piece and walks all of them for each new one: chunks of two bytes cost 56 times as much, and
+ * time that grows with their square. */
 #include "gateway/module/ngx_http_tab.h"
 
 enum {
@@ -170,8 +170,7 @@ static ngx_int_t count_chunked(ngx_http_request_t *r, tab_ctx *ctx)
     const ngx_http_request_body_t *rb = r->request_body;
     size_t come = rb->buf == NULL ? 0 : (size_t)(rb->buf->last - rb->buf->start);
     if (rb->rest > 0 && rb->buf != NULL && rb->buf->last == rb->buf->end)
-        /* its frames fill the buffer: nginx would go on in a file */
-        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE; /* full of frames: nginx would go on in a file */
     if (come <= SMALL || come <= ctx->held.bytes)
         return 0;
     ctx->held.over = hold(r, ctx, (come + STEP - 1) / STEP * STEP, loc->bodies);
@@ -195,8 +194,8 @@ static ngx_buf_t *add_piece(ngx_http_request_t *r, ngx_chain_t ***at, const ngx_
     return b;
 }
 
-/* Each piece is put behind the one before it, where both lie in one buffer; else it begins another.
- * Nothing is moved but over the frames of chunks, and what was moved is given back to nginx as read. */
+/* Each piece is put behind the one before it, where both lie in one buffer; else it begins another. Nothing
+ * is moved but over the frames of chunks, and what was moved is given back to nginx as read. */
 static ngx_int_t put_together(ngx_http_request_t *r, tab_held *f, ngx_chain_t *in, ngx_chain_t **ret)
 {
     ngx_chain_t **at = ret;

@@ -176,8 +176,8 @@ void joins_free(struct api_joins *j);
 
 /* held.c: bytes of bodies and answers that are here. */
 bool held_open(void) TAB_CHECKED;
-bool held_arrive(request *r, size_t bytes) TAB_CHECKED; /* false: they are too many; held_give ends it */
-tab_status held_by_org(request *r, tab_error *err) TAB_CHECKED; /* once r->who and r->body_n are known */
+/* A body of so many bytes of r->who: RATE_LIMIT or UNAVAILABLE where they are too many; held_give ends it. */
+tab_status held_arrive(request *r, size_t bytes) TAB_CHECKED;
 uint32_t held_answer(request *r); /* from now on r->out's: what held_give is to be told */
 void held_give(uint32_t held);    /* 0: nothing */
 

@@ -261,7 +261,7 @@ bool api_dispatch(request *r)
         s = tab_fail(&err, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
     } else if (s == TAB_OK && r->internal) {
         s = authenticate(r, &err);
-    } else if (s == TAB_OK && (s = held_by_org(r, &err)) == TAB_OK) {
+    } else if (s == TAB_OK) {
         if (r->idempotency_key != NULL)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = api_handle(r, &err);

@@ -1,5 +1,5 @@
-/* What bodies and answers hold of this process's memory, by organization and in all (docs/decisions/0234):
- * a body from its arrival to the end of its request, for what is made of it takes about as much; then the
+/* What bodies and answers hold of this process's memory, by organization and in all (docs/decisions/0234): a
+ * body from its arrival to the end of its request, for what is made of it takes about as much; then the
  * answer, until the gateway has taken it. The same sums as the gateway's, which bounds what one gateway
  * sends; here meet all of them. */
 #include <sodium.h>
@@ -30,40 +30,15 @@ bool held_open(void)
     return true;
 }
 
-static tab_bodies_limits limits_of(const api *a)
-{
-    return (tab_bodies_limits){ (uint64_t)a->cfg.held_org, (uint64_t)a->cfg.held_all };
-}
-
-bool held_arrive(request *r, size_t bytes)
+tab_status held_arrive(request *r, size_t bytes)
 {
     if (bytes <= SMALL)
-        return true;
-    /* whose it is will be known when its identity is read; until then it counts for all alone */
-    tab_bodies_limits most = { 0, limits_of(r->api).all };
-    pthread_mutex_lock(&table.lock);
-    bool good = tab_bodies_take(table.bodies, TAB_S(""), US, bytes, most, &r->held) == TAB_BODIES_GOOD;
-    pthread_mutex_unlock(&table.lock);
-    return good;
-}
-
-tab_status held_by_org(request *r, tab_error *err)
-{
-    if (r->held == 0)
         return TAB_OK;
-    size_t bytes = r->body_n;
+    tab_bodies_limits most = { (uint64_t)r->api->cfg.held_org, (uint64_t)r->api->cfg.held_all };
     pthread_mutex_lock(&table.lock);
-    tab_bodies_give(table.bodies, r->held);
-    r->held = 0;
-    tab_bodies_verdict v =
-        tab_bodies_take(table.bodies, tab_str_of(r->who.org), US, bytes, limits_of(r->api), &r->held);
+    tab_bodies_verdict v = tab_bodies_take(table.bodies, tab_str_of(r->who.org), US, bytes, most, &r->held);
     pthread_mutex_unlock(&table.lock);
-    if (v == TAB_BODIES_ORG)
-        return tab_fail(err, TAB_RATE_LIMIT, "",
-                        "too many bytes of requests and answers of this organization are under way");
-    return v == TAB_BODIES_GOOD
-               ? TAB_OK
-               : tab_fail(err, TAB_UNAVAILABLE, "", "too many requests are under way; retry with backoff");
+    return v == TAB_BODIES_GOOD ? TAB_OK : v == TAB_BODIES_ORG ? TAB_RATE_LIMIT : TAB_UNAVAILABLE;
 }
 
 /* Never refused: it is made, and paid for. */

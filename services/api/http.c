@@ -305,7 +305,7 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     r->status = tab_status_http(status);
-    r->retry_after = status == TAB_UNAVAILABLE;
+    r->retry_after = status == TAB_UNAVAILABLE || status == TAB_RATE_LIMIT;
     int n = snprintf(text, sizeof text,
                      "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",%s%s%s\"request_id\":\"%s\"}}",
                      tab_status_name(status), message, *param ? "\"param\":\"" : "", param,
@@ -343,12 +343,13 @@ static void on_request(struct evhttp_request *req, void *arg)
     bool fits = take_headers(x);
     if (fits)
         api_arrived(&x->r, x->identity);
-    fits = fits && held_arrive(&x->r, evbuffer_get_length(x->input));
+    tab_status room = fits ? held_arrive(&x->r, evbuffer_get_length(x->input)) : TAB_OK;
     bool arrives = fits && x->r.route == TAB_POST_SERVE;
     pthread_mutex_lock(&h->lock);
     h->open++;
     x->r.arrives = arrives;
-    bool goes_on = plain && fits && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
+    bool goes_on =
+        plain && fits && room == TAB_OK && tab_turns_put(h->turns, x->r.lane, tenant_of(&x->r), &x->turn);
     atomic_fetch_add(&h->a->arriving, goes_on && arrives);
     pthread_mutex_unlock(&h->lock);
     if (goes_on) {
@@ -358,6 +359,8 @@ static void on_request(struct evhttp_request *req, void *arg)
     x->r.arrives = false;
     if (!plain)
         refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
+    else if (room == TAB_RATE_LIMIT)
+        refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
     else
         refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
 }
