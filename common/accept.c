@@ -1,6 +1,7 @@
 #include "common/accept.h"
 
 #include <errno.h>
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/listener.h>
@@ -8,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -99,13 +101,29 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
         look_again(a);
 }
 
+/* evhttp keeps the connection of a CONNECT whatever its answer says, its own refusals included, and takes
+ * what it did not read of it for the next request (docs/decisions/0230). */
+static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
+{
+    static const char connect[] = "CONNECT ";
+    char first[sizeof connect - 1];
+    if (info->n_added > 0 && evbuffer_copyout(in, first, sizeof first) == (ev_ssize_t)sizeof first &&
+        memcmp(first, connect, sizeof first) == 0)
+        shutdown(bufferevent_getfd(arg), SHUT_RDWR);
+}
+
 /* A connection was accepted: may there be another? */
 static struct bufferevent *on_accepted(struct event_base *base, void *arg)
 {
     tab_accept *a = arg;
     if (!a->paused && a->reserve > 0 && !room(a->reserve))
         pause_accepting(a);
-    return bufferevent_socket_new(base, -1, 0); /* what evhttp would have made */
+    struct bufferevent *b = bufferevent_socket_new(base, -1, 0); /* what evhttp would have made */
+    if (b != NULL && evbuffer_add_cb(bufferevent_get_input(b), on_bytes, b) == NULL) {
+        bufferevent_free(b);
+        b = NULL;
+    }
+    return b;
 }
 
 static void on_error(struct evconnlistener *listener, void *arg)

@@ -7,7 +7,8 @@
  *   where none is free at all; looks again a tenth of a second later, and says so in the log, a line a
  *   second at most.
  *
- * Those who wait stay in the kernel's queue. */
+ * Those who wait stay in the kernel's queue. A connection that says CONNECT is shut: evhttp would keep it
+ * whatever was answered (docs/decisions/0230). */
 #ifndef TAB_ACCEPT_H
 #define TAB_ACCEPT_H
 

@@ -13,7 +13,6 @@
 #include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,27 +162,6 @@ static void close_after(struct evhttp_request *req)
 {
     evhttp_remove_header(evhttp_request_get_output_headers(req), "Connection");
     header(req, "Connection", "close");
-}
-
-/* evhttp keeps the connection of a CONNECT whatever its answer says, its own refusals included. */
-static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
-{
-    static const char connect[] = "CONNECT ";
-    char first[sizeof connect - 1];
-    if (info->n_added > 0 && evbuffer_copyout(in, first, sizeof first) == (ev_ssize_t)sizeof first &&
-        memcmp(first, connect, sizeof first) == 0)
-        shutdown(bufferevent_getfd(arg), SHUT_RDWR);
-}
-
-static struct bufferevent *new_connection(struct event_base *base, void *arg)
-{
-    (void)arg;
-    struct bufferevent *b = bufferevent_socket_new(base, -1, 0);
-    if (b != NULL && evbuffer_add_cb(bufferevent_get_input(b), on_bytes, b) == NULL) {
-        bufferevent_free(b);
-        b = NULL;
-    }
-    return b;
 }
 
 static void answer(exchange *x)
@@ -539,7 +517,6 @@ http *http_open(api *a)
     evhttp_set_default_content_type(h->server, NULL);
     evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                               EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH | EVHTTP_REQ_PUT);
-    evhttp_set_bevcb(h->server, new_connection, NULL);
     evhttp_set_gencb(h->server, on_request, h);
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
