@@ -1,6 +1,6 @@
-"""Requests as bytes: odd framing made by hand, answers read one by one, and the judgement whether an answer is its
-caller's own. Every organization has a canary (the name of one of its keys); an answer is crossed when it holds another's
-canary, or names another request in its body than in its header."""
+"""Requests as bytes: odd framing made by hand, answers read one by one, and the verdict whether an answer is
+its caller's own. Every organization has a canary (the name of one of its keys); an answer is crossed when it
+holds another's canary, or names another request in its body than in its header."""
 import http, json, re, socket, threading
 
 PAIRS = {
@@ -45,7 +45,7 @@ class Answer:
 
 
 class Wire:
-    """One connection. What it reads is read by the rules of HTTP/1.1, so that a byte too many shows as an answer too many."""
+    """One connection. It reads by the rules of HTTP/1.1, so that a byte too many shows as another answer."""
 
     def __init__(self, port, timeout=60, source="127.0.0.1"):
         self.sock, self.left = socket.create_connection(("127.0.0.1", port), timeout, (source, 0)), b""
@@ -157,8 +157,8 @@ def chunked(body, tail=b"\r\n"):
 
 
 class Framing:
-    """One way to frame a body: its header lines, what follows them, and how many answers are due at most. short: more was
-    promised than is sent."""
+    """One way to frame a body: its header lines, what follows them, and how many answers are due at most.
+    short: more was promised than is sent."""
 
     def __init__(self, name, headers, after=b"", most=1, short=False, refused=False):
         self.name, self.headers, self.after, self.most = name, headers, after, most
@@ -304,8 +304,9 @@ class Caller:
 
 
 def attack(judge, who, port, key, method, path, f, close):
-    """Sends one framing; gives its answers. Afterwards, where the connection still stands and its framing is whole, the next
-    request on it gets its own answer. (The other side is never half closed before an answer: that is a caller who left.)
+    """Sends one framing; gives its answers. Afterwards, where the connection still stands and its framing is
+    whole, the next request on it gets its own answer. (Nothing is half closed before an answer: that is a
+    caller who left.)
     """
     what = f"{method} {path}, {f.name}{', close' if close else ''}"
     judge.sent()
