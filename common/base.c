@@ -25,6 +25,11 @@ tab_status tab_fail(tab_error *err, tab_status status, const char *param, const 
     return status;
 }
 
+tab_status tab_no_memory(tab_error *err)
+{
+    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+}
+
 const char *tab_status_name(tab_status s)
 {
     return (unsigned)s < TAB_STATUS_COUNT ? statuses[s].name : "internal";

@@ -65,6 +65,18 @@ typedef struct {
 tab_status tab_fail(tab_error *err, tab_status status, const char *param, const char *fmt, ...)
     __attribute__((format(printf, 4, 5), cold));
 
+/* The one way in which a failed allocation ends: INTERNAL, "out of memory". */
+tab_status tab_no_memory(tab_error *err) __attribute__((cold));
+
+/* Goes on when the step is TAB_OK, else returns its status: for a function whose steps come one after
+ * another and whose locals free themselves (decision 0264). */
+#define TAB_TRY(step)             \
+    do {                          \
+        tab_status try_ = (step); \
+        if (try_ != TAB_OK)       \
+            return try_;          \
+    } while (0)
+
 const char *tab_status_name(tab_status s); /* wire name */
 int tab_status_http(tab_status s);
 

@@ -92,7 +92,7 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
     size_t id_n = k->at[0].id_n, n = 1 + id_n + NONCE + plain.n + TAG;
     uint8_t *out = tab_arena_alloc(a, n, 1);
     if (out == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     out[0] = (uint8_t)id_n;
     memcpy(out + 1, k->at[0].id, id_n);
     uint8_t *nonce = out + 1 + id_n;
@@ -127,7 +127,7 @@ tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_st
     size_t n = sealed.n - head - NONCE;
     uint8_t *out = tab_arena_alloc(a, n, 1);
     if (out == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, NULL, NULL, nonce + NONCE, n,
                                                    (const uint8_t *)context.p, context.n, nonce, key) != 0)
         return tab_fail(err, TAB_INTERNAL, NULL, "a sealed value does not open: damaged, or moved");

@@ -257,7 +257,7 @@ static tab_status look(reader *r)
         for (; !last && next_field(&f, &s, &last); k++) {
             bytes += s.n;
             if (k >= r->cols && (header == 0 || s.n > 0) && !widen(r, k + 1))
-                return tab_fail(r->err, TAB_INTERNAL, "", "out of memory");
+                return tab_no_memory(r->err);
             if (header == 0) {
                 r->col[k].name = tab_arena_copy(r->a, s);
             } else if (s.n > 0 && k < r->cols) {
@@ -325,7 +325,7 @@ static tab_status build(reader *r, tab_column *ret)
     bool ok = b != NULL;
     for (size_t k = 0; k < r->cols && b != NULL; k++)
         ok = tab_builder_finish(b[k], &ret[k]) && ok;
-    return ok ? TAB_OK : tab_fail(r->err, TAB_INTERNAL, "", "out of memory");
+    return ok ? TAB_OK : tab_no_memory(r->err);
 }
 
 tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table **ret, tab_csv_notes *notes,
@@ -339,13 +339,13 @@ tab_status tab_csv_read(tab_arena *a, tab_str bytes, tab_str id, const tab_table
     r.scratch = malloc(r.text.n + 1);
     if (t == NULL || r.scratch == NULL || (bytes.n > 0 && r.text.p == NULL)) {
         free(r.scratch);
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     }
     r.delimiter = r.notes.delimiter = sniff_delimiter(r.text, r.scratch);
     tab_status s = look(&r);
     tab_column *col = s == TAB_OK ? tab_arena_new_of(a, tab_column, r.cols) : NULL;
     if (s == TAB_OK)
-        s = col != NULL ? build(&r, col) : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        s = col != NULL ? build(&r, col) : tab_no_memory(err);
     free(r.scratch);
     if (s != TAB_OK)
         return s;

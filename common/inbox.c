@@ -37,7 +37,7 @@ static tab_status note_group(consumer *c, tab_tx *tx, tab_arena *a, Tabella__Eve
         id[i] = e[i]->event_id;
     const char *ids = tab_pg_array(a, id, n);
     return ids == NULL
-               ? tab_fail(err, TAB_INTERNAL, NULL, "out of memory")
+               ? tab_no_memory(err)
                : tab_tx_query(tx, ret, err, c->note, TAB_P(tab_p_text(ids), tab_p_text(e[0]->org_id)));
 }
 
@@ -51,7 +51,7 @@ static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, ta
     tab_event event[GROUP_MOST];
     size_t fresh = 0;
     if (a == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     tab_status s = tab_tx_begin(c->pg, e[0]->org_id, tab_in_ms(ACT_MS), &tx, err);
     if (s == TAB_OK)
         s = note_group(c, tx, a, e, n, &rows, err);
@@ -111,7 +111,7 @@ static tab_status events(void *self, tab_call *call, tab_error *err)
     out->n_taken = in->n_event;
     out->taken = tab_arena_alloc(call->arena, in->n_event + 1, sizeof *out->taken);
     if (out->taken == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     tab_status s = TAB_OK;
     for (size_t i = 0, end; i < in->n_event && s == TAB_OK && !atomic_load(call->cancel); i = end) {
         const char *org = in->event[i]->org_id;

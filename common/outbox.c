@@ -42,7 +42,7 @@ tab_status tab_outbox_put(tab_tx *tx, const char *schema, const char *event_id, 
     size_t n = protobuf_c_message_get_packed_size(event);
     char *bytes = malloc(n + 1);
     if (bytes == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     protobuf_c_message_pack(event, (uint8_t *)bytes);
     tab_status s = run_sql(tx, schema, NULL, err,
                            "INSERT INTO @.outbox (event_id, subject, org, payload) "

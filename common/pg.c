@@ -436,7 +436,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
         else if (memchr(p[i].s.p, 0, p[i].s.n) != NULL)
             s = tab_fail(err, TAB_VALIDATION, NULL, "a text holds a NUL character");
         else if ((copies[n_copies] = strndup(p[i].s.p, p[i].s.n)) == NULL)
-            s = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+            s = tab_no_memory(err);
         else
             value[i] = copies[n_copies++];
     }
@@ -471,7 +471,7 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
     tab_rows *rows = malloc(sizeof *rows);
     if (rows == NULL) {
         PQclear(r);
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     }
     *rows = (tab_rows){ r, binary };
     tab_rows_free(*ret); /* so that one variable serves several statements */
@@ -550,7 +550,7 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
         return tab_fail(err, TAB_CANCELLED, NULL, "the deadline has passed");
     tab_tx *tx = calloc(1, sizeof *tx);
     if (tx == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     tx->pool = pg;
     tx->deadline = deadline;
     /* A kept connection may have died with a restart of the server: then begin fails below the protocol and

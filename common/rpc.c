@@ -412,7 +412,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     rpc_pending *p = calloc(1, sizeof *p);
     if (p == NULL) {
         free(body.head);
-        tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        tab_no_memory(err);
         return NULL;
     }
     p->rpc = rpc;
@@ -489,7 +489,7 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
         }
         char *buf = tab_arena_alloc(a, n + 1, 1);
         if (buf == NULL) {
-            *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+            *ret = tab_no_memory(err);
             return true;
         }
         if (holder[0] != 0) {

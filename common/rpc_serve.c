@@ -102,7 +102,7 @@ static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, 
     if (body.bytes <= RPC_INLINE) {
         char *bytes = tab_arena_alloc(call->arena, body.bytes + 1, 1);
         if (bytes == NULL) {
-            *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+            *ret = tab_no_memory(err);
         } else {
             rpc_body_copy(&body, 0, body.bytes, bytes);
             answer(rpc, to, bytes, body.bytes, TAB_OK, NULL, body.packed, NULL, 0);
@@ -113,7 +113,7 @@ static bool answer_ok(tab_rpc *rpc, rpc_job *j, tab_call *call, tab_error *err, 
     rpc_hold *h = rpc_hold_new(rpc, &body, call->arena, call->deadline);
     if (h == NULL) {
         free(body.head);
-        *ret = tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        *ret = tab_no_memory(err);
         return false;
     }
     char subject[128];
@@ -261,7 +261,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
     tab_log_context(call.request_id, call.org);
     tab_str bytes;
     if (a == NULL || (call.out = tab_arena_alloc(a, 1, m->out->sizeof_message)) == NULL)
-        s = tab_fail(&err, TAB_INTERNAL, NULL, "out of memory");
+        s = tab_no_memory(&err);
     else if (tab_left_ms(j->deadline, 1) == 0)
         s = tab_fail(&err, TAB_CANCELLED, NULL, "the deadline has passed");
     else if ((s = fetch(rpc, j, a, &bytes, &err)) == TAB_OK) {

@@ -27,7 +27,7 @@ tab_status rpc_body_make(tab_arena *wire_arena, const ProtobufCMessage *m, const
     }
     char *head = calloc(1, head_n + 1);
     if (head == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     protobuf_c_message_pack(m, (uint8_t *)head);
     *ret = n > 0 ? (rpc_body){ head, head_n, head_n + tab_wire_bytes(w), (int64_t)packed, w }
                  : (rpc_body){ head, packed, packed, -1, NULL };
@@ -68,7 +68,7 @@ tab_status rpc_body_read(tab_arena *a, tab_str bytes, int64_t packed, const Prot
     ProtobufCAllocator in_arena = { arena_alloc, arena_keep, a };
     *ret_msg = protobuf_c_message_unpack(type, &in_arena, n, (const uint8_t *)bytes.p);
     if (*ret_msg == NULL)
-        return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, NULL, "out of memory")
+        return tab_arena_full(a) ? tab_no_memory(err)
                                  : tab_fail(err, TAB_VALIDATION, NULL, "a message is damaged");
     *ret_tables = NULL;
     *ret_n = 0;

@@ -93,7 +93,7 @@ tab_status tab_wire_new(tab_arena *a, const tab_table *const *tables, size_t n, 
         w->heads = tab_arena_alloc(a, heads, 1);
     }
     if (w == NULL || tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const tab_table *t = tables[i];
         char *len = open_field(w, 1);
@@ -279,7 +279,7 @@ static tab_status read_column(tab_arena *a, tab_str bytes, size_t rows, tab_colu
         if (!tab_arena_full(a))
             return check_levels(c, rows, text.n, err);
     }
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, NULL, "out of memory") : TAB_OK;
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 static tab_status read_table(tab_arena *a, tab_str bytes, tab_table *t, tab_error *err)
@@ -300,7 +300,7 @@ static tab_status read_table(tab_arena *a, tab_str bytes, tab_table *t, tab_erro
         return illegal(err, "a table's fields");
     tab_column *col = tab_arena_new_of(a, tab_column, t->cols);
     if (col == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     t->col = col;
     reader r = { bytes.p, bytes.p + bytes.n, false };
     tab_status st = TAB_OK;
@@ -327,7 +327,7 @@ tab_status tab_wire_read(tab_arena *a, tab_str bytes, const tab_table *const **r
     const tab_table **list = tab_arena_new_of(a, const tab_table *, n);
     tab_table *t = tab_arena_new_of(a, tab_table, n);
     if (list == NULL || t == NULL)
-        return tab_fail(err, TAB_INTERNAL, NULL, "out of memory");
+        return tab_no_memory(err);
     r = (reader){ bytes.p, bytes.p + bytes.n, false };
     for (unsigned f; field(&r, &f, &s, &x);) {
         if (f != 1)

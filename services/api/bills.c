@@ -112,7 +112,7 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
         m = bills_sum(arena, work, calls, event);
     }
     if (m == 0)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_status s = tab_tx_begin(a->pg, TAB_ORG_ALL, deadline, &tx, err);
     for (size_t i = 0; s == TAB_OK && i < m; i++)
         s = tab_outbox_put(tx, "api", event[i]->event_id, "tabella.event.work.served", event[i]->org_id,

@@ -44,7 +44,7 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
                         (long long)r->api->cfg.body_most);
     tab_status s = media_type(r, err);
     if (s == TAB_OK && r->body == NULL)
-        s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        s = tab_no_memory(err);
     return s == TAB_OK ? tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err) : s;
 }
 
@@ -146,7 +146,7 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
     const char *way;
     tab_str base;
     if (o == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__run_options__init(o);
     const tab_json *options = tab_json_get(b->root, "options");
     tab_status s = body_text(b->root, "base", false, 128, &base, err);
@@ -157,7 +157,7 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
         return s;
     tab_str copy = tab_arena_copy(r->arena, base);
     if (copy.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     o->base_model = STR(copy.p);
     const tab_json *t = tab_json_get(options, "confidence_threshold");
     o->threshold = t != NULL ? t->num : 0.5;
@@ -196,7 +196,7 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
         tab_str copy = tab_arena_copy(r->arena, m->text);
         (*ret)[(*ret_n)++] = STR(copy.p);
     }
-    return *ret == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+    return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
@@ -207,7 +207,7 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
     size_t m = 0, table, column;
     const tab_table **t = tab_arena_new_of(r->arena, const tab_table *, b->n_tables + n + 1);
     if (t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     while (m < b->n_tables) {
         t[m] = b->tables[m];
         m++;

@@ -80,7 +80,7 @@ tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
         tab_str bytes = tab_proto_write(r->arena, &a->models.reply->base);
         *ret = bytes.p == NULL ? NULL : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
         if (*ret == NULL)
-            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            s = tab_no_memory(err);
     }
     pthread_mutex_unlock(&a->models.lock);
     return s;

@@ -198,7 +198,7 @@ tab_status post_data_connect(request *r, tab_error *err)
     q.name = STR(tab_arena_copy(r->arena, name).p);
     q.actor = r->who.key;
     if (tab_arena_full(r->arena))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     s = call(r, "data-connector", "Connect", &q.base, &tabella__connect_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
@@ -264,7 +264,7 @@ static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint
     tab_str bytes = tab_proto_write(r->arena, &sync->base);
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     if (bytes.p == NULL || q.job_id == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     q.kind = STR("sync");
     q.label = sync->id;
     q.processing = STR("realtime");

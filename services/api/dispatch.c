@@ -287,7 +287,7 @@ void request_finish(request *r, tab_status s, tab_error *err)
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
     if (r->route < TAB_ROUTE_COUNT) {
         if (s == TAB_OK && (r->out.failed || tab_arena_full(r->arena)))
-            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            s = tab_no_memory(err);
         if (s == TAB_OK && r->completed)
             idempotency_done(r);
         else if (s == TAB_OK)

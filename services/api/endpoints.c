@@ -236,7 +236,7 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
     if (c->body.n_tables + c->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
     c->name = tab_arena_copy(r->arena, c->name);
-    return c->name.p != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return c->name.p != NULL ? TAB_OK : tab_no_memory(err);
 }
 
 static bool add_source(request *r, creation *c, tab_str id, const char *snapshot, const char *dataset)
@@ -272,7 +272,7 @@ static tab_status resolve(request *r, creation *c, tab_error *err)
                 id = tab_str_of(t->dataset);
         c->cells += t->rows * t->cols;
         if (!add_source(r, c, id, t->snapshot, t->dataset))
-            s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            s = tab_no_memory(err);
     }
     return s;
 }
@@ -304,7 +304,7 @@ static tab_status ingest(request *r, creation *c, tab_error *err)
         q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", c->job_id, i);
         q.name = tab_arena_printf(r->arena, "%.*s", TAB_STR(c->body.tables[i]->id));
         if (tab_arena_full(r->arena))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         tab_ask ask = { .service = "data-connector",
                         .method = "Ingest",
                         .in = &q.base,

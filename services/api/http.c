@@ -408,7 +408,7 @@ void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void
     pthread_mutex_unlock(&h->lock);
     if (!waits) {
         tab_error err;
-        request_end(r, tab_fail(&err, TAB_INTERNAL, "", "out of memory"), &err);
+        request_end(r, tab_no_memory(&err), &err);
     }
 }
 

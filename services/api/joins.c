@@ -87,8 +87,8 @@ static tab_status look(api *a, joiner *const *w, size_t n, tab_error *err)
         tab_out_close(&o, '}');
     }
     tab_out_close(&o, ']');
-    tab_status s = o.failed ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
-                            : tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, err);
+    tab_status s =
+        o.failed ? tab_no_memory(err) : tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(
             tx, &rows, err,

@@ -227,7 +227,7 @@ static tab_status find_job(request *r, const char *id, const Tabella__Job **ret,
         return s;
     Tabella__Job *j = tab_arena_new_of(r->arena, Tabella__Job, 1);
     if (j == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__job__init(j);
     j->job_id = STR(id);
     j->kind = STR("run");

@@ -326,7 +326,7 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
         return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
     const tab_table **table = tab_arena_new_of(r->arena, const tab_table *, e->n_datasets + 1);
     if (table == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     if ((s = read_pinned(r, e, table, err)) != TAB_OK)
         return s;
     tab_out_open(o, '{');

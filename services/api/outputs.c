@@ -16,7 +16,7 @@ tab_status output_put(request *r, tab_tx *tx, const char *job_id, const output *
     char *packed = plain.p != NULL ? tab_arena_alloc(r->arena, room, 1) : NULL;
     size_t n = packed != NULL ? ZSTD_compress(packed, room, plain.p, plain.n, 1) : 0;
     if (packed == NULL || ZSTD_isError(n))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_str sealed = { packed, n };
     tab_status s = tab_run_seal(&r->api->run_keys, r->arena, sealed, output_context(r, job_id), &sealed, err);
     if (s != TAB_OK)

@@ -46,7 +46,7 @@ tab_status query_param(const request *r, const char *name, tab_str *ret, tab_err
                 equal != NULL ? (tab_str){ equal + 1, (size_t)(stop - equal - 1) } : (tab_str){ stop, 0 };
             *ret = decode(r->arena, raw);
             if (ret->p == NULL)
-                return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+                return tab_no_memory(err);
         }
         p = stop + 1;
     }
@@ -93,7 +93,7 @@ static tab_status cursor_read(const request *r, const char *list, tab_str text, 
     uint8_t want[MAC], *raw = tab_arena_alloc(r->arena, CURSOR_MAX, 1);
     size_t n = 0;
     if (raw == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     if (text.n > CURSOR_MAX ||
         sodium_base642bin(raw, CURSOR_MAX, text.p, text.n, NULL, &n, NULL,
                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||

@@ -61,7 +61,7 @@ static tab_status prompts_of(request *r, Tabella__EditEndpointRequest *q, tab_er
     q->set_prompts = true;
     q->prompts = tab_arena_new_of(r->arena, Tabella__SystemPrompt *, e->n_system_prompts + 1);
     if (q->prompts == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < e->n_system_prompts; i++)
         q->prompts[q->n_prompts++] = e->system_prompts[i];
     return TAB_OK;

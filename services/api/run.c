@@ -87,7 +87,7 @@ static tab_status resolve(request *r, run *x, tab_error *err)
             if (tab_str_eq(x->body.tables[k]->id, id))
                 id = tab_str_of(t->dataset[0] != 0 ? t->dataset : t->snapshot);
         if (add_source(r, x, id, t->snapshot, t->dataset) == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         uint64_t cells = t->rows * t->cols;
         bool cached =
             t->dataset[0] != 0 && (t->pinned || (t->last_used != 0 && tab_now_us() - t->last_used < briefly));
@@ -211,7 +211,7 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
     if (x->cached > 0)
         usage[e.n_usage++] = usage_line(r, "cached", x->cached);
     if (usage[0] == NULL || usage[e.n_usage - 1] == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     e.usage = usage;
     e.event_id = STR(x->run_id);
     e.org_id = r->who.org;
@@ -272,7 +272,7 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
         return s;
     tab_out_close(&r->out, '}');
     if (r->out.failed)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return commit(r, x, y->bundle, base, err);
 }
 
@@ -308,7 +308,7 @@ static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *
 {
     Tabella__RunRequest *q = tab_arena_new_of(r->arena, Tabella__RunRequest, 1);
     if (q == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__run_request__init(q);
     q->n_sources = x->n;
     q->sources = x->source;
@@ -332,7 +332,7 @@ tab_status post_run(request *r, tab_error *err)
 {
     run *x = tab_arena_new_of(r->arena, run, 1);
     if (x == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     x->r = r;
     tab_status s = read_shape(r, x, err);
     if (s == TAB_OK)
@@ -346,10 +346,10 @@ tab_status post_run(request *r, tab_error *err)
     x->report_id = request_id_hex(r, "r_").p;
     x->source = tab_arena_new_of(r->arena, Tabella__TableSource *, 65);
     if (x->run_id == NULL || x->job_id == NULL || x->report_id == NULL || x->source == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < x->body.n_tables; i++)
         if (add_source(r, x, x->body.tables[i]->id, "", "") == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     x->cells = x->body.cells;
     x->rows = x->body.rows;
     s = resolve(r, x, err);

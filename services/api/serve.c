@@ -231,7 +231,7 @@ tab_status post_serve(request *r, tab_error *err)
 {
     serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
     if (c == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_status s = body_read(r, &c->body, err);
     if (s != TAB_OK)
         return s;
@@ -247,7 +247,7 @@ tab_status post_serve(request *r, tab_error *err)
         if ((s = endpoint_live(e, err)) != TAB_OK)
             return s;
         if ((c->row = keep(r, e)) == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     const char *id = c->row->e->id;
     if (!enter(id, r->who.endpoint_concurrency))

@@ -35,7 +35,7 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
     /* The endpoint's options stay as they were given; its base is the one it was last moved to. */
     ret->options = tab_arena_new_of(a, Tabella__RunOptions, 1);
     if (ret->options == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__run_options__init(ret->options);
     if (e->options != NULL)
         *ret->options = *e->options;
@@ -44,7 +44,7 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
     ret->sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
     Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
     if (ret->sources == NULL || t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < e->n_datasets; i++) {
         tabella__table_source__init(&t[i]);
         t[i].id = e->datasets[i]->table_id;
@@ -78,7 +78,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
     const tab_table **table = tab_arena_new_of(a, const tab_table *, tables);
     q.calls = tab_arena_new_of(a, uint32_t, n);
     if (s != TAB_OK || table == NULL || q.calls == NULL)
-        return s != TAB_OK ? s : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return s != TAB_OK ? s : tab_no_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         q.calls[i] = (uint32_t)c[i]->body.n_tables;
         for (size_t t = 0; t < c[i]->body.n_tables; t++)
@@ -164,7 +164,7 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
-        s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        s = tab_no_memory(err);
     return s;
 }
 
@@ -213,7 +213,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
         if (c[i]->s == TAB_OK)
             work_of(c[i], y, part);
         if (c[i]->s == TAB_OK && c[i]->work.event_id == NULL)
-            c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "out of memory");
+            c[i]->s = tab_no_memory(&c[i]->err);
     }
 }
 
@@ -332,7 +332,7 @@ static void fly(serve_call **c, size_t n, const serve_call *own, struct gather *
     if (a != NULL)
         ask_all(a, c, &n, own, &p);
     for (size_t i = 0; a == NULL && i < n; i++)
-        c[i]->s = tab_fail(&c[i]->err, TAB_INTERNAL, "", "out of memory");
+        c[i]->s = tab_no_memory(&c[i]->err);
     if (g != NULL)
         landed(g);
     bill(c, n);

@@ -10,7 +10,7 @@
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* ---- credentials ----------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static tab_status read_ref(data_service *self, tab_call *call, const source_ref 
                  .cancel = call->cancel };
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
     s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* some of it is for the answer */
-    TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
+    TAB_TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
     guard_begin(self->allow, self->read_mib << 20);
     tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
     guard_end();
@@ -70,16 +70,16 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     tab_arena *a = call->arena;
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
-                     "coalesce(row_key[2], ''), coalesce(row_key[3], '') "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1 AND (id = $2 OR dataset = $2)",
-                     TAB_P(tab_p_text(call->org), tab_p_text(id))));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
+                         "coalesce(row_key[2], ''), coalesce(row_key[3], '') "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1 AND (id = $2 OR dataset = $2)",
+                         TAB_P(tab_p_text(call->org), tab_p_text(id))));
     if (tab_rows_count(r) == 0) {
         Tabella__DataObject *o;
-        TRY(store_object(tx, a, call->org, id, &o, err)); /* NOT_FOUND for what is not there at all */
+        TAB_TRY(store_object(tx, a, call->org, id, &o, err)); /* NOT_FOUND for what is not there at all */
         return tab_fail(err, TAB_VALIDATION, "id", "No connection feeds this dataset.");
     }
     connection c = { .id = tab_proto_text(a, tab_rows_text(r, 0, 0)),
@@ -91,14 +91,14 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
         if (k[0] != '\0')
             c.key[c.n_key++] = tab_str_of(tab_proto_text(a, k));
     }
-    TRY(ref_parse(a, tab_rows_text(r, 0, 4), &c.ref, err));
+    TAB_TRY(ref_parse(a, tab_rows_text(r, 0, 4), &c.ref, err));
     char *context = seal_context(a, call->org, c.id);
     tab_str plain;
     if (context == NULL)
         return out_of_memory(err);
     if (self->kek == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
-    TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
+    TAB_TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
     c.secret = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
     sodium_memzero((char *)plain.p, plain.n);
     if (c.secret == NULL)
@@ -121,7 +121,7 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id, 
                             tab_error *err)
 {
     connection c;
-    TRY(load(self, call, id, &c, err));
+    TAB_TRY(load(self, call, id, &c, err));
     return read_loaded(self, call, &c, ret, err);
 }
 
@@ -167,22 +167,22 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     char *key = tab_pg_array(a, q->key, q->n_key);
     if (key == NULL)
         return out_of_memory(err);
-    TRY(seal(self, a, call->org, id, q->credentials, q->n_credentials, &sealed, err));
+    TAB_TRY(seal(self, a, call->org, id, q->credentials, q->n_credentials, &sealed, err));
     tab_id_new(snapshot, "dsv_");
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(tab_tx_query(tx, NULL, err,
-                     "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
-                     "sealed, members, dataset, sync_at, sync_good) "
-                     "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
-                     TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
-                           tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed), tab_p_text(members),
-                           tab_p_text(dataset))));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
+                         "sealed, members, dataset, sync_at, sync_good) "
+                         "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
+                         TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
+                               tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed),
+                               tab_p_text(members), tab_p_text(dataset))));
     store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
-    TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, NULL, err));
-    TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
-                    "connection.create", id, ref->text, err));
+    TAB_TRY(store_dataset_add(tx, call->org, &d, err));
+    TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, NULL, err));
+    TAB_TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
+                        "connection.create", id, ref->text, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -197,17 +197,17 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     char id[TAB_ID], dataset[TAB_ID];
     if (self->kek == NULL)
         return tab_fail(err, TAB_VALIDATION, "source", "Connections are not enabled on this installation.");
-    TRY(ref_parse(call->arena, q->source, &ref, err));
-    TRY(check_request(q, &ref, err));
-    TRY(read_ref(self, call, &ref, q->query, q->credentials, q->n_credentials, &t, err));
+    TAB_TRY(ref_parse(call->arena, q->source, &ref, err));
+    TAB_TRY(check_request(q, &ref, err));
+    TAB_TRY(read_ref(self, call, &ref, q->query, q->credentials, q->n_credentials, &t, err));
     tab_id_new(id, "conn_");
     tab_id_new(dataset, "ds_");
-    TRY(register_connection(self, call, id, dataset, &ref,
-                            q->name[0] != '\0' ? q->name : ref.segment[ref.segments - 1], t, err));
+    TAB_TRY(register_connection(self, call, id, dataset, &ref,
+                                q->name[0] != '\0' ? q->name : ref.segment[ref.segments - 1], t, err));
     tab_relay_nudge(self->relay);
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_object(tx, call->arena, call->org, id, &out->connection, err));
-    TRY(store_object(tx, call->arena, call->org, dataset, &out->dataset, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_object(tx, call->arena, call->org, id, &out->connection, err));
+    TAB_TRY(store_object(tx, call->arena, call->org, dataset, &out->dataset, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -236,10 +236,10 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
     m->rows_changed = d->changed;
     m->rows_removed = d->removed;
     m->rows_unchanged = d->unchanged;
-    TRY(names(a, d->columns_added, d->n_added, &m->columns_added, &m->n_columns_added, err));
-    TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed, err));
-    TRY(names(a, d->types_changed, d->n_types, &m->types_changed, &m->n_types_changed, err));
-    TRY(names(a, d->key, d->n_key, &m->key, &m->n_key, err));
+    TAB_TRY(names(a, d->columns_added, d->n_added, &m->columns_added, &m->n_columns_added, err));
+    TAB_TRY(names(a, d->columns_removed, d->n_removed, &m->columns_removed, &m->n_columns_removed, err));
+    TAB_TRY(names(a, d->types_changed, d->n_types, &m->types_changed, &m->n_types_changed, err));
+    TAB_TRY(names(a, d->key, d->n_key, &m->key, &m->n_key, err));
     *ret = m;
     return TAB_OK;
 }
@@ -269,7 +269,7 @@ static tab_status done_before(tab_tx *tx, tab_call *call, const char *dataset, c
     *ret = NULL;
     if (sync_id[0] == '\0')
         return TAB_OK;
-    TRY(tab_tx_query(
+    TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT diff FROM data_connector.snapshot WHERE org = $1 AND dataset = $2 AND sync_id = $3",
         TAB_P(tab_p_text(call->org), tab_p_text(dataset), tab_p_text(sync_id))));
@@ -289,20 +289,20 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     store_snapshot old;
     const tab_table *before;
     row_diff d;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(store_dataset_lock(tx, a, call->org, c->dataset, false, &previous, &feeds,
-                           err)); /* one sync at a time */
-    TRY(done_before(tx, call, c->dataset, sync_id, ret, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
+    TAB_TRY(store_dataset_lock(tx, a, call->org, c->dataset, false, &previous, &feeds,
+                               err)); /* one sync at a time */
+    TAB_TRY(done_before(tx, call, c->dataset, sync_id, ret, err));
     if (*ret != NULL)
         return TAB_OK;
-    TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
-    TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys, &before,
-                            err));
-    TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
+    TAB_TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
+    TAB_TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys,
+                                &before, err));
+    TAB_TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
     tab_id_new(snapshot, "dsv_");
-    TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t, NULL,
-                           err));
+    TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t,
+                               NULL, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
@@ -313,15 +313,16 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     m->snapshot = tab_proto_text(a, snapshot);
     m->previous_snapshot = (char *)previous;
     m->synced_at = tab_now_us();
-    TRY(row_diff_message(a, &d, &m->diff, err));
+    TAB_TRY(row_diff_message(a, &d, &m->diff, err));
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query(tx, NULL, err, "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
-                     TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));
-    TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id,
-                    "connection.sync", c->id, snapshot, err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));
+    TAB_TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id,
+                        "connection.sync", c->id, snapshot, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     *ret = m;
     return TAB_OK;
 }
@@ -333,7 +334,7 @@ tab_status data_sync_now(data_service *self, tab_call *call, const char *id, con
     const tab_table *t;
     tab_error why = { 0 };
     Tabella__SyncReply *m = NULL;
-    TRY(load(self, call, id, &c, err));
+    TAB_TRY(load(self, call, id, &c, err));
     tab_status s = read_loaded(self, call, &c, &t, &why);
     if (s == TAB_OK)
         s = mint(self, call, &c, t, sync_id, actor, &m, &why);
@@ -365,21 +366,21 @@ tab_status data_diff(void *arg, tab_call *call, tab_error *err)
     const tab_table *t[2];
     store_snapshot s[2];
     row_diff d;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     for (int i = 0; i < 2; i++) {
-        TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
-        TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
-                                &self->run_keys, &t[i], err));
+        TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id[i], &s[i], err));
+        TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
+                                    &self->run_keys, &t[i], err));
     }
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT unnest(row_key) "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1 AND dataset = $2 "
-                     "LIMIT 3",
-                     TAB_P(tab_p_text(call->org), tab_p_text(s[1].dataset))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT unnest(row_key) "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1 AND dataset = $2 "
+                         "LIMIT 3",
+                         TAB_P(tab_p_text(call->org), tab_p_text(s[1].dataset))));
     for (; n_key < tab_rows_count(r); n_key++)
         key[n_key] = tab_str_of(tab_proto_text(call->arena, tab_rows_text(r, n_key, 0)));
-    TRY(tab_tx_commit(&tx, err));
-    TRY(diff_tables(call->arena, t[0], t[1], key, n_key, &d, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(diff_tables(call->arena, t[0], t[1], key, n_key, &d, err));
     return row_diff_message(call->arena, &d, &out->diff, err);
 }

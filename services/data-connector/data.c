@@ -8,7 +8,7 @@
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
 {
     const Tabella__IngestRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (q->ingest_id[0] != '\0') {
         tab_status s = store_dataset_ingested(tx, call->arena, call->org, q->ingest_id, ret_id, err);
         if (s != TAB_NOT_FOUND)
@@ -44,10 +44,11 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .temporary = q->temporary };
     if (q->temporary)
         d.expires = q->expires_at;
-    TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, q->temporary ? &self->run_keys : NULL, err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
+    TAB_TRY(store_dataset_add(tx, call->org, &d, err));
+    TAB_TRY(
+        store_snapshot_add(tx, call->org, id, snapshot, NULL, t, q->temporary ? &self->run_keys : NULL, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;
 }
@@ -60,7 +61,7 @@ static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__
     if (s != TAB_NOT_FOUND)
         return s;
     store_snapshot snap;
-    TRY(store_snapshot_get(tx, call->arena, call->org, id, &snap, err));
+    TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &snap, err));
     Tabella__DataObject *o = tab_arena_new_of(call->arena, Tabella__DataObject, 1);
     if (o == NULL)
         return out_of_memory(err);
@@ -88,8 +89,8 @@ static tab_status ingest(void *arg, tab_call *call, tab_error *err)
         s = ingest_once(self, call, &id, err);
     if (s != TAB_OK)
         return s;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(show_any(tx, call, id, &out->dataset, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(show_any(tx, call, id, &out->dataset, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -103,14 +104,15 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     const tab_table **tables = tab_arena_new_of(call->arena, const tab_table *, 1);
     if (tables == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
     if (q->first_row > s.rows)
         return tab_fail(err, TAB_VALIDATION, "first_row", "The snapshot has fewer rows.");
     uint64_t rows = q->rows == 0 || q->rows > s.rows - q->first_row ? s.rows - q->first_row : q->rows;
-    TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
-                            q->table_id[0] != '\0' ? q->table_id : s.name, &self->run_keys, &tables[0], err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s, q->first_row, rows, q->columns, q->n_columns,
+                                q->table_id[0] != '\0' ? q->table_id : s.name, &self->run_keys, &tables[0],
+                                err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     out->snapshot = (char *)s.id;
     out->dataset = (char *)s.dataset;
     out->name = (char *)s.name;
@@ -167,14 +169,14 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, dataset, name "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1 AND (id = $2 OR source = $2) "
-                     "ORDER BY created "
-                     "LIMIT 1",
-                     TAB_P(tab_p_text(call->org), tab_p_text(ref))));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT id, dataset, name "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1 AND (id = $2 OR source = $2) "
+                         "ORDER BY created "
+                         "LIMIT 1",
+                         TAB_P(tab_p_text(call->org), tab_p_text(ref))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
     ret[0] = tab_proto_text(call->arena, tab_rows_text(r, 0, 0));
@@ -190,16 +192,16 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_table *t;
     char snapshot[TAB_ID];
-    TRY(data_read_source(self, call, connection[0], &t, err));
+    TAB_TRY(data_read_source(self, call, connection[0], &t, err));
     tab_id_new(id, "ds_");
     tab_id_new(snapshot, "dsv_");
     store_dataset d = {
         .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true
     };
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_hold_blocks(tx, call->org, false, err));
-    TRY(store_dataset_add(tx, call->org, &d, err));
-    TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, &self->run_keys, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
+    TAB_TRY(store_dataset_add(tx, call->org, &d, err));
+    TAB_TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, &self->run_keys, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -211,22 +213,22 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     const char *connection[3] = { NULL, NULL, NULL }, *id = ref;
     char transient[TAB_ID];
     if (strncmp(ref, "ds_", 3) != 0 && strncmp(ref, "dsv_", 4) != 0) {
-        TRY(connection_of(self, call, ref, connection, err));
+        TAB_TRY(connection_of(self, call, ref, connection, err));
         if (q->for_endpoint) {
-            TRY(data_sync_now(self, call, connection[0], "", call->actor, NULL, err));
+            TAB_TRY(data_sync_now(self, call, connection[0], "", call->actor, NULL, err));
             id = connection[1];
         } else {
-            TRY(read_transient(self, call, connection, q->owner, transient, err));
+            TAB_TRY(read_transient(self, call, connection, q->owner, transient, err));
             id = transient;
         }
     }
     store_snapshot s;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
     if (s.temporary && id != transient)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
-    TRY(store_used(tx, call->org, s.dataset, err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(store_used(tx, call->org, s.dataset, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     *ret = resolved(call->arena, ref, &s);
     return *ret == NULL ? out_of_memory(err) : TAB_OK;
 }
@@ -268,8 +270,8 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     out->tables = tab_arena_new_of(call->arena, Tabella__Resolved *, q->n_snapshots);
     if (s == NULL || out->tables == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
     for (size_t i = 0; i < q->n_snapshots; i++) {
         tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
         if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
@@ -277,8 +279,8 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
         if (found != TAB_OK)
             return found;
     }
-    TRY(store_pins_set(tx, call->org, q->endpoint_id, q->endpoint, s, q->n_snapshots, err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(store_pins_set(tx, call->org, q->endpoint_id, q->endpoint, s, q->n_snapshots, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     for (size_t i = 0; i < q->n_snapshots; i++) {
         s[i].pinned = true;
         if ((out->tables[i] = resolved(call->arena, s[i].id, &s[i])) == NULL)
@@ -294,15 +296,15 @@ static tab_status release(void *arg, tab_call *call, tab_error *err)
     data_service *self = arg;
     const Tabella__ReleaseRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_pins_set(tx, call->org, q->endpoint_id, "", NULL, 0, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_pins_set(tx, call->org, q->endpoint_id, "", NULL, 0, err));
     return tab_tx_commit(&tx, err);
 }
 
 static tab_status show(tab_tx *tx, tab_call *call, const char *id, tab_error *err)
 {
     Tabella__DataObject *o;
-    TRY(store_object(tx, call->arena, call->org, id, &o, err));
+    TAB_TRY(store_object(tx, call->arena, call->org, id, &o, err));
     *(Tabella__DataObject *)call->out = *o;
     return TAB_OK;
 }
@@ -312,18 +314,18 @@ static tab_status pin_or_unpin(data_service *self, tab_call *call, bool pin, tab
     const Tabella__DataRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *snapshot, *connection, *names;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (strncmp(q->id, "conn_", 5) == 0) {
-        TRY(show(tx, call, q->id, err)); /* a connection that is not there is not found */
+        TAB_TRY(show(tx, call, q->id, err)); /* a connection that is not there is not found */
         return tab_fail(err, TAB_VALIDATION, "id",
                         "A connection cannot be pinned; pin the dataset that it feeds.");
     }
-    TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
-    TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
+    TAB_TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
+    TAB_TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
     if (!pin && names[0] != '\0')
         return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
-    TRY(store_dataset_pin(tx, call->org, q->id, pin, err));
-    TRY(show(tx, call, q->id, err));
+    TAB_TRY(store_dataset_pin(tx, call->org, q->id, pin, err));
+    TAB_TRY(show(tx, call, q->id, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -344,8 +346,8 @@ static tab_status get(void *arg, tab_call *call, tab_error *err)
     data_service *self = arg;
     const Tabella__DataRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(show(tx, call, q->id, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(show(tx, call, q->id, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -355,8 +357,8 @@ static tab_status list(void *arg, tab_call *call, tab_error *err)
     const Tabella__ListDataRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     uint32_t limit = q->limit == 0 || q->limit > 100 ? 100 : q->limit;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_objects(tx, call->arena, call->org, limit, q->after, call->out, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_objects(tx, call->arena, call->org, limit, q->after, call->out, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -371,29 +373,29 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_rows) *r = NULL;
     const char *snapshot, *connection, *names;
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
-        TRY(tab_tx_query(tx, &r, err,
-                         "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
-                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+        TAB_TRY(tab_tx_query(
+            tx, &r, err, "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
+            TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
         if (tab_rows_count(r) == 0)
             return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
-        TRY(tab_tx_query(tx, NULL, err,
-                         "UPDATE data_connector.dataset "
-                         "SET connection = NULL "
-                         "WHERE org = $1 AND connection = $2",
-                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+        TAB_TRY(tab_tx_query(tx, NULL, err,
+                             "UPDATE data_connector.dataset "
+                             "SET connection = NULL "
+                             "WHERE org = $1 AND connection = $2",
+                             TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
     } else {
-        TRY(store_hold_blocks(tx, call->org, true, err));
-        TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
-        TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
+        TAB_TRY(store_hold_blocks(tx, call->org, true, err));
+        TAB_TRY(store_dataset_lock(tx, call->arena, call->org, q->id, false, &snapshot, &connection, err));
+        TAB_TRY(store_pins_names(tx, call->arena, call->org, q->id, &names, err));
         if (names[0] != '\0')
             return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
-        TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
+        TAB_TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
     }
-    TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
-                    is_connection ? "connection.delete" : "dataset.delete", q->id, "", err));
-    TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
+                        is_connection ? "connection.delete" : "dataset.delete", q->id, "", err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     tab_relay_nudge(self->relay);
     out->id = tab_proto_text(call->arena, q->id);
     out->deleted_at = tab_now_us();
@@ -407,9 +409,9 @@ static tab_status drop(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     if (q->owner[0] == '\0')
         return tab_fail(err, TAB_VALIDATION, "owner", "whose datasets are to be dropped is missing");
-    TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TRY(store_hold_blocks(tx, call->org, true, err));
-    TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_hold_blocks(tx, call->org, true, err));
+    TAB_TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -440,10 +442,10 @@ const tab_rpc_method data_methods[] = {
 static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    TRY(tab_tx_begin(self->pg, org, tab_in_ms(60000), &tx, err));
-    TRY(store_hold_blocks(tx, org, true, err));
-    TRY(store_dataset_drop(tx, org, NULL, NULL, err));
-    TRY(store_snapshots_expire(tx, org, self->keep_days, err));
+    TAB_TRY(tab_tx_begin(self->pg, org, tab_in_ms(60000), &tx, err));
+    TAB_TRY(store_hold_blocks(tx, org, true, err));
+    TAB_TRY(store_dataset_drop(tx, org, NULL, NULL, err));
+    TAB_TRY(store_snapshots_expire(tx, org, self->keep_days, err));
     return tab_tx_commit(&tx, err);
 }
 

@@ -364,7 +364,7 @@ tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *a
     bool *met = tab_arena_new_of(a, bool, cols);
     wide *w[2];
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
 
     for (size_t c = 0; c < after->cols; c++) {
         tab_str name = tab_column_address(a, after, c);
@@ -400,7 +400,7 @@ tab_status diff_tables(tab_arena *a, const tab_table *before, const tab_table *a
     else if (good)
         count_multiset(w, rows, &d);
     if (!good)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *ret = d;
     return TAB_OK;
 }

@@ -276,7 +276,7 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
         sql = tab_arena_printf(a, "DECLARE rows NO SCROLL CURSOR FOR %s", s->query);
     } else {
         const char *values[] = { s->ref->segment[1], s->ref->segment[2] };
-        TRY(run(s, c, order, 2, values, "looking for the table's key", &r, err));
+        TAB_TRY(run(s, c, order, 2, values, "looking for the table's key", &r, err));
         const char *keys = PQgetisnull(r, 0, 0) ? "" : PQgetvalue(r, 0, 0);
         char *schema = PQescapeIdentifier(c, values[0], strlen(values[0]));
         char *table = PQescapeIdentifier(c, values[1], strlen(values[1]));
@@ -289,7 +289,7 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
         PQclear(r);
     }
     if (sql == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return run(s, c, sql, 0, NULL, "declaring the query", NULL, err);
 }
 
@@ -410,8 +410,8 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
     t->cols = (size_t)PQnfields(r);
     if (t->cols == 0 || t->cols > DATA_MOST_COLS)
         return tab_fail(err, TAB_VALIDATION, "source", "A table has 1 to %d columns.", DATA_MOST_COLS);
-    TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
-            "looking for types", &v, err));
+    TAB_TRY(run(s, c, "SELECT oid FROM pg_type WHERE typname IN ('vector', 'halfvec', 'sparsevec')", 0, NULL,
+                "looking for types", &v, err));
     t->b = tab_arena_new_of(a, tab_builder *, t->cols);
     t->type = tab_arena_new_of(a, Oid, t->cols);
     t->vector = tab_arena_new_of(a, bool, t->cols);
@@ -427,7 +427,7 @@ static tab_status begin_columns(const source *s, PGconn *c, const PGresult *r, t
             t->vector[i] |= strtoul(PQgetvalue(v, k, 0), NULL, 10) == t->type[i];
     }
     PQclear(v);
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
@@ -436,7 +436,7 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
         PGresult *r = NULL;
         char fetch[40];
         snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
-        TRY(run(s, c, fetch, 0, NULL, "reading rows", &r, err));
+        TAB_TRY(run(s, c, fetch, 0, NULL, "reading rows", &r, err));
         tab_status st = t->b == NULL ? begin_columns(s, c, r, a, t, err) : TAB_OK;
         int n = PQntuples(r);
         for (int i = 0; i < n && st == TAB_OK; i++)
@@ -466,13 +466,13 @@ static tab_status fetch_all(const source *s, PGconn *c, tab_arena *a, reading *t
 static tab_status read_rows(const source *s, PGconn *c, tab_arena *a, reading *t, tab_error *err)
 {
     char limit[64];
-    TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL, err));
+    TAB_TRY(run(s, c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", 0, NULL, "beginning", NULL, err));
     snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %lld",
              (long long)tab_left_ms(s->deadline, 3600000) + 1);
-    TRY(run(s, c, limit, 0, NULL, "beginning", NULL, err));
-    TRY(run(s, c, "SELECT 1", 0, NULL, "beginning", NULL,
-            err)); /* after a query the transaction cannot be made to write */
-    TRY(declare(s, c, a, err));
+    TAB_TRY(run(s, c, limit, 0, NULL, "beginning", NULL, err));
+    TAB_TRY(run(s, c, "SELECT 1", 0, NULL, "beginning", NULL,
+                err)); /* after a query the transaction cannot be made to write */
+    TAB_TRY(declare(s, c, a, err));
     return fetch_all(s, c, a, t, err);
 }
 
@@ -480,7 +480,7 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
 {
     PGconn *c = NULL;
     reading t = { 0 };
-    TRY(dial(s, &c, err));
+    TAB_TRY(dial(s, &c, err));
     tab_status st = read_rows(s, c, a, &t, err);
     PQfinish(c);
     if (st != TAB_OK)

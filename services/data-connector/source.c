@@ -149,7 +149,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return bad_ref(err, "it must begin with a scheme and ://");
     char *copy = (char *)tab_arena_copy(a, tab_str_of(text)).p;
     if (copy == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     copy[sep - text] = '\0';
     r.scheme = copy;
     for (const char *p = copy; *p != '\0'; p++)
@@ -197,7 +197,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
     r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
     if (r.text == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     bool secret = looks_secret(r.text);     /* once its host is of one case */
     for (size_t i = 0; i < r.segments; i++) /* and its escapes are undone */
         secret = secret || looks_secret(r.segment[i]);
@@ -345,7 +345,7 @@ tab_status address_resolve(tab_arena *a, const char *host, uint16_t port, const 
     if (!good)
         return tab_fail(err, TAB_VALIDATION, "source", "The source's address is not allowed.");
     *ret_address = tab_arena_copy(a, tab_str_of(text)).p;
-    return *ret_address == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+    return *ret_address == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
 /* ---- the wall behind every library ----------------------------------------------------------- */

@@ -19,7 +19,7 @@ static tab_status no_such(tab_error *err)
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err)
@@ -36,9 +36,9 @@ enum { DATASETS_MOST = 10000 }; /* of an organization, temporary ones apart (dec
 tab_status store_dataset_add(tab_tx *tx, const char *org, const store_dataset *d, tab_error *err)
 {
     if (!d->temporary)
-        TRY(tab_tx_room(tx, org,
-                        "SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary",
-                        DATASETS_MOST, "datasets", err));
+        TAB_TRY(tab_tx_room(tx, org,
+                            "SELECT count(*) FROM data_connector.dataset WHERE org = $1 AND NOT temporary",
+                            DATASETS_MOST, "datasets", err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO data_connector.dataset (org, id, name, source, connection, ingest_id, "
                         "temporary, owner, expires) "
@@ -54,8 +54,9 @@ tab_status store_dataset_ingested(tab_tx *tx, tab_arena *a, const char *org, con
                                   const char **ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err, "SELECT id FROM data_connector.dataset WHERE org = $1 AND ingest_id = $2",
-                     TAB_P(tab_p_text(org), tab_p_text(ingest_id))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT id FROM data_connector.dataset WHERE org = $1 AND ingest_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(ingest_id))));
     if (tab_rows_count(r) == 0)
         return TAB_NOT_FOUND;
     *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
@@ -66,12 +67,12 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
                               const char **ret_snapshot, const char **ret_connection, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT snapshot, connection "
-                     "FROM data_connector.dataset "
-                     "WHERE org = $1 AND id = $2 AND (NOT temporary OR $3) "
-                     "FOR UPDATE",
-                     TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(any))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT snapshot, connection "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND id = $2 AND (NOT temporary OR $3) "
+                         "FOR UPDATE",
+                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(any))));
     if (tab_rows_count(r) == 0)
         return no_such(err);
     *ret_snapshot = tab_proto_text(a, tab_rows_text(r, 0, 0));
@@ -98,15 +99,15 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
 
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner, tab_error *err)
 {
-    TRY(tab_tx_query(tx, NULL, err,
-                     "WITH unkept AS (UPDATE data_connector.snapshot s "
-                     "SET kept = false "
-                     "FROM data_connector.dataset d "
-                     "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 "
-                     "AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text IS NOT NULL THEN "
-                     "d.temporary AND d.owner = $3 ELSE d.temporary AND d.expires < now() END "
-                     "RETURNING s.id), " DROP_PIECES,
-                     TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "WITH unkept AS (UPDATE data_connector.snapshot s "
+                         "SET kept = false "
+                         "FROM data_connector.dataset d "
+                         "WHERE s.org = $1 AND s.kept AND s.dataset = d.id AND d.org = $1 "
+                         "AND CASE WHEN $2::text IS NOT NULL THEN d.id = $2 WHEN $3::text IS NOT NULL THEN "
+                         "d.temporary AND d.owner = $3 ELSE d.temporary AND d.expires < now() END "
+                         "RETURNING s.id), " DROP_PIECES,
+                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(owner))));
     return tab_tx_query(tx, NULL, err,
                         "WITH gone AS (DELETE "
                         "FROM data_connector.dataset d "
@@ -138,7 +139,7 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
                                tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
+    TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT org "
         "FROM data_connector.dataset "
@@ -172,14 +173,14 @@ static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], t
     randombytes_buf(fresh, sizeof fresh);
     if (a == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query(tx, &r, err,
-                     "INSERT INTO data_connector.org_key (org, key) "
-                     "VALUES ($1, $2) "
-                     "ON CONFLICT (org) "
-                     "DO UPDATE "
-                     "SET key = data_connector.org_key.key "
-                     "RETURNING key",
-                     TAB_P(tab_p_text(org), tab_p_bytes((tab_str){ (char *)fresh, sizeof fresh }))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "INSERT INTO data_connector.org_key (org, key) "
+                         "VALUES ($1, $2) "
+                         "ON CONFLICT (org) "
+                         "DO UPDATE "
+                         "SET key = data_connector.org_key.key "
+                         "RETURNING key",
+                         TAB_P(tab_p_text(org), tab_p_bytes((tab_str){ (char *)fresh, sizeof fresh }))));
     tab_str key = tab_rows_bytes(r, 0, 0, a);
     if (key.n != BLOCK_KEY)
         return tab_fail(err, TAB_INTERNAL, "", "an organization's key of another length");
@@ -204,17 +205,17 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
     block b;
     if (a == NULL)
         return out_of_memory(err);
-    TRY(block_write(a, t, at, key, &b, err));
+    TAB_TRY(block_write(a, t, at, key, &b, err));
     tab_str name = { (char *)b.hash, BLOCK_HASH };
     tab_param hash = tab_p_bytes(name);
     *bytes += b.bytes.n;
     if (temporary != NULL)
-        TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
-    TRY(tab_tx_query(tx, NULL, err,
-                     "INSERT INTO data_connector.block (org, hash, raw, bytes) "
-                     "VALUES ($1, $2, $3, $4) "
-                     "ON CONFLICT (org, hash) DO NOTHING",
-                     TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b.raw), tab_p_bytes(b.bytes))));
+        TAB_TRY(tab_run_seal(temporary, a, b.bytes, block_context(a, org, name), &b.bytes, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO data_connector.block (org, hash, raw, bytes) "
+                         "VALUES ($1, $2, $3, $4) "
+                         "ON CONFLICT (org, hash) DO NOTHING",
+                         TAB_P(tab_p_text(org), hash, tab_p_int((int64_t)b.raw), tab_p_bytes(b.bytes))));
     return tab_tx_query(
         tx, NULL, err,
         "INSERT INTO data_connector.piece (org, snapshot, first_row, first_col, rows, cols, hash) "
@@ -235,15 +236,15 @@ tab_status store_snapshot_add(tab_tx *tx, const char *org, const char *dataset, 
         randombytes_buf(
             key, sizeof key); /* its blocks are shared with nothing, and tell nothing of what they hold */
     else
-        TRY(org_key(tx, org, key, err));
+        TAB_TRY(org_key(tx, org, key, err));
     while (block_next(t, &at))
-        TRY(put_piece(tx, org, id, t, at, key, temporary, &bytes, err));
-    TRY(tab_tx_query(tx, NULL, err,
-                     "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
-                     "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                     TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
-                           tab_p_int((int64_t)t->rows), tab_p_int((int64_t)t->cols),
-                           tab_p_int((int64_t)bytes))));
+        TAB_TRY(put_piece(tx, org, id, t, at, key, temporary, &bytes, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO data_connector.snapshot (org, id, dataset, sync_id, rows, cols, bytes) "
+                         "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_text(dataset), tab_p_text(sync_id),
+                               tab_p_int((int64_t)t->rows), tab_p_int((int64_t)t->cols),
+                               tab_p_int((int64_t)bytes))));
     return tab_tx_query(tx, NULL, err,
                         "UPDATE data_connector.dataset SET snapshot = $3 WHERE org = $1 AND id = $2",
                         TAB_P(tab_p_text(org), tab_p_text(dataset), tab_p_text(id)));
@@ -253,16 +254,16 @@ tab_status store_snapshot_get(tab_tx *tx, tab_arena *a, const char *org, const c
                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT s.id, s.dataset, coalesce(d.name, ''), s.rows, s.cols, s.kept, s.created, "
-                     "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
-                     "false) OR EXISTS (SELECT 1 "
-                     "FROM data_connector.pin p "
-                     "WHERE p.org = $1 AND p.dataset = s.dataset) "
-                     "FROM data_connector.snapshot s "
-                     "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
-                     "WHERE s.org = $1 AND (s.id = $2 OR (d.id = $2 AND d.snapshot = s.id))",
-                     TAB_P(tab_p_text(org), tab_p_text(id))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT s.id, s.dataset, coalesce(d.name, ''), s.rows, s.cols, s.kept, s.created, "
+                         "d.last_used, coalesce(d.temporary, false), coalesce(d.pinned, "
+                         "false) OR EXISTS (SELECT 1 "
+                         "FROM data_connector.pin p "
+                         "WHERE p.org = $1 AND p.dataset = s.dataset) "
+                         "FROM data_connector.snapshot s "
+                         "LEFT JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
+                         "WHERE s.org = $1 AND (s.id = $2 OR (d.id = $2 AND d.snapshot = s.id))",
+                         TAB_P(tab_p_text(org), tab_p_text(id))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "snapshot", "There is no such snapshot.");
     *ret = (store_snapshot){ tab_proto_text(a, tab_rows_text(r, 0, 0)),
@@ -286,15 +287,15 @@ static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block
     const tab_table *piece;
     if (scratch == NULL)
         return out_of_memory(err);
-    TRY(tab_tx_query_bytes(tx, &r, err,
-                           "SELECT raw::text, bytes FROM data_connector.block WHERE org = $1 AND hash = $2",
-                           TAB_P(tab_p_text(org), tab_p_bytes(hash))));
+    TAB_TRY(tab_tx_query_bytes(
+        tx, &r, err, "SELECT raw::text, bytes FROM data_connector.block WHERE org = $1 AND hash = $2",
+        TAB_P(tab_p_text(org), tab_p_bytes(hash))));
     if (tab_rows_count(r) != 1)
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot's block is missing");
     tab_str bytes;
-    TRY(tab_run_open(keys, scratch, tab_rows_bytes(r, 0, 1, scratch), block_context(scratch, org, hash),
-                     &bytes, err));
-    TRY(block_read(scratch, bytes, (size_t)strtoull(tab_rows_text(r, 0, 0), NULL, 10), &piece, err));
+    TAB_TRY(tab_run_open(keys, scratch, tab_rows_bytes(r, 0, 1, scratch), block_context(scratch, org, hash),
+                         &bytes, err));
+    TAB_TRY(block_read(scratch, bytes, (size_t)strtoull(tab_rows_text(r, 0, 0), NULL, 10), &piece, err));
     return block_join(j, at, piece, err);
 }
 
@@ -323,14 +324,14 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         columns = all;
         n = s->cols;
     }
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT first_row, rows, first_col, cols, hash "
-                     "FROM data_connector.piece "
-                     "WHERE org = $1 AND snapshot = $2 AND ((first_row < $4 "
-                     "AND first_row + rows > $3) OR ($3 >= $4 AND first_row = 0)) "
-                     "ORDER BY first_row, first_col",
-                     TAB_P(tab_p_text(org), tab_p_text(s->id), tab_p_int((int64_t)first),
-                           tab_p_int((int64_t)(first + rows)))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT first_row, rows, first_col, cols, hash "
+                         "FROM data_connector.piece "
+                         "WHERE org = $1 AND snapshot = $2 AND ((first_row < $4 "
+                         "AND first_row + rows > $3) OR ($3 >= $4 AND first_row = 0)) "
+                         "ORDER BY first_row, first_col",
+                         TAB_P(tab_p_text(org), tab_p_text(s->id), tab_p_int((int64_t)first),
+                               tab_p_int((int64_t)(first + rows)))));
     block_joiner *j = block_joiner_new(a, first, rows, columns, n);
     if (j == NULL)
         return out_of_memory(err);
@@ -341,7 +342,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
         for (size_t k = 0; k < n && !wanted; k++)
             wanted = columns[k] >= at.first_col && columns[k] < at.first_col + at.cols;
         if (wanted)
-            TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), keys, err));
+            TAB_TRY(join_piece(tx, org, j, at, tab_rows_bytes(r, i, 4, list), keys, err));
     }
     return block_joined(j, tab_str_of(table_id), ret, err);
 }
@@ -360,15 +361,15 @@ tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_erro
 tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
                           const store_snapshot *s, size_t n, tab_error *err)
 {
-    TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
-                     TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
+    TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     for (size_t i = 0; i < n; i++)
-        TRY(tab_tx_query(tx, NULL, err,
-                         "INSERT INTO data_connector.pin (org, endpoint_id, snapshot, dataset, endpoint) "
-                         "VALUES ($1, $2, $3, $4, $5) "
-                         "ON CONFLICT DO NOTHING",
-                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(s[i].id),
-                               tab_p_text(s[i].dataset), tab_p_text(endpoint))));
+        TAB_TRY(tab_tx_query(tx, NULL, err,
+                             "INSERT INTO data_connector.pin (org, endpoint_id, snapshot, dataset, endpoint) "
+                             "VALUES ($1, $2, $3, $4, $5) "
+                             "ON CONFLICT DO NOTHING",
+                             TAB_P(tab_p_text(org), tab_p_text(endpoint_id), tab_p_text(s[i].id),
+                                   tab_p_text(s[i].dataset), tab_p_text(endpoint))));
     return TAB_OK;
 }
 
@@ -376,11 +377,11 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
                             tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT coalesce(string_agg(DISTINCT endpoint, ', '), '') "
-                     "FROM data_connector.pin "
-                     "WHERE org = $1 AND dataset = $2",
-                     TAB_P(tab_p_text(org), tab_p_text(dataset))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT coalesce(string_agg(DISTINCT endpoint, ', '), '') "
+                         "FROM data_connector.pin "
+                         "WHERE org = $1 AND dataset = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(dataset))));
     *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
     return TAB_OK;
 }
@@ -409,14 +410,15 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
     TAB_AUTO(tab_rows) *c = NULL;
     bool connection = strncmp(id, "conn_", 5) == 0;
     if (connection)
-        TRY(tab_tx_query(tx, &c, err,
+        TAB_TRY(
+            tab_tx_query(tx, &c, err,
                          "SELECT id, name, source, dataset, members, created, sync_at, sync_good, sync_said "
                          "FROM data_connector.connection "
                          "WHERE org = $1 AND id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(id))));
     if (connection && tab_rows_count(c) == 0)
         return no_such(err);
-    TRY(tab_tx_query(
+    TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT d.id, d.name, d.source, d.snapshot, s.created, s.rows, s.cols, s.bytes, d.pinned, "
         "d.created, (SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') "
@@ -476,34 +478,34 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
     int64_t at = strtoll(after, &id, 10);
     if (after[0] != '\0' && (id == NULL || *id != ':'))
         return tab_fail(err, TAB_VALIDATION, "cursor", "The cursor is damaged.");
-    TRY(tab_tx_query(tx, &total, err,
-                     "SELECT (SELECT count(*) "
-                     "FROM data_connector.dataset "
-                     "WHERE org = $1 AND NOT temporary) + (SELECT count(*) "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1)",
-                     TAB_P(tab_p_text(org))));
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT id, (extract(epoch "
-                     "FROM created) * 1000000)::bigint "
-                     "FROM (SELECT id, created "
-                     "FROM data_connector.dataset "
-                     "WHERE org = $1 AND NOT temporary "
-                     "UNION ALL "
-                     "SELECT id, created "
-                     "FROM data_connector.connection "
-                     "WHERE org = $1) x "
-                     "WHERE $2::timestamptz IS NULL OR (created, id) < ($2::timestamptz, $3::text) "
-                     "ORDER BY created DESC, id DESC "
-                     "LIMIT $4",
-                     TAB_P(tab_p_text(org), after[0] == '\0' ? tab_p_null() : tab_p_time(at),
-                           tab_p_text(after[0] == '\0' ? NULL : id + 1), tab_p_int((int64_t)limit + 1))));
+    TAB_TRY(tab_tx_query(tx, &total, err,
+                         "SELECT (SELECT count(*) "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND NOT temporary) + (SELECT count(*) "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1)",
+                         TAB_P(tab_p_text(org))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT id, (extract(epoch "
+                         "FROM created) * 1000000)::bigint "
+                         "FROM (SELECT id, created "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND NOT temporary "
+                         "UNION ALL "
+                         "SELECT id, created "
+                         "FROM data_connector.connection "
+                         "WHERE org = $1) x "
+                         "WHERE $2::timestamptz IS NULL OR (created, id) < ($2::timestamptz, $3::text) "
+                         "ORDER BY created DESC, id DESC "
+                         "LIMIT $4",
+                         TAB_P(tab_p_text(org), after[0] == '\0' ? tab_p_null() : tab_p_time(at),
+                               tab_p_text(after[0] == '\0' ? NULL : id + 1), tab_p_int((int64_t)limit + 1))));
     size_t n = tab_rows_count(r), shown = n > limit ? limit : n;
     ret->data = tab_arena_new_of(a, Tabella__DataObject *, shown);
     if (ret->data == NULL)
         return out_of_memory(err);
     for (size_t i = 0; i < shown; i++)
-        TRY(store_object(tx, a, org, tab_rows_text(r, i, 0), &ret->data[ret->n_data++], err));
+        TAB_TRY(store_object(tx, a, org, tab_rows_text(r, i, 0), &ret->data[ret->n_data++], err));
     ret->total = (uint64_t)tab_rows_int(total, 0, 0);
     if (n > shown && shown > 0) {
         char *next =

@@ -9,13 +9,6 @@
 #include "common/table.h"
 #include "proto/data.pb-c.h"
 
-#define TRY(step)                 \
-    do {                          \
-        tab_status try_ = (step); \
-        if (try_ != TAB_OK)       \
-            return try_;          \
-    } while (0)
-
 /* Whoever writes pieces holds the organization's blocks shared, whoever throws blocks away alone:
  * so no block goes while a snapshot that is not committed yet counts on it. Ends with the
  * transaction. */

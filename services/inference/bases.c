@@ -96,7 +96,7 @@ tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella
     ret->models = tab_arena_new_of(a, Tabella__Model *, n + 1);
     Tabella__Model *m = tab_arena_new_of(a, Tabella__Model, n + 1);
     if (ret->models == NULL || m == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = n; i-- > 0;) { /* latest first */
         bool gone = retired(self, &b[i]);
         if (gone && !with_retired)
@@ -108,7 +108,7 @@ tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella
         m[i].status = (char *)(gone ? "retired" : "available");
         m[i].default_base = &b[i] == d;
         if (m[i].name == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         ret->models[ret->n_models++] = &m[i];
     }
     return TAB_OK;

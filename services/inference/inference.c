@@ -81,7 +81,7 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
     if (s == TAB_VALIDATION) {
         Tabella__HeldOut *h = tab_message(e->arena, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
         if (h == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         h->task = p->task_type;
         h->metric = (char *)"none";
         h->split_method = (char *)"in_context_holdout";
@@ -178,7 +178,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     /* The answer points into the state: it is held until the answer has been packed. */
-    return serve_keep(self, call, key, st) ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return serve_keep(self, call, key, st) ? TAB_OK : tab_no_memory(err);
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)

@@ -76,7 +76,7 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     size_t *from = tab_arena_new_of(a, size_t, pinned->cols + 1);
     tab_table *own = tab_arena_new_of(a, tab_table, 1);
     if (col == NULL || from == NULL || own == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     bool names = by_name(pinned);
     for (size_t c = 0, at; names && c < t->cols; c++)
         if (count_name(t, t->col[c].name, &at) > 1 && count_name(pinned, t->col[c].name, &at) > 0)
@@ -121,7 +121,7 @@ static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_tabl
         tab_column_profile own = { .index = c, .column = &t->col[c], .type = type, .role = p->col[c].role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[c], t->rows, &r) || !tab_view_column(&r, &own))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         for (size_t k = 0; own.number != NULL && k < t->rows; k++) {
             bool mark = r.code[k] == TAB_NULL || r.foreign[r.code[k]] != 0;
             if (isnan(own.number[k]) && !mark) {
@@ -146,7 +146,7 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
                             .pinned = tab_arena_new_of(a, size_t, n + 1),
                             .from = tab_arena_new_of(a, size_t *, n + 1) };
     if (ret->table == NULL || ret->pinned == NULL || ret->from == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     if (n == 0)
         return tab_fail(err, TAB_VALIDATION, "tables", "one table at least is needed");
     size_t rows = 0;

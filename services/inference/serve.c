@@ -24,7 +24,7 @@
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ typedef struct {
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* The pinned rows that the call needs. A pinned row that is a request row over again would compete with it

@@ -226,7 +226,7 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, c
     filled *f = tab_arena_new_of(a, filled, most + 1);
     Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
     if (f == NULL || m == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < r->n; i++)
         for (size_t c = 0; c < r->table[i]->cols; c++) {
             bool any = false;
@@ -251,7 +251,7 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, c
     m->method = tab_arena_new_of(a, char *, m->n_method);
     tab_builder *b = tab_builder_new(a, TAB_S(""));
     if (tab_arena_full(a) || b == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t k = 0; k < m->n_method; k++)
         m->method[k] = tab_text(methods[k]);
     m->n_table = m->n_row = m->n_column = m->n_method_of = n;
@@ -274,7 +274,7 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, c
     m->n_confidence_table = m->n_confidence_row = m->n_row_confidence;
     tab_column value;
     if (!tab_builder_finish(b, &value) || (m->value = tab_cells_message(a, &value, n)) == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *ret = m;
     return TAB_OK;
 }

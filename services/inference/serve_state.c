@@ -10,7 +10,7 @@
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* The organization first, so that one's state is never another's. */

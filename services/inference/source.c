@@ -10,7 +10,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
     Tabella__ReadRequest q = TABELLA__READ_REQUEST__INIT;
     tab_str id = tab_arena_copy(a, (tab_str){ (const char *)source->id.data, source->id.len });
     if (id.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     q.snapshot = source->snapshot;
     q.table_id = (char *)id.p;
     tab_ask ask = { .service = "data-connector",
@@ -29,7 +29,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
         return tab_fail(err, TAB_INTERNAL, "", "a snapshot that is not one table");
     tab_table *t = tab_arena_new_of(a, tab_table, 1);
     if (t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *t = *answer.tables[0];
     t->id = id;
     *ret = t;
@@ -45,7 +45,7 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
         return tab_fail(err, TAB_VALIDATION, "tables", "1 to %d tables are needed", MAX_TABLES);
     const tab_table **t = tab_arena_new_of(call->arena, const tab_table *, total);
     if (t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *ret_cells = 0;
     for (size_t i = 0; i < total; i++) {
         if (n == 0 || sources[i]->snapshot[0] == 0) {

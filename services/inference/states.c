@@ -190,7 +190,7 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
     e = entry_new(key);
     if (e == NULL) {
         pthread_mutex_unlock(&s->lock);
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     }
     e->phase = FITTING;
     link_newest(s, e);

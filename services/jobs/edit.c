@@ -27,7 +27,7 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
     q.sources = tab_arena_new_of(call->arena, Tabella__TableSource *, e->n_datasets + 1);
     Tabella__TableSource *t = tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
     if (q.sources == NULL || t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < e->n_datasets; i++) {
         tabella__table_source__init(&t[i]);
         t[i].id = e->datasets[i]->table_id;
@@ -127,7 +127,7 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
         now->options = tab_arena_new_of(call->arena, Tabella__RunOptions,
                                         1); /* outlives this function: it is packed later */
         if (now->options == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         *now->options = options;
         now->held_out = y->held_out;
         now->config_revision++;

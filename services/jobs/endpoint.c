@@ -78,7 +78,7 @@ tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     size_t n = jobs_page_rows(&p, rows);
     y->endpoints = tab_arena_new_of(a, Tabella__Endpoint *, n + 1);
     if (y->endpoints == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->total = (uint64_t)tab_rows_int(count, 0, 0);
     for (size_t i = 0; i < n && s == TAB_OK; i++)
         if ((s = endpoint_of(rows, i, a, &y->endpoints[i], err)) == TAB_OK)
@@ -145,7 +145,7 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
     e.datasets = tab_arena_new_of(a, Tabella__PinnedDataset *, q->n_sources + 1);
     Tabella__PinnedDataset *d = tab_arena_new_of(a, Tabella__PinnedDataset, q->n_sources + 1);
     if (e.datasets == NULL || d == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < q->n_sources; i++) {
         tabella__pinned_dataset__init(&d[i]);
         d[i].dataset = q->sources[i]->dataset;
@@ -171,7 +171,7 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
 
     tab_str body = body_of(a, &e), request = tab_proto_write(a, &q->base);
     if (body.p == NULL || request.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     const char *base = q->options == NULL ? "" : q->options->base_model;
     s = tab_tx_query(tx, &rows, err,
                      "INSERT INTO jobs.endpoint (org, endpoint_id, name, base, body, create_job) "
@@ -228,7 +228,7 @@ tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella
 {
     tab_str body = body_of(a, e);
     if (body.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     if (output_job != NULL) {
         tab_status s = tab_tx_query(
             tx, NULL, err,
@@ -274,7 +274,7 @@ tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char 
     *ret = tab_arena_new_of(a, char *, tab_rows_count(rows) + 1);
     for (size_t i = 0; *ret != NULL && i < tab_rows_count(rows); i++)
         (*ret)[(*ret_n)++] = tab_proto_text(a, tab_rows_text(rows, i, 0));
-    return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+    return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
 tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
@@ -375,7 +375,7 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
     y->logs = tab_arena_new_of(a, Tabella__EndpointLog *, n + 1);
     Tabella__EndpointLog *l = tab_arena_new_of(a, Tabella__EndpointLog, n + 1);
     if (y->logs == NULL || l == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->total = (uint64_t)tab_rows_int(count, 0, 0);
     for (size_t i = 0; i < n; i++) {
         tabella__endpoint_log__init(&l[i]);
@@ -412,7 +412,7 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
     Tabella__SystemPrompt **list = tab_arena_new_of(a, Tabella__SystemPrompt *, n + 1);
     Tabella__SystemPrompt *own = tab_arena_new_of(a, Tabella__SystemPrompt, n + 1);
     if (list == NULL || own == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         char param[40], id[TAB_ID];
         snprintf(param, sizeof param, "system_prompts[%zu]", i);

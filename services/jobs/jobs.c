@@ -17,7 +17,7 @@ static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
 
 static tab_status no_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* A queue's eta: who is ahead, at the pace of late, shared by the workers. */
@@ -439,7 +439,7 @@ static tab_status gone(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *ids = tab_pg_array(call->arena, q->ids, q->n_ids);
     if (ids == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_status s = begin(self, call, &tx, err);
     if (s == TAB_OK)
         s = endpoints_gone(tx, call->arena, call->org, ids, &y->ids, &y->n_ids, err);
@@ -482,7 +482,7 @@ tab_status jobs_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n
     const Tabella__WorkDone **called = tab_arena_new_of(a, const Tabella__WorkDone *, n);
     int64_t *calls = tab_arena_new_of(a, int64_t, n);
     if (called == NULL || calls == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; s == TAB_OK && i < n; i++) {
         const Tabella__WorkDone *e = tab_proto_read(a, &tabella__work_done__descriptor, event[i].payload);
         if (e == NULL || strcmp(e->org_id, event[i].org) != 0) {

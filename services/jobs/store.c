@@ -112,7 +112,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     jobs_claimed *c = a == NULL ? NULL : tab_arena_new_of(a, jobs_claimed, 1);
     if (c == NULL) {
         tab_arena_free(a);
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     }
     c->arena = a;
     snprintf(c->org, sizeof c->org, "%s", tab_rows_text(rows, 0, 0));
@@ -129,7 +129,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->age_s = tab_rows_int(rows, 0, 17);
     c->suspect = tab_rows_bool(rows, 0, 18);
     c->killed = tab_rows_int(rows, 0, 19);
-    s = tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
+    s = tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
     if (s == TAB_OK)
         s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
     if (s == TAB_OK)
@@ -229,7 +229,7 @@ tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab
     if (e->result != NULL) {
         result = tab_proto_write(c->arena, &e->result->base);
         if (result.p == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s =
@@ -331,7 +331,7 @@ tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
     result.report_id = r->report_id;
     tab_str bytes = tab_proto_write(a, &result.base);
     if (bytes.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO jobs.job (org, job_id, kind, work, status, progress, label, "
                         "report_id, run_id, key_id, surface, request_id, result, output_at_api, "

@@ -15,7 +15,7 @@ static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job
 {
     Tabella__Job *j = tab_arena_new_of(a, Tabella__Job, 1);
     if (j == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__job__init(j);
     j->job_id = tab_proto_text(a, tab_rows_text(r, i, 0));
     j->kind = tab_proto_text(a, tab_rows_text(r, i, 1));
@@ -134,7 +134,7 @@ tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__L
     size_t n = jobs_page_rows(&p, rows);
     Tabella__Job **list = tab_arena_new_of(a, Tabella__Job *, n + 1);
     if (list == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->jobs = list;
     y->total = (uint64_t)tab_rows_int(count, 0, 0);
     for (size_t i = 0; i < n && s == TAB_OK; i++)
@@ -166,7 +166,7 @@ tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, cons
     tab_status s = TAB_OK;
     size_t m = 0;
     if (a == NULL || raw == NULL || packed == NULL) {
-        s = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        s = tab_no_memory(err);
     } else {
         tabella__bundle__pack(b, raw);
         m = ZSTD_compress(packed, room, raw, n, 1);
@@ -213,7 +213,7 @@ tab_status jobs_output_get(tab_tx *tx, const char *org, const char *job_id, cons
         return tab_fail(err, TAB_NOT_FOUND, "id", "this job's outputs are not kept (any more)");
     uint8_t *packed = malloc(n);
     if (packed == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     size_t at = 0;
     for (size_t i = 0; i < tab_rows_count(rows); i++) {
         tab_str part = tab_rows_bytes(rows, i, 0, a);

@@ -28,7 +28,7 @@ enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000 };
 
 static tab_status out_of_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */

@@ -26,7 +26,7 @@ tab_status work_sync(work *w, tab_arena *a, tab_error *err)
     const Tabella__SyncReply *y = msg;
     tab_str bytes = tab_proto_write(a, &y->base);
     if (bytes.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     Tabella__JobResult result = TABELLA__JOB_RESULT__INIT;
     result.sync = (ProtobufCBinaryData){ bytes.n, (uint8_t *)(uintptr_t)bytes.p };
     result.snapshot = y->snapshot;

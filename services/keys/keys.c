@@ -96,7 +96,7 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
 
     Tabella__Grant *grant = tab_arena_new_of(call->arena, Tabella__Grant, 1);
     if (grant == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__grant__init(grant);
     grant->org = tab_proto_text(call->arena, g.org);
     grant->key_id = tab_proto_text(call->arena, g.key);
@@ -476,7 +476,7 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
     size_t room = u->n * (TAB_ID + 24) + 8, at_id = 1, at_n = 1;
     char *ids = tab_arena_alloc(a, room, 1), *counts = tab_arena_alloc(a, room, 1);
     if (ids == NULL || counts == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     ids[0] = counts[0] = '{';
     for (size_t i = 0; i < u->n; i++) {
         if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_"))

@@ -5,13 +5,6 @@
 #include "common/proto.h"
 #include "common/routes.h"
 
-#define TRY(step)                 \
-    do {                          \
-        tab_status try_ = (step); \
-        if (try_ != TAB_OK)       \
-            return try_;          \
-    } while (0)
-
 static void copy(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%s", from);
@@ -36,7 +29,8 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
                             uint64_t *ret_epoch, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
+    TAB_TRY(
+        tab_tx_query(tx, &r, err,
                      "SELECT k.org, k.id, k.scopes, o.plan, p.key_rpm, p.org_rpm, p.endpoint_rpm, "
                      "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version, o.epoch "
                      "FROM keys.api_key k "
@@ -67,7 +61,7 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
                            size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(
+    TAB_TRY(tab_tx_query(
         tx, &r, err,
         "SELECT k.id, k.name, k.preview, k.scopes, p.key_rpm, k.requests, k.created, k.last_used "
         "FROM keys.api_key k "
@@ -137,21 +131,21 @@ static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tom
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
     TAB_AUTO(tab_rows) *r = NULL;
     if (a == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT hash, nextval('keys.version') "
-                     "FROM keys.api_key "
-                     "WHERE org = $1 AND id = $2 AND deleted IS NULL "
-                     "FOR UPDATE",
-                     TAB_P(tab_p_text(org), tab_p_text(id))));
+        return tab_no_memory(err);
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT hash, nextval('keys.version') "
+                         "FROM keys.api_key "
+                         "WHERE org = $1 AND id = $2 AND deleted IS NULL "
+                         "FOR UPDATE",
+                         TAB_P(tab_p_text(org), tab_p_text(id))));
     *ret_found = tab_rows_count(r) == 1;
     if (!*ret_found)
         return TAB_OK;
-    TRY(hash_of(r, 0, 0, a, t->hash, err));
+    TAB_TRY(hash_of(r, 0, 0, a, t->hash, err));
     t->version = tab_rows_int(r, 0, 1);
     copy(t->org, sizeof t->org, org);
     copy(t->key_id, sizeof t->key_id, id);
-    TRY(raise_epoch(tx, org, t->version, err));
+    TAB_TRY(raise_epoch(tx, org, t->version, err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO keys.tombstone (org, key_id, hash, version) VALUES ($1, $2, $3, $4)",
                         TAB_P(tab_p_text(org), tab_p_text(id), hash_param(t->hash), tab_p_int(t->version)));
@@ -163,7 +157,7 @@ tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const 
     uint8_t hash[TAB_SECRET_HASH];
     char preview[TAB_SECRET_PREVIEW + 1];
     bool found;
-    TRY(take_old(tx, org, id, ret, &found, err));
+    TAB_TRY(take_old(tx, org, id, ret, &found, err));
     if (!found)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
     tab_secret_hash(tab_str_of(secret), hash);
@@ -182,18 +176,18 @@ tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tomb
     TAB_AUTO(tab_rows) *r = NULL;
     bool found;
     *ret_again = false;
-    TRY(take_old(tx, org, id, ret, &found, err));
+    TAB_TRY(take_old(tx, org, id, ret, &found, err));
     if (found)
         return tab_tx_query(
             tx, NULL, err, "UPDATE keys.api_key SET deleted = now(), version = $3 WHERE org = $1 AND id = $2",
             TAB_P(tab_p_text(org), tab_p_text(id), tab_p_int(ret->version)));
 
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT t.hash, t.version "
-                     "FROM keys.tombstone t "
-                     "JOIN keys.api_key k ON k.org = t.org AND k.hash = t.hash "
-                     "WHERE t.org = $1 AND t.key_id = $2 AND k.deleted IS NOT NULL",
-                     TAB_P(tab_p_text(org), tab_p_text(id))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT t.hash, t.version "
+                         "FROM keys.tombstone t "
+                         "JOIN keys.api_key k ON k.org = t.org AND k.hash = t.hash "
+                         "WHERE t.org = $1 AND t.key_id = $2 AND k.deleted IS NOT NULL",
+                         TAB_P(tab_p_text(org), tab_p_text(id))));
     if (tab_rows_count(r) != 1 || a == NULL)
         return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such key.");
     *ret_again = true;
@@ -207,17 +201,17 @@ tab_status keys_store_pending(tab_tx *tx, tab_arena *a, size_t most, keys_tombst
                               tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT org, key_id, hash, version FROM keys.tombstone ORDER BY version LIMIT $1",
-                     TAB_P(tab_p_int((int64_t)most))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT org, key_id, hash, version FROM keys.tombstone ORDER BY version LIMIT $1",
+                         TAB_P(tab_p_int((int64_t)most))));
     size_t n = tab_rows_count(r);
     keys_tombstone *t = tab_arena_new_of(a, keys_tombstone, n);
     if (t == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         copy(t[i].org, sizeof t[i].org, tab_rows_text(r, i, 0));
         copy(t[i].key_id, sizeof t[i].key_id, tab_rows_text(r, i, 1));
-        TRY(hash_of(r, i, 2, a, t[i].hash, err));
+        TAB_TRY(hash_of(r, i, 2, a, t[i].hash, err));
         t[i].version = tab_rows_int(r, i, 3);
     }
     *ret = t;
@@ -249,15 +243,15 @@ tab_status keys_store_audit_list(tab_tx *tx, tab_arena *a, const char *org, uint
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_rows) *total = NULL;
-    TRY(tab_tx_query(tx, &total, err, "SELECT count(*) FROM keys.audit WHERE org = $1",
-                     TAB_P(tab_p_text(org))));
-    TRY(tab_tx_query(tx, &r, err,
-                     "SELECT position, event_id, actor, action, object, detail, at, request_id "
-                     "FROM keys.audit "
-                     "WHERE org = $1 AND ($2::bigint = 0 OR position < $2::bigint) "
-                     "ORDER BY position DESC "
-                     "LIMIT $3",
-                     TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit))));
+    TAB_TRY(tab_tx_query(tx, &total, err, "SELECT count(*) FROM keys.audit WHERE org = $1",
+                         TAB_P(tab_p_text(org))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT position, event_id, actor, action, object, detail, at, request_id "
+                         "FROM keys.audit "
+                         "WHERE org = $1 AND ($2::bigint = 0 OR position < $2::bigint) "
+                         "ORDER BY position DESC "
+                         "LIMIT $3",
+                         TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit))));
     size_t n = tab_rows_count(r);
     ret->entries = tab_arena_new_of(a, Tabella__AuditEntry *, n);
     ret->position = tab_arena_new_of(a, int64_t, n);
@@ -298,7 +292,7 @@ tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, 
 static tab_status plan_exists(tab_tx *tx, const char *plan, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err, "SELECT 1 FROM keys.plan WHERE name = $1", TAB_P(tab_p_text(plan))));
+    TAB_TRY(tab_tx_query(tx, &r, err, "SELECT 1 FROM keys.plan WHERE name = $1", TAB_P(tab_p_text(plan))));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_VALIDATION, "plan", "There is no such plan.");
     return TAB_OK;
@@ -307,7 +301,7 @@ static tab_status plan_exists(tab_tx *tx, const char *plan, tab_error *err)
 tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__CreateOrgRequest *q,
                                  tab_error *err)
 {
-    TRY(plan_exists(tx, q->plan, err));
+    TAB_TRY(plan_exists(tx, q->plan, err));
     return tab_tx_query(
         tx, NULL, err, "INSERT INTO keys.org (org, name, plan, email) VALUES ($1, $2, $3, $4)",
         TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email)));
@@ -317,8 +311,9 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
 {
     TAB_AUTO(tab_rows) *r = NULL;
     if (q->plan[0] != '\0')
-        TRY(plan_exists(tx, q->plan, err));
-    TRY(tab_tx_query(tx, &r, err,
+        TAB_TRY(plan_exists(tx, q->plan, err));
+    TAB_TRY(
+        tab_tx_query(tx, &r, err,
                      "UPDATE keys.org "
                      "SET name = coalesce(nullif($2, ''), name), plan = coalesce(nullif($3, ''), plan), "
                      "email = coalesce(nullif($4, ''), email), add_usage = CASE $5::int WHEN 1 THEN true "
@@ -342,7 +337,8 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
 tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err,
+    TAB_TRY(
+        tab_tx_query(tx, &r, err,
                      "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
                      "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
                      "p.batch_concurrency, p.allowance, p.lifetime "
@@ -354,7 +350,7 @@ tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Or
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
     Tabella__Grant *g = tab_arena_new_of(a, Tabella__Grant, 1);
     if (g == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__grant__init(g);
     ret->org = tab_proto_text(a, org);
     ret->name = tab_proto_text(a, tab_rows_text(r, 0, 0));
@@ -382,14 +378,14 @@ tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t 
                              size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TRY(tab_tx_query(tx, &r, err, "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
-                     TAB_P(tab_p_text(org))));
+    TAB_TRY(tab_tx_query(tx, &r, err, "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
+                         TAB_P(tab_p_text(org))));
     size_t n = tab_rows_count(r);
     uint8_t(*hashes)[TAB_SECRET_HASH] = tab_arena_alloc(a, n, TAB_SECRET_HASH);
     if (hashes == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++)
-        TRY(hash_of(r, i, 0, a, hashes[i], err));
+        TAB_TRY(hash_of(r, i, 0, a, hashes[i], err));
     *ret = hashes;
     *ret_n = n;
     return TAB_OK;
@@ -399,13 +395,13 @@ tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const
 {
     TAB_AUTO(tab_rows) *r = NULL;
     if (batch[0] != '\0') {
-        TRY(tab_tx_query(tx, &r, err,
-                         "INSERT INTO keys.use_batch (batch) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1",
-                         TAB_P(tab_p_text(batch))));
+        TAB_TRY(tab_tx_query(
+            tx, &r, err, "INSERT INTO keys.use_batch (batch) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1",
+            TAB_P(tab_p_text(batch))));
         if (tab_rows_count(r) == 0)
             return TAB_OK; /* added before */
-        TRY(tab_tx_query(tx, NULL, err, "DELETE FROM keys.use_batch WHERE at < now() - interval '7 days'",
-                         TAB_P_NONE));
+        TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM keys.use_batch WHERE at < now() - interval '7 days'",
+                             TAB_P_NONE));
     }
     return tab_tx_query(tx, NULL, err,
                         "UPDATE keys.api_key k "

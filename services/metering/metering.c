@@ -191,7 +191,7 @@ static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__Wo
     *ret = 0;
     bool *fresh = tab_arena_new_of(a, bool, n + 1);
     if (fresh == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_status s = n == 0 ? TAB_OK : metering_count(tx, a, &m->rates, e, n, fresh, err);
     for (size_t i = 0; s == TAB_OK && i < n; i++) {
         *ret += fresh[i];
@@ -244,7 +244,7 @@ tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size
     size_t m = 0, counted;
     const Tabella__WorkDone **e = tab_arena_new_of(event->arena, const Tabella__WorkDone *, n);
     if (e == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if ((e[m] = readable(&event[i])) != NULL)
             m++;

@@ -86,7 +86,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         p[1 + k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
                                            : tab_pg_array(a, of_line[k - OF_EVENT], lines));
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     p[0] = tab_p_text(e[0]->org_id);
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(
@@ -176,7 +176,7 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
     int64_t total = 0;
     y->by_op = LIST(a, METERING_OP_COUNT, Tabella__OpCells, tabella__op_cells__init);
     if (y->by_op == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->n_by_op = METERING_OP_COUNT;
     for (int i = 0; i < METERING_OP_COUNT; i++) { /* every operation, in this order, also those unused */
         Tabella__OpCells *o = y->by_op[i];
@@ -210,7 +210,7 @@ static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const
     size_t n = tab_rows_count(rows);
     y->by_surface = LIST(a, n, Tabella__SurfaceCells, tabella__surface_cells__init);
     if (y->by_surface == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->n_by_surface = n;
     for (size_t k = 0; k < n; k++) {
         Tabella__SurfaceCells *c = y->by_surface[k];
@@ -238,7 +238,7 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
     size_t n = tab_rows_count(rows);
     y->top_endpoints = LIST(a, n, Tabella__EndpointCells, tabella__endpoint_cells__init);
     if (y->top_endpoints == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->n_top_endpoints = n;
     for (size_t k = 0; k < n; k++) {
         Tabella__EndpointCells *c = y->top_endpoints[k];
@@ -266,7 +266,7 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
     size_t n = tab_rows_count(rows);
     y->events = LIST(a, n, Tabella__UsageEvent, tabella__usage_event__init);
     if (y->events == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     y->n_events = n;
     for (size_t k = 0; k < n; k++) {
         Tabella__UsageEvent *e = y->events[k];
@@ -330,7 +330,7 @@ tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 16);
     tab_str settings = a == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &org->base);
     if (settings.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO metering.account (org, settings) "
                         "VALUES ($1, $2) "

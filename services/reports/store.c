@@ -49,7 +49,7 @@ tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabe
 
     tab_str content = tab_proto_write(a, &r.base);
     if (content.p == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     uint8_t hash[TAB_SHA256];
     tab_sha256(content, hash);
     return tab_tx_query(tx, NULL, err,
@@ -156,7 +156,7 @@ static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a, Tab
     if (s != TAB_OK)
         return s;
     if (y == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__report_summary__init(y);
     y->id = r->id;
     y->name = r->name;
@@ -218,7 +218,7 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     Tabella__ListReportsReply *y = tab_arena_new_of(at->arena, Tabella__ListReportsReply, 1);
     Tabella__ReportSummary **list = tab_arena_new_of(at->arena, Tabella__ReportSummary *, n + 1);
     if (y == NULL || list == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tabella__list_reports_reply__init(y);
     y->reports = list;
     y->total = (uint64_t)tab_rows_int(count, 0, 0);
