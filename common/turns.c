@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "common/hash.h"
+
 enum { BUCKETS = 256 };
 
 /* A tenant in a lane; it exists while it waits for places or holds some. Those that wait are in a ring, the
@@ -60,10 +62,7 @@ size_t tab_turns_waiting(const tab_turns *t)
 
 static tab_turn_tenant *tenant_of(tab_turns *t, size_t in, const char *name)
 {
-    uint64_t h = 1469598103934665603u + in; /* FNV-1a */
-    for (const char *p = name; *p != 0; p++)
-        h = (h ^ (uint8_t)*p) * 1099511628211u;
-    size_t bucket = (h ^ h >> 32) % BUCKETS, n = strlen(name) + 1;
+    size_t n = strlen(name) + 1, bucket = tab_hash_slot(tab_fnv1a(TAB_FNV1A + in, name, n - 1), BUCKETS);
     for (tab_turn_tenant *x = t->of[bucket]; x != NULL; x = x->next)
         if (x->lane == in && strcmp(x->name, name) == 0)
             return x;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "common/limits.h"
 #include "common/time.h"
 #include "services/api/api.h"
@@ -28,10 +29,7 @@ static struct {
 
 static struct purse *purse_of(const char *org)
 {
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
-    for (; *org != 0; org++)
-        h = (h ^ (uint8_t)*org) * 1099511628211u;
-    return &purses.of[(h ^ h >> 32) % SLOTS];
+    return &purses.of[tab_text_slot(org, SLOTS)];
 }
 
 /* cells < 0 gives back. *retry_ms: 0 when they were debited. */

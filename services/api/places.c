@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "common/limits.h"
 
 enum { BUCKETS = 1024, LEASE_MS = 5000 };
@@ -24,10 +25,7 @@ static struct {
 
 static org_calls **find(const char *org)
 {
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
-    for (const char *p = org; *p != 0; p++)
-        h = (h ^ (uint8_t)*p) * 1099511628211u;
-    org_calls **at = &calls.of[(h ^ h >> 32) % BUCKETS];
+    org_calls **at = &calls.of[tab_text_slot(org, BUCKETS)];
     while (*at != NULL && strcmp((*at)->org, org) != 0)
         at = &(*at)->next;
     return at;

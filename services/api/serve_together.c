@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/hash.h"
 #include "services/api/places.h"
 #include "services/api/serve.h"
 
@@ -302,10 +303,7 @@ static struct gather *gather_of(const Tabella__Endpoint *e)
     for (size_t i = 0; !made && i < SLOTS; i++)
         pthread_cond_init(&gathers[i].landed, NULL);
     made = true;
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
-    for (const char *p = e->id; *p != 0; p++)
-        h = (h ^ (uint8_t)*p) * 1099511628211u;
-    struct gather *g = &gathers[(h ^ h >> 32) % SLOTS];
+    struct gather *g = &gathers[tab_text_slot(e->id, SLOTS)];
     if (g->flights == 0 && !g->led) {
         snprintf(g->endpoint, sizeof g->endpoint, "%s", e->id);
         g->state = e->state_version;

@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <zstd.h>
 
+#include "common/hash.h"
 #include "common/table_wire.h"
 
 /* Bytes that a column's rows take, about: 12 a level is a guess that only decides where packs end.
@@ -161,9 +162,7 @@ block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const ui
 
 static uint64_t level_hash(tab_str s, uint8_t kind)
 {
-    uint64_t h = 1469598103934665603u ^ kind; /* FNV-1a: our own data, compared byte for byte besides */
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (uint8_t)s.p[i]) * 1099511628211u;
+    uint64_t h = tab_fnv1a(TAB_FNV1A ^ kind, s.p, s.n); /* compared byte for byte besides */
     return h ^ h >> 29;
 }
 

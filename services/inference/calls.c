@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "services/inference/inference.h"
@@ -161,11 +162,9 @@ static bool lives(const inference *self, const peer *p, int64_t now)
  * A worker that comes or goes moves only the keys that are its own. */
 static uint64_t weight(const char *worker, const char *key)
 {
-    uint64_t h = 14695981039346656037u;
-    for (; *worker != 0; worker++)
-        h = (h ^ (uint8_t)*worker) * 1099511628211u;
-    for (h = (h ^ 0xff) * 1099511628211u; *key != 0; key++)
-        h = (h ^ (uint8_t)*key) * 1099511628211u;
+    uint64_t h = tab_fnv1a(TAB_FNV1A, worker, strlen(worker));
+    h = tab_fnv1a(h, "\xff", 1);
+    h = tab_fnv1a(h, key, strlen(key));
     h ^= h >> 33; /* FNV's low bits are weak: finish as MurmurHash3 does */
     h *= 0xff51afd7ed558ccdu;
     h ^= h >> 33;

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
+#include "common/order.h"
+
 enum {
     FEATURES = 1 << 18,
     ROW_MOST = 2048, /* features of one row */
@@ -23,17 +26,12 @@ struct tab_near_space {
     uint32_t feature[ROW_MOST];
 };
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
+/* The features' own start of the hash, which is not FNV's: answers depend on it. */
+#define BASIS UINT64_C(1469598103934665603)
 
 static uint32_t hash(const char *p, size_t n, uint64_t seed)
 {
-    uint64_t h = 1469598103934665603u ^ seed;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (uint8_t)p[i]) * 1099511628211u;
+    uint64_t h = tab_fnv1a(BASIS ^ seed, p, n);
     h ^= h >> 33;
     h *= 0xff51afd7ed558ccdu;
     return (uint32_t)(h >> 40) & (FEATURES - 1);
@@ -78,7 +76,7 @@ static size_t features_of(const tab_table *t, size_t row, uint32_t feature[ROW_M
         if (x.kind != TAB_CELL_NULL && x.kind != TAB_CELL_BOOL)
             n = add_cell(x.text, feature, n);
     }
-    qsort(feature, n, sizeof *feature, ascending);
+    qsort(feature, n, sizeof *feature, tab_ascending_u32);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || feature[i] != feature[i - 1])
             feature[m++] = feature[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/proto.h"
@@ -48,10 +49,7 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
 
 uint64_t work_seed(const char *id)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a, 64 bits */
-    for (; *id != 0; id++)
-        h = (h ^ (uint8_t)*id) * 1099511628211u;
-    return h >> 11; /* 53 bits: JSON's numbers hold it */
+    return tab_fnv1a(TAB_FNV1A, id, strlen(id)) >> 11; /* 53 bits: JSON's numbers hold it */
 }
 
 void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/proto.h"
@@ -44,10 +45,7 @@ bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cos
 
 static metering_slot *slot_of(metering *m, const char *org)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (const char *p = org; *p != 0; p++)
-        h = (h ^ (uint8_t)*p) * 16777619u;
-    return &m->slot[h % METERING_SLOTS];
+    return &m->slot[tab_text_slot(org, METERING_SLOTS)];
 }
 
 /* The organization from keys, else as it was last known; NULL when nobody has ever said. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/profile/parse.h"
 
@@ -117,20 +118,6 @@ static void collect(void *ctx, tab_str token)
         o->buffer[o->buffered++] = intern(v, token, UINT32_MAX);
 }
 
-/* For qsort. */
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* For qsort. */
-static int ascending_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The collected tokens, sorted and each once, become the value's. */
 static void keep_tokens(tab_views *v, tab_value *x)
 {
@@ -140,7 +127,7 @@ static void keep_tokens(tab_views *v, tab_value *x)
     x->tok_n = 0;
     if (o->buffered == 0)
         return;
-    qsort(o->buffer, o->buffered, sizeof *o->buffer, ascending);
+    qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
     for (size_t i = 0; i < o->buffered; i++)
         if (i == 0 || o->buffer[i] != o->buffer[i - 1])
             o->buffer[n++] = o->buffer[i];
@@ -379,7 +366,7 @@ static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
     for (size_t row = 0; row < rows; row += step)
         if (w->code[row] != TAB_NULL && !isnan(w->value[w->code[row]].number))
             w->sorted[w->sorted_n++] = w->value[w->code[row]].number;
-    qsort(w->sorted, w->sorted_n, sizeof *w->sorted, ascending_double);
+    qsort(w->sorted, w->sorted_n, sizeof *w->sorted, tab_ascending_double);
     return true;
 }
 

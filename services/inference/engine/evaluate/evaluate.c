@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/evaluate/quality_metrics.h"
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/mix.h"
@@ -99,13 +100,6 @@ static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, doub
     h->metrics[h->n_metrics++] = m;
 }
 
-/* For qsort. */
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The class of each test row by the fitted classes; cells unknown to them get `classes`. */
 static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, const Tabella__Column *classes,
                           size_t count)
@@ -196,7 +190,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
-    qsort(confidence, n, sizeof *confidence, by_double);
+    qsort(confidence, n, sizeof *confidence, tab_ascending_double);
     h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)",
                                  confidence[n / 10], confidence[n - 1 - n / 10]);
     return !tab_arena_full(a);

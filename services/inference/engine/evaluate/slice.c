@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/order.h"
+
 /* LEAST: rows of a slice, and beside it. MOST_LEVELS: categories of more levels have no slices of that
  * size. STANDS_OUT: standard errors above all rows (decision 0191). */
 enum { LEAST = 20, MOST_LEVELS = 200 };
@@ -13,13 +15,6 @@ static const double STANDS_OUT = 2; /* standard errors: decision 0191 */
 typedef struct {
     double n, sum;
 } group;
-
-/* For qsort. */
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct {
     bool out; /* by more than chance explains */
@@ -107,7 +102,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
                     sorted[m++] = q->number[i];
             if (m < 3 * LEAST)
                 continue;
-            qsort(sorted, m, sizeof *sorted, by_double);
+            qsort(sorted, m, sizeof *sorted, tab_ascending_double);
             double cut[2] = { sorted[m / 3], sorted[2 * m / 3] };
             for (size_t i = 0, k = 0; i < rows; i++) {
                 if (!test[i])

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/features/mix.h"
 
@@ -39,20 +40,6 @@ uint8_t tab_number_bin(const tab_feature *f, float x)
         n = right ? n - half - 1 : half;
     }
     return (uint8_t)lo;
-}
-
-/* For qsort. */
-static int by_float(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* For qsort. */
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Bin edges between distinct values while they fit, else so that bins hold about equal counts. */
@@ -100,7 +87,7 @@ bool tab_number_fit(tab_feature *f, double *value, size_t n)
         }
         n = kept > 0 ? kept : n;
     }
-    qsort(value, n, sizeof *value, by_double);
+    qsort(value, n, sizeof *value, tab_ascending_double);
     f->shift = value[n / 2];
     double scale = (value[(n - 1) * 3 / 4] / 2 - value[(n - 1) / 4] / 2) * 2 / 1.349;
     if (!(scale > 0))
@@ -111,7 +98,7 @@ bool tab_number_fit(tab_feature *f, double *value, size_t n)
     for (size_t i = 0; i < n; i++)
         x[i] = tab_number_scaled(f, value[i]);
     size_t most = n / 5 < 32 ? 32 : n / 5 > TAB_BINS ? TAB_BINS : n / 5;
-    qsort(x, n, sizeof *x, by_float); /* already in order but for the limits */
+    qsort(x, n, sizeof *x, tab_ascending_float); /* already in order but for the limits */
     fit_edges(f, x, n, most);
     for (size_t k = 0; k < TAB_KNOTS; k++)
         f->knot[k] = x[(size_t)(((double)k + 0.5) / TAB_KNOTS * (double)n)];

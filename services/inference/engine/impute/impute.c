@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/impute/joint.h"
 #include "services/inference/engine/learn/stack.h"
 #include "services/inference/engine/message.h"
@@ -70,13 +71,6 @@ static int by_missing(const void *a, const void *b)
     if (x->missing != y->missing)
         return x->missing < y->missing ? -1 : 1;
     return (x->column > y->column) - (x->column < y->column);
-}
-
-/* For qsort. */
-static int by_place(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* Identifying values are never invented. A number that repeats and is an id by plurality only is more likely
@@ -289,7 +283,7 @@ static bool fill_column(const table_pass *t, column_fill *f)
             place[n++] = (uint64_t)data.row[i] << 32 | i;
     if (place == NULL)
         return false;
-    qsort(place, n, sizeof *place, by_place);
+    qsort(place, n, sizeof *place, tab_ascending_u64);
     for (size_t k = 0; k < n; k++) {
         size_t i = (uint32_t)place[k];
         f->row[k] = (uint32_t)(place[k] >> 32);

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/clones.h"
 #include "services/inference/engine/learn/learner.h"
@@ -114,13 +115,6 @@ static void margins(const kernel *m, const float *k, size_t n, size_t step, floa
             out[i * m->k + j] = (step > 0 ? out[i * m->k + j] : 0) + m->bias[step * m->k + j];
 }
 
-/* For qsort. */
-static int by_float(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median squared distance between the landmarks, by pairs at fixed offsets. */
 static double median_distance(const kernel *m)
 {
@@ -139,7 +133,7 @@ static double median_distance(const kernel *m)
     }
     if (n == 0)
         return 1;
-    qsort(d, n, sizeof *d, by_float);
+    qsort(d, n, sizeof *d, tab_ascending_float);
     return (double)d[n / 2];
 }
 

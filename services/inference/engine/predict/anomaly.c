@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
@@ -52,13 +53,6 @@ struct tab_anomaly_parts {
     size_t rows;
     float *sorted[DETECTORS]; /* (rows) the fitted rows' scores, rising */
 };
-
-/* For qsort. */
-static int by_float(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
 
 /* ---- isolation ------------------------------------------------------------------------------- */
 
@@ -444,7 +438,7 @@ static bool fit_bulk(const tab_engine *e, tab_anomaly_parts *m, const float *x)
     for (int round = 0; ok && round < 2; round++) {
         for (size_t i = 0; i < n; i++)
             order[i] = distance[i] = (float)mahalanobis(m, x + i * w, NULL);
-        qsort(order, n, sizeof *order, by_float);
+        qsort(order, n, sizeof *order, tab_ascending_float);
         float cut = order[n - 1 - n / 10];
         for (size_t i = 0; i < n; i++)
             keep[i] = distance[i] <= cut;
@@ -469,12 +463,12 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
     for (size_t k = 0; ok && k < DETECTORS; k++) {
         for (size_t i = 0; i < rows; i++)
             m->sorted[k][i] = raw[i * DETECTORS + k];
-        qsort(m->sorted[k], rows, sizeof(float), by_float);
+        qsort(m->sorted[k], rows, sizeof(float), tab_ascending_float);
     }
     for (size_t i = 0; ok && i < rows; i++)
         score[i] = an->score[i] = together(m, raw + i * DETECTORS);
     if (ok) {
-        qsort(score, rows, sizeof *score, by_float);
+        qsort(score, rows, sizeof *score, tab_ascending_float);
         set_threshold(an, score, rows);
     }
     free(raw), free(score);

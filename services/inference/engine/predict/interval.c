@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
+
 const double tab_quantile_level[TAB_LEVELS] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95 };
 
 enum { LEAST_ROWS = 60 }; /* fewer rows do not carry a local scale; chosen by hand */
@@ -12,13 +14,6 @@ enum { LEAST_ROWS = 60 }; /* fewer rows do not carry a local scale; chosen by ha
 static const tab_recipe SCALE = {
     .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
 };
-
-/* For qsort. */
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The quantile at (n + 1) tau, between order statistics: a new row's rank among n + 1 is uniform. */
 static double quantile(const double *sorted, size_t n, double tau)
@@ -98,7 +93,7 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
         scaled[m++] = r;
         square += r * r;
     }
-    qsort(scaled, m, sizeof *scaled, by_double);
+    qsort(scaled, m, sizeof *scaled, tab_ascending_double);
     for (size_t l = 0; l < TAB_LEVELS; l++)
         v->quantile[l] = m > 0 ? quantile(scaled, m, tab_quantile_level[l]) : 0;
     v->spread = m > 0 ? sqrt(square / (double)m) : 0;

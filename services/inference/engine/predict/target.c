@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/predict/fitted_parts.h"
 
 /* Bounds of a target of classes; a target beyond them is refused. Chosen by hand, not measured. */
@@ -37,13 +38,6 @@ static int by_class(const void *a, const void *b)
     return (x->was > y->was) - (x->was < y->was);
 }
 
-/* For qsort. */
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the caller is told when memory ends. */
 static tab_status no_memory(tab_error *err)
 {
@@ -57,7 +51,7 @@ static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code
     for (size_t i = 0; i < rows; i++)
         if (!isnan(number[i]))
             sorted[n++] = number[i];
-    qsort(sorted, n, sizeof *sorted, by_double);
+    qsort(sorted, n, sizeof *sorted, tab_ascending_double);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[distinct - 1])
             sorted[distinct++] = sorted[i];

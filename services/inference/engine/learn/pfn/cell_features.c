@@ -13,14 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
-
-/* For qsort. */
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
 
 bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_stats *s)
 {
@@ -40,7 +34,7 @@ bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_
         sq += d * d;
     }
     s->sd = sqrt(sq / have);
-    qsort(s->sorted, s->have, sizeof *s->sorted, by_value);
+    qsort(s->sorted, s->have, sizeof *s->sorted, tab_ascending_float);
     size_t distinct = 0;
     for (size_t i = 0; i < s->have; i++)
         distinct += i == 0 || s->sorted[i] != s->sorted[i - 1];

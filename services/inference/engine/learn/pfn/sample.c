@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/order.h"
 #include "services/inference/engine/features/mix.h"
 
 enum { LEAST = 50, RARE = 100 /* one row in so many */ }; /* decision 0160 */
@@ -50,13 +51,6 @@ static int by_class_and_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row); /* copies: they are alike */
 }
 
-/* For qsort. */
-static int by_row(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, size_t room, uint64_t seed,
                       uint32_t *row, size_t n)
 {
@@ -80,7 +74,7 @@ size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, 
         if (rank < quota[k[i].class])
             row[kept++] = k[i].row;
     }
-    qsort(row, kept, sizeof *row, by_row);
+    qsort(row, kept, sizeof *row, tab_ascending_u32);
     free(k), free(count), free(quota);
     return kept;
 }
