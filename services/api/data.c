@@ -4,27 +4,6 @@
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
-static void text_member(tab_out *o, const char *key, const char *value)
-{
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
-static void uint_member(tab_out *o, const char *key, uint64_t value)
-{
-    tab_out_key(o, key);
-    tab_out_uint(o, value);
-}
-
-static void texts_member(tab_out *o, const char *key, size_t n, char *const *text)
-{
-    tab_out_key(o, key);
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < n; i++)
-        tab_out_cstr(o, text[i]);
-    tab_out_close(o, ']');
-}
-
 static void data_json(tab_out *o, const Tabella__DataObject *d)
 {
     bool connection = strcmp(d->kind, "connection") == 0;
@@ -46,8 +25,7 @@ static void data_json(tab_out *o, const Tabella__DataObject *d)
         uint_member(o, "cols", d->cols);
         uint_member(o, "cells", d->cells);
         uint_member(o, "size_bytes", d->size_bytes);
-        tab_out_key(o, "pinned");
-        tab_out_bool(o, d->pinned);
+        bool_member(o, "pinned", d->pinned);
         texts_member(o, "pinned_by", d->n_pinned_by, d->pinned_by);
     }
     time_member(o, "created_at", d->created_at);
@@ -69,8 +47,7 @@ tab_status get_data_list(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "datasets");
-    tab_out_open(&r->out, '[');
+    open_member(&r->out, "datasets", '[');
     for (size_t i = 0; i < y->n_data; i++)
         data_json(&r->out, y->data[i]);
     tab_out_close(&r->out, ']');
@@ -115,14 +92,9 @@ tab_status delete_data(request *r, tab_error *err)
     q.actor = r->who.key;
     tab_status s =
         call(r, "data-connector", "Delete", &q.base, &tabella__delete_data_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
-    tab_out_open(&r->out, '{');
-    text_member(&r->out, "id", y->id);
-    text_member(&r->out, "status", "deleted");
-    time_member(&r->out, "deleted_at", y->deleted_at);
-    tab_out_close(&r->out, '}');
-    return TAB_OK;
+    if (s == TAB_OK)
+        deleted_json(&r->out, y->id, y->deleted_at);
+    return s;
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -204,8 +176,7 @@ tab_status post_data_connect(request *r, tab_error *err)
         return s;
     r->status = 201;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "connection");
-    tab_out_open(&r->out, '{');
+    open_member(&r->out, "connection", '{');
     if (y->connection != NULL) {
         text_member(&r->out, "id", y->connection->id);
         text_member(&r->out, "kind", y->connection->kind);
@@ -230,8 +201,7 @@ static void sync_members(request *r, const Tabella__SyncReply *y)
     text_member(o, "dataset", y->dataset);
     text_member(o, "snapshot", y->snapshot);
     text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
-    tab_out_key(o, "diff");
-    tab_out_open(o, '{');
+    open_member(o, "diff", '{');
     if (y->diff != NULL) {
         uint_member(o, "rows_added", y->diff->rows_added);
         uint_member(o, "rows_changed", y->diff->rows_changed);

@@ -170,23 +170,17 @@ static void envelope(request *r, const tab_error *err)
     tab_out_free(&r->out);
     tab_out *o = &r->out;
     tab_out_open(o, '{');
-    tab_out_key(o, "error");
-    tab_out_open(o, '{');
-    tab_out_key(o, "type");
-    tab_out_cstr(o, tab_status_name(s));
+    open_member(o, "error", '{');
+    text_member(o, "type", tab_status_name(s));
     tab_out_key(o, "message");
     tab_out_cstr(o,
                  s == TAB_INTERNAL ? "something went wrong on our side; retry with backoff" : err->message);
-    if (*param != 0) {
-        tab_out_key(o, "param");
-        tab_out_cstr(o, param);
-    }
+    if (*param != 0)
+        text_member(o, "param", param);
     if (job != NULL) {
-        tab_out_key(o, "running_job_id");
-        tab_out_cstr(o, job);
+        text_member(o, "running_job_id", job);
     }
-    tab_out_key(o, "request_id");
-    tab_out_cstr(o, r->request_id);
+    text_member(o, "request_id", r->request_id);
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     r->status = tab_status_http(s);

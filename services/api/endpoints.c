@@ -5,18 +5,6 @@
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
-static void text_member(tab_out *o, const char *key, const char *value)
-{
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
-static void uint_member(tab_out *o, const char *key, uint64_t value)
-{
-    tab_out_key(o, key);
-    tab_out_uint(o, value);
-}
-
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {
     Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
@@ -40,17 +28,14 @@ tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err)
 
 static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
 {
-    tab_out_key(o, "system_prompts");
-    tab_out_open(o, '[');
+    open_member(o, "system_prompts", '[');
     for (size_t i = 0; i < e->n_system_prompts; i++) {
         const Tabella__SystemPrompt *p = e->system_prompts[i];
         tab_out_open(o, '{');
         text_member(o, "id", p->id);
         text_member(o, "name", p->name);
-        tab_out_key(o, "active");
-        tab_out_bool(o, p->active);
-        tab_out_key(o, "order");
-        tab_out_int(o, p->order);
+        bool_member(o, "active", p->active);
+        int_member(o, "order", p->order);
         text_member(o, "body", p->body);
         uint_member(o, "version", p->version);
         tab_out_close(o, '}');
@@ -61,29 +46,23 @@ static void prompts_member(tab_out *o, const Tabella__Endpoint *e)
 static void data_member(tab_out *o, const Tabella__Endpoint *e)
 {
     bool pinned = e->n_datasets > 0;
-    tab_out_key(o, "data");
-    tab_out_open(o, '{');
-    tab_out_key(o, "datasets");
-    tab_out_open(o, '[');
+    open_member(o, "data", '{');
+    open_member(o, "datasets", '[');
     for (size_t i = 0; i < e->n_datasets; i++) {
         const Tabella__PinnedDataset *d = e->datasets[i];
         pinned &= d->pinned;
         tab_out_open(o, '{');
         text_member(o, "dataset", d->dataset);
         text_member(o, "name", d->name);
-        tab_out_key(o, "table");
-        tab_out_str(o, (tab_str){ (const char *)d->table_id.data, d->table_id.len });
-        tab_out_key(o, "pinned");
-        tab_out_bool(o, d->pinned);
+        str_member(o, "table", (tab_str){ (const char *)d->table_id.data, d->table_id.len });
+        bool_member(o, "pinned", d->pinned);
         text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
-    tab_out_key(o, "pinned");
-    tab_out_bool(o, pinned);
+    bool_member(o, "pinned", pinned);
     text_member(o, "snapshot", e->snapshot[0] != 0 ? e->snapshot : NULL);
-    tab_out_key(o, "tables");
-    tab_out_open(o, '[');
+    open_member(o, "tables", '[');
     for (size_t i = 0; i < e->n_datasets; i++)
         tab_out_cstr(o, e->datasets[i]->dataset);
     tab_out_close(o, ']');
@@ -122,8 +101,7 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
         diff_json(o, e->diff);
     }
     if (e->job_id[0] != 0) {
-        tab_out_key(o, "job");
-        tab_out_open(o, '{');
+        open_member(o, "job", '{');
         text_member(o, "job_id", e->job_id);
         text_member(o, "status", e->job_status);
         text_member(o, "error", e->job_error);
@@ -144,8 +122,7 @@ tab_status get_endpoints(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "endpoints");
-    tab_out_open(&r->out, '[');
+    open_member(&r->out, "endpoints", '[');
     for (size_t i = 0; i < y->n_endpoints; i++) {
         tab_out_open(&r->out, '{');
         endpoint_members(r, y->endpoints[i], false);
@@ -452,14 +429,9 @@ tab_status delete_endpoint(request *r, tab_error *err)
     q.actor = r->who.key;
     tab_status s =
         call(r, "jobs", "DeleteEndpoint", &q.base, &tabella__delete_endpoint_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
-    tab_out_open(&r->out, '{');
-    text_member(&r->out, "id", y->id);
-    text_member(&r->out, "status", "deleted");
-    time_member(&r->out, "deleted_at", y->deleted_us);
-    tab_out_close(&r->out, '}');
-    return TAB_OK;
+    if (s == TAB_OK)
+        deleted_json(&r->out, y->id, y->deleted_us);
+    return s;
 }
 
 tab_status get_endpoint_logs(request *r, tab_error *err)
@@ -479,8 +451,7 @@ tab_status get_endpoint_logs(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');
-    tab_out_key(o, "logs");
-    tab_out_open(o, '[');
+    open_member(o, "logs", '[');
     for (size_t i = 0; i < y->n_logs; i++) {
         tab_out_open(o, '{');
         time_member(o, "at", y->logs[i]->at_us);

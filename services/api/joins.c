@@ -74,16 +74,11 @@ static tab_status look(api *a, joiner *const *w, size_t n, tab_error *err)
     for (size_t i = 0; i < n; i++) {
         const request *r = w[i]->r;
         tab_out_open(&o, '{');
-        tab_out_key(&o, "n");
-        tab_out_int(&o, (int64_t)i);
-        tab_out_key(&o, "org");
-        tab_out_cstr(&o, r->who.org);
-        tab_out_key(&o, "method");
-        tab_out_cstr(&o, tab_routes[r->route].method);
-        tab_out_key(&o, "path");
-        tab_out_str(&o, r->path);
-        tab_out_key(&o, "key");
-        tab_out_cstr(&o, r->idempotency_key);
+        int_member(&o, "n", (int64_t)i);
+        text_member(&o, "org", r->who.org);
+        text_member(&o, "method", tab_routes[r->route].method);
+        str_member(&o, "path", r->path);
+        text_member(&o, "key", r->idempotency_key);
         tab_out_close(&o, '}');
     }
     tab_out_close(&o, ']');

@@ -6,12 +6,6 @@
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
 
-static void text_member(tab_out *o, const char *key, const char *value)
-{
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
 static void bytes_str(tab_out *o, ProtobufCBinaryData d)
 {
     tab_out_str(o, (tab_str){ (const char *)d.data, d.len });
@@ -20,12 +14,6 @@ static void bytes_str(tab_out *o, ProtobufCBinaryData d)
 static tab_str bytes_of(ProtobufCBinaryData d)
 {
     return (tab_str){ (const char *)d.data, d.len };
-}
-
-static void uint_member(tab_out *o, const char *key, uint64_t value)
-{
-    tab_out_key(o, key);
-    tab_out_uint(o, value);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -38,8 +26,7 @@ tab_status get_models(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');
-    tab_out_key(o, "models");
-    tab_out_open(o, '[');
+    open_member(o, "models", '[');
     for (size_t i = 0; i < m->n_models; i++) {
         if (strcmp(m->models[i]->status, "available") != 0)
             continue;
@@ -47,8 +34,7 @@ tab_status get_models(request *r, tab_error *err)
         text_member(o, "id", m->models[i]->id);
         text_member(o, "name", m->models[i]->name);
         text_member(o, "status", m->models[i]->status);
-        tab_out_key(o, "default");
-        tab_out_bool(o, m->models[i]->default_base);
+        bool_member(o, "default", m->models[i]->default_base);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
@@ -65,11 +51,7 @@ static void key_json(tab_out *o, const Tabella__ApiKey *k)
     text_member(o, "id", k->id);
     text_member(o, "name", k->name);
     text_member(o, "key_preview", k->key_preview);
-    tab_out_key(o, "scopes");
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < k->n_scopes; i++)
-        tab_out_cstr(o, k->scopes[i]);
-    tab_out_close(o, ']');
+    texts_member(o, "scopes", k->n_scopes, k->scopes);
     uint_member(o, "rate_limit", k->rate_limit);
     uint_member(o, "requests", k->requests);
     time_member(o, "created_at", k->created_at);
@@ -87,8 +69,7 @@ tab_status get_keys(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "keys");
-    tab_out_open(&r->out, '[');
+    open_member(&r->out, "keys", '[');
     for (size_t i = 0; i < y->n_keys; i++)
         key_json(&r->out, y->keys[i]);
     tab_out_close(&r->out, ']');
@@ -158,8 +139,7 @@ tab_status delete_key(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "deleted");
-    tab_out_bool(&r->out, true);
+    bool_member(&r->out, "deleted", true);
     text_member(&r->out, "id", y->id);
     tab_out_close(&r->out, '}');
     return TAB_OK;
@@ -191,8 +171,7 @@ tab_status get_jobs(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(&r->out, '{');
-    tab_out_key(&r->out, "jobs");
-    tab_out_open(&r->out, '[');
+    open_member(&r->out, "jobs", '[');
     for (size_t i = 0; i < y->n_jobs; i++) {
         tab_out_open(&r->out, '{');
         job_members(r, y->jobs[i], false);
@@ -339,8 +318,7 @@ tab_status get_reports(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');
-    tab_out_key(o, "reports");
-    tab_out_open(o, '[');
+    open_member(o, "reports", '[');
     for (size_t i = 0; i < y->n_reports; i++) {
         const Tabella__ReportSummary *x = y->reports[i];
         tab_out_open(o, '{');
@@ -358,8 +336,7 @@ tab_status get_reports(request *r, tab_error *err)
             tab_out_key(o, "delta");
             delta_or_null(o, x->delta);
         }
-        tab_out_key(o, "pinned");
-        tab_out_bool(o, x->pinned);
+        bool_member(o, "pinned", x->pinned);
         time_member(o, "created_at", x->created_us);
         tab_out_close(o, '}');
     }
@@ -382,31 +359,23 @@ static void report_json(tab_out *o, const Tabella__Report *x)
     text_member(o, "kind", x->kind);
     text_member(o, "base", x->base_model);
     time_member(o, "created_at", x->created_us);
-    tab_out_key(o, "pinned");
-    tab_out_bool(o, x->pinned);
-    tab_out_key(o, "target");
-    tab_out_open(o, '{');
+    bool_member(o, "pinned", x->pinned);
+    open_member(o, "target", '{');
     text_member(o, "column", x->target[0] != 0 ? x->target : NULL);
     text_member(o, "task", x->task[0] != 0 ? x->task : NULL);
     if (x->n_classes > 0) {
-        tab_out_key(o, "classes");
-        tab_out_open(o, '[');
+        open_member(o, "classes", '[');
         for (size_t i = 0; i < x->n_classes; i++)
             bytes_str(o, x->classes[i]);
         tab_out_close(o, ']');
     }
     tab_out_close(o, '}');
-    tab_out_key(o, "data");
-    tab_out_open(o, '{');
+    open_member(o, "data", '{');
     if (x->data != NULL) {
         text_member(o, "snapshot", x->data->snapshot[0] != 0 ? x->data->snapshot : NULL);
         time_member(o, "version", x->data->version_us);
         uint_member(o, "rows", x->data->rows);
-        tab_out_key(o, "snapshots");
-        tab_out_open(o, '[');
-        for (size_t i = 0; i < x->data->n_snapshots; i++)
-            tab_out_cstr(o, x->data->snapshots[i]);
-        tab_out_close(o, ']');
+        texts_member(o, "snapshots", x->data->n_snapshots, x->data->snapshots);
     }
     tab_out_close(o, '}');
     tab_out_key(o, "split");
@@ -418,8 +387,7 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         uint_member(o, "train_rows", h->train_rows);
         uint_member(o, "test_rows", h->test_rows);
         uint_member(o, "seed", h->seed);
-        tab_out_key(o, "stratified");
-        tab_out_bool(o, h->stratified);
+        bool_member(o, "stratified", h->stratified);
         text_member(o, "unit", h->unit);
         tab_out_close(o, '}');
     }
@@ -433,8 +401,7 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         tab_out_null(o);
     } else {
         tab_out_open(o, '{');
-        tab_out_key(o, "calibrated");
-        tab_out_bool(o, h->calibrated);
+        bool_member(o, "calibrated", h->calibrated);
         text_member(o, "spread", h->spread);
         tab_out_close(o, '}');
     }
@@ -446,16 +413,13 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         tab_out_open(o, '{');
         text_member(o, "report_id", x->previous->report_id);
         text_member(o, "base", x->previous->base_model);
-        tab_out_key(o, "score");
-        tab_out_fixed(o, x->previous->score);
+        fixed_member(o, "score", x->previous->score);
         tab_out_close(o, '}');
         tab_out_key(o, "delta");
         delta_or_null(o, x->previous->delta);
     }
-    tab_out_key(o, "cross_table");
-    tab_out_open(o, '{');
-    tab_out_key(o, "column_alignment");
-    tab_out_open(o, '[');
+    open_member(o, "cross_table", '{');
+    open_member(o, "column_alignment", '[');
     for (size_t i = 0; i < x->n_column_alignment; i++) {
         const Tabella__ColumnAlignment *c = x->column_alignment[i];
         if (c->a == NULL || c->b == NULL)
@@ -467,8 +431,7 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         bytes_str(o, c->b->address);
         tab_out_key(o, "attribute");
         bytes_str(o, c->attribute);
-        tab_out_key(o, "confidence");
-        tab_out_fixed(o, c->confidence);
+        fixed_member(o, "confidence", c->confidence);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
@@ -492,8 +455,7 @@ tab_status get_report(request *r, tab_error *err)
 
 static void op_table(tab_out *o, const char *key, const Tabella__UsageReply *y, int which)
 {
-    tab_out_key(o, key);
-    tab_out_open(o, '{');
+    open_member(o, key, '{');
     for (size_t i = 0; i < y->n_by_op; i++) {
         tab_out_key_str(o, tab_str_of(y->by_op[i]->op));
         if (which == 1)
@@ -518,12 +480,9 @@ tab_status get_usage(request *r, tab_error *err)
     text_member(o, "window", y->window);
     text_member(o, "resets_in", y->resets_in[0] != 0 ? y->resets_in : NULL);
     uint_member(o, "days", y->days);
-    tab_out_key(o, "used_pct");
-    tab_out_fixed(o, y->used_pct);
-    tab_out_key(o, "total_cells");
-    tab_out_double(o, y->total_cells);
-    tab_out_key(o, "by_surface");
-    tab_out_open(o, '{');
+    fixed_member(o, "used_pct", y->used_pct);
+    double_member(o, "total_cells", y->total_cells);
+    open_member(o, "by_surface", '{');
     for (size_t i = 0; i < y->n_by_surface; i++) {
         tab_out_key_str(o, tab_str_of(y->by_surface[i]->surface));
         tab_out_double(o, y->by_surface[i]->cells);
@@ -532,23 +491,18 @@ tab_status get_usage(request *r, tab_error *err)
     op_table(o, "by_op", y, 0);
     op_table(o, "by_op_multiplier", y, 2);
     op_table(o, "by_op_raw", y, 1);
-    tab_out_key(o, "top_endpoints");
-    tab_out_open(o, '[');
+    open_member(o, "top_endpoints", '[');
     for (size_t i = 0; i < y->n_top_endpoints; i++) {
         tab_out_open(o, '{');
         text_member(o, "endpoint", y->top_endpoints[i]->endpoint);
         text_member(o, "id", y->top_endpoints[i]->id);
-        tab_out_key(o, "cells");
-        tab_out_double(o, y->top_endpoints[i]->cells);
+        double_member(o, "cells", y->top_endpoints[i]->cells);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
-    tab_out_key(o, "add_usage");
-    tab_out_open(o, '{');
-    tab_out_key(o, "enabled");
-    tab_out_bool(o, y->add_usage_enabled);
-    tab_out_key(o, "spend_cap_set");
-    tab_out_bool(o, y->spend_cap_set);
+    open_member(o, "add_usage", '{');
+    bool_member(o, "enabled", y->add_usage_enabled);
+    bool_member(o, "spend_cap_set", y->spend_cap_set);
     tab_out_key(o, "spend_cap_usd");
     if (y->spend_cap_set)
         tab_out_double(o, y->spend_cap_usd);
@@ -556,15 +510,13 @@ tab_status get_usage(request *r, tab_error *err)
         tab_out_null(o);
     text_member(o, "spend_cap_managed_in", "platform");
     tab_out_close(o, '}');
-    tab_out_key(o, "events");
-    tab_out_open(o, '[');
+    open_member(o, "events", '[');
     for (size_t i = 0; i < y->n_events; i++) {
         const Tabella__UsageEvent *e = y->events[i];
         tab_out_open(o, '{');
         text_member(o, "day", e->day);
         text_member(o, "op", e->op);
-        tab_out_key(o, "cells");
-        tab_out_double(o, e->cells);
+        double_member(o, "cells", e->cells);
         uint_member(o, "tables", e->tables);
         text_member(o, "model", e->model);
         text_member(o, "key", e->key);
@@ -574,8 +526,7 @@ tab_status get_usage(request *r, tab_error *err)
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
-    tab_out_key(o, "lifetime");
-    tab_out_bool(o, y->lifetime);
+    bool_member(o, "lifetime", y->lifetime);
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -46,29 +46,15 @@ static const struct {
     [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
 };
 
-static void raw_member(tab_out *o, const char *key, const char *json)
-{
-    tab_out_key(o, key);
-    tab_out_raw(o, tab_str_of(json));
-}
-
-static void text_member(tab_out *o, const char *key, const char *value)
-{
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
 static void head(request *r, const char *title)
 {
     tab_out *o = &r->out;
     text_member(o, "openapi", "3.1.0");
-    tab_out_key(o, "info");
-    tab_out_open(o, '{');
+    open_member(o, "info", '{');
     text_member(o, "title", title);
     text_member(o, "version", "2.0.0");
     tab_out_close(o, '}');
-    tab_out_key(o, "servers");
-    tab_out_open(o, '[');
+    open_member(o, "servers", '[');
     tab_out_open(o, '{');
     text_member(o, "url", r->api->cfg.base_url);
     tab_out_close(o, '}');
@@ -81,23 +67,18 @@ static void parameter(tab_out *o, const char *in, const char *name, bool require
     tab_out_open(o, '{');
     text_member(o, "name", name);
     text_member(o, "in", in);
-    tab_out_key(o, "required");
-    tab_out_bool(o, required);
+    bool_member(o, "required", required);
     raw_member(o, "schema", schema);
     tab_out_close(o, '}');
 }
 
 static void answer(tab_out *o, const char *status, const char *what, const char *schema)
 {
-    tab_out_key(o, status);
-    tab_out_open(o, '{');
+    open_member(o, status, '{');
     text_member(o, "description", what);
-    tab_out_key(o, "content");
-    tab_out_open(o, '{');
-    tab_out_key(o, "application/json");
-    tab_out_open(o, '{');
-    tab_out_key(o, "schema");
-    tab_out_open(o, '{');
+    open_member(o, "content", '{');
+    open_member(o, "application/json", '{');
+    open_member(o, "schema", '{');
     char ref[80];
     snprintf(ref, sizeof ref, "#/components/schemas/%s", schema != NULL ? schema : "");
     if (schema != NULL)
@@ -118,13 +99,11 @@ static void operation(tab_out *o, tab_route_id id)
     for (; t->method[n] != 0 && n < sizeof method - 1; n++)
         method[n] = (char)(t->method[n] | 0x20);
     method[n] = 0;
-    tab_out_key(o, method);
-    tab_out_open(o, '{');
+    open_member(o, method, '{');
     text_member(o, "operationId", t->name);
     text_member(o, "summary", ROUTES[id].summary);
     text_member(o, "x-scope", tab_scope_name(t->scope));
-    tab_out_key(o, "parameters");
-    tab_out_open(o, '[');
+    open_member(o, "parameters", '[');
     if (strstr(t->path, ":id") != NULL)
         parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
     if ((t->flags & TAB_ROUTE_PAGED) != 0) {
@@ -145,8 +124,7 @@ static void operation(tab_out *o, tab_route_id id)
         tab_out_raw(o, tab_str_of(ref));
         tab_out_bytes(o, "}}}", 3);
     }
-    tab_out_key(o, "responses");
-    tab_out_open(o, '{');
+    open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC)
@@ -162,8 +140,7 @@ tab_status get_openapi(request *r, tab_error *err)
     tab_out *o = &r->out;
     tab_out_open(o, '{');
     head(r, "Tabella");
-    tab_out_key(o, "paths");
-    tab_out_open(o, '{');
+    open_member(o, "paths", '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
         if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 || !api_serves((tab_route_id)i))
@@ -175,8 +152,7 @@ tab_status get_openapi(request *r, tab_error *err)
                      colon + 3);
         else
             snprintf(path, sizeof path, "%s", tab_routes[i].path);
-        tab_out_key(o, path);
-        tab_out_open(o, '{');
+        open_member(o, path, '{');
         for (int k = i; k < TAB_ROUTE_COUNT; k++)
             if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves((tab_route_id)k)) {
                 operation(o, (tab_route_id)k);
@@ -185,8 +161,7 @@ tab_status get_openapi(request *r, tab_error *err)
         tab_out_close(o, '}');
     }
     tab_out_close(o, '}');
-    tab_out_key(o, "components");
-    tab_out_open(o, '{');
+    open_member(o, "components", '{');
     raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
     raw_member(o, "schemas", API_SCHEMAS);
     tab_out_close(o, '}');
@@ -205,8 +180,7 @@ static void cell_type(tab_out *o, const tab_column *c, size_t rows)
     for (size_t i = 0; i < rows; i++)
         seen[tab_cell_at(c, i).kind] = true;
     tab_out_open(o, '{');
-    tab_out_key(o, "type");
-    tab_out_open(o, '[');
+    open_member(o, "type", '[');
     bool none = !seen[TAB_CELL_NUMBER] && !seen[TAB_CELL_TEXT] && !seen[TAB_CELL_BOOL];
     if (seen[TAB_CELL_NUMBER] || none)
         tab_out_cstr(o, "number");
@@ -232,37 +206,27 @@ static void table_schema(tab_out *o, const tab_table *t)
     tab_out_open(o, '{');
     text_member(o, "type", "object");
     raw_member(o, "required", "[\"id\",\"columns\",\"rows\"]");
-    tab_out_key(o, "properties");
-    tab_out_open(o, '{');
-    tab_out_key(o, "id");
-    tab_out_open(o, '{');
-    tab_out_key(o, "const");
-    tab_out_str(o, t->id);
+    open_member(o, "properties", '{');
+    open_member(o, "id", '{');
+    str_member(o, "const", t->id);
     tab_out_close(o, '}');
-    tab_out_key(o, "columns");
-    tab_out_open(o, '{');
+    open_member(o, "columns", '{');
     text_member(o, "description", "these columns; in any order where names are unique");
     text_member(o, "type", "array");
-    tab_out_key(o, "minItems");
-    tab_out_uint(o, t->cols);
-    tab_out_key(o, "maxItems");
-    tab_out_uint(o, t->cols);
-    tab_out_key(o, "items");
-    tab_out_open(o, '{');
+    uint_member(o, "minItems", t->cols);
+    uint_member(o, "maxItems", t->cols);
+    open_member(o, "items", '{');
     tab_out_key(o, "enum");
     columns_json(o, t);
     tab_out_close(o, '}');
     tab_out_close(o, '}');
-    tab_out_key(o, "rows");
-    tab_out_open(o, '{');
+    open_member(o, "rows", '{');
     text_member(o, "type", "array");
-    tab_out_key(o, "items");
-    tab_out_open(o, '{');
+    open_member(o, "items", '{');
     text_member(o, "type", "array");
     text_member(o, "description",
                 "cells in the order of `columns`; the types are those of the pinned columns in their order");
-    tab_out_key(o, "prefixItems");
-    tab_out_open(o, '[');
+    open_member(o, "prefixItems", '[');
     for (size_t c = 0; c < t->cols; c++)
         cell_type(o, &t->col[c], t->rows);
     tab_out_close(o, ']');
@@ -275,12 +239,10 @@ static void table_schema(tab_out *o, const tab_table *t)
 static void table_example(tab_out *o, const tab_table *t)
 {
     tab_out_open(o, '{');
-    tab_out_key(o, "id");
-    tab_out_str(o, t->id);
+    str_member(o, "id", t->id);
     tab_out_key(o, "columns");
     columns_json(o, t);
-    tab_out_key(o, "rows");
-    tab_out_open(o, '[');
+    open_member(o, "rows", '[');
     if (t->rows > 0) {
         tab_out_open(o, '[');
         for (size_t c = 0; c < t->cols; c++)
@@ -331,12 +293,10 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
         return s;
     tab_out_open(o, '{');
     head(r, e->name);
-    tab_out_key(o, "paths");
-    tab_out_open(o, '{');
+    open_member(o, "paths", '{');
     char path[96];
     snprintf(path, sizeof path, "/v2/serve/%.40s", e->id);
-    tab_out_key(o, path);
-    tab_out_open(o, '{');
+    open_member(o, path, '{');
     raw_member(
         o, "post",
         "{\"operationId\":\"serve\",\"summary\":\"Score rows with this endpoint\","
@@ -346,41 +306,32 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
     /* the members of `post` go on behind the example */
     o->comma = false;
     tab_out_open(o, '{');
-    tab_out_key(o, "tables");
-    tab_out_open(o, '[');
+    open_member(o, "tables", '[');
     for (size_t i = 0; i < e->n_datasets; i++)
         table_example(o, table[i]);
     tab_out_close(o, ']');
     tab_out_close(o, '}');
     tab_out_bytes(o, "}}}", 3);
-    tab_out_key(o, "responses");
-    tab_out_open(o, '{');
+    open_member(o, "responses", '{');
     answer(o, "200", "The bundle of the request rows", "Bundle");
     answer(o, "default", "An error", "Error");
     tab_out_close(o, '}');
     tab_out_bytes(o, "}", 1); /* post */
     tab_out_close(o, '}');    /* the path */
     tab_out_close(o, '}');    /* paths */
-    tab_out_key(o, "components");
-    tab_out_open(o, '{');
+    open_member(o, "components", '{');
     raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
-    tab_out_key(o, "schemas");
-    tab_out_open(o, '{');
+    open_member(o, "schemas", '{');
     raw_member(o, "Error", API_SCHEMA_ERROR);
     raw_member(o, "Bundle", "{\"type\":\"object\"}");
-    tab_out_key(o, "ServeRequest");
-    tab_out_open(o, '{');
+    open_member(o, "ServeRequest", '{');
     text_member(o, "type", "object");
     raw_member(o, "required", "[\"tables\"]");
-    tab_out_key(o, "properties");
-    tab_out_open(o, '{');
-    tab_out_key(o, "tables");
-    tab_out_open(o, '{');
+    open_member(o, "properties", '{');
+    open_member(o, "tables", '{');
     text_member(o, "type", "array");
-    tab_out_key(o, "items");
-    tab_out_open(o, '{');
-    tab_out_key(o, "anyOf");
-    tab_out_open(o, '[');
+    open_member(o, "items", '{');
+    open_member(o, "anyOf", '[');
     for (size_t i = 0; i < e->n_datasets; i++)
         table_schema(o, table[i]);
     tab_out_close(o, ']');

@@ -6,12 +6,6 @@
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
 
-static void text_member(tab_out *o, const char *key, const char *value)
-{
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
 static tab_status edit(request *r, Tabella__EditEndpointRequest *q, tab_error *err)
 {
     const Tabella__Endpoint *e = NULL;
@@ -163,8 +157,7 @@ static tab_status star(request *r, bool starred, tab_error *err)
         return s;
     tab_out_open(&r->out, '{');
     text_member(&r->out, "id", x->id);
-    tab_out_key(&r->out, "pinned");
-    tab_out_bool(&r->out, x->pinned);
+    bool_member(&r->out, "pinned", x->pinned);
     tab_out_close(&r->out, '}');
     return TAB_OK;
 }
@@ -194,8 +187,7 @@ tab_status get_audit(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     tab_out_open(o, '{');
-    tab_out_key(o, "audit");
-    tab_out_open(o, '[');
+    open_member(o, "audit", '[');
     for (size_t i = 0; i < y->n_entries; i++) {
         const Tabella__AuditEntry *a = y->entries[i];
         tab_out_open(o, '{');
@@ -213,8 +205,7 @@ tab_status get_audit(request *r, tab_error *err)
     if (y->n_entries == q.limit && y->n_position == y->n_entries)
         snprintf(position, sizeof position, "%lld", (long long)y->position[y->n_position - 1]);
     next_cursor_member(r, "audit", tab_str_of(position));
-    tab_out_key(o, "total");
-    tab_out_uint(o, y->total);
+    uint_member(o, "total", y->total);
     tab_out_close(o, '}');
     return TAB_OK;
 }

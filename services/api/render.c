@@ -16,16 +16,13 @@ void time_member(tab_out *o, const char *key, int64_t us)
     tab_out_cstr(o, text);
 }
 
-static void text_member(tab_out *o, const char *key, const char *value)
+void deleted_json(tab_out *o, const char *id, int64_t at_us)
 {
-    tab_out_key(o, key);
-    tab_out_cstr(o, value);
-}
-
-static void uint_member(tab_out *o, const char *key, uint64_t value)
-{
-    tab_out_key(o, key);
-    tab_out_uint(o, value);
+    tab_out_open(o, '{');
+    text_member(o, "id", id);
+    text_member(o, "status", "deleted");
+    time_member(o, "deleted_at", at_us);
+    tab_out_close(o, '}');
 }
 
 /* "+0.012": how deltas are written. */
@@ -54,47 +51,36 @@ void diff_json(tab_out *o, const Tabella__Diff *d)
  * metrics. */
 static void metric_members(tab_out *o, const Tabella__HeldOut *h)
 {
-    tab_out_key(o, "score");
-    tab_out_fixed(o, h->score);
+    fixed_member(o, "score", h->score);
     text_member(o, "metric", h->metric);
     for (size_t i = 0; i < h->n_metrics; i++) {
         if (strcmp(h->metrics[i]->name, "score") == 0 || strcmp(h->metrics[i]->name, "metric") == 0)
             continue;
-        tab_out_key(o, h->metrics[i]->name);
-        tab_out_real(o, h->metrics[i]->value);
+        real_member(o, h->metrics[i]->name, h->metrics[i]->value);
     }
     if (strcmp(h->metric, "score_separation") == 0) { /* no labels to grade against */
-        tab_out_key(o, "unsupervised");
-        tab_out_bool(o, true);
+        bool_member(o, "unsupervised", true);
     }
     if (h->n_per_class > 0) {
-        tab_out_key(o, "per_class");
-        tab_out_open(o, '[');
+        open_member(o, "per_class", '[');
         for (size_t i = 0; i < h->n_per_class; i++) {
             const Tabella__ClassMetrics *c = h->per_class[i];
             tab_out_open(o, '{');
-            tab_out_key(o, "label");
-            tab_out_str(o, (tab_str){ (const char *)c->label.data, c->label.len });
-            tab_out_key(o, "precision");
-            tab_out_fixed(o, c->precision);
-            tab_out_key(o, "recall");
-            tab_out_fixed(o, c->recall);
-            tab_out_key(o, "f1");
-            tab_out_fixed(o, c->f1);
+            str_member(o, "label", (tab_str){ (const char *)c->label.data, c->label.len });
+            fixed_member(o, "precision", c->precision);
+            fixed_member(o, "recall", c->recall);
+            fixed_member(o, "f1", c->f1);
             uint_member(o, "support", c->support);
             tab_out_close(o, '}');
         }
         tab_out_close(o, ']');
     }
     if (h->n_quantile_calibration > 0) {
-        tab_out_key(o, "quantile_calibration");
-        tab_out_open(o, '[');
+        open_member(o, "quantile_calibration", '[');
         for (size_t i = 0; i < h->n_quantile_calibration; i++) {
             tab_out_open(o, '{');
-            tab_out_key(o, "nominal");
-            tab_out_fixed(o, h->quantile_calibration[i]->nominal);
-            tab_out_key(o, "observed");
-            tab_out_fixed(o, h->quantile_calibration[i]->observed);
+            fixed_member(o, "nominal", h->quantile_calibration[i]->nominal);
+            fixed_member(o, "observed", h->quantile_calibration[i]->observed);
             tab_out_close(o, '}');
         }
         tab_out_close(o, ']');
@@ -121,8 +107,7 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     char url[128];
     tab_out_open(o, '{');
     metric_members(o, h);
-    tab_out_key(o, "split");
-    tab_out_open(o, '{');
+    open_member(o, "split", '{');
     text_member(o, "method", h->split_method);
     uint_member(o, "train_rows", h->train_rows);
     uint_member(o, "test_rows", h->test_rows);
@@ -214,8 +199,7 @@ static void upgrade_side(tab_out *o, const char *base, const Tabella__HeldOut *h
         return;
     }
     tab_out_open(o, '{');
-    tab_out_key(o, "score");
-    tab_out_fixed(o, h->score);
+    fixed_member(o, "score", h->score);
     text_member(o, "metric", h->metric);
     tab_out_close(o, '}');
 }
@@ -251,8 +235,7 @@ static void result_json(request *r, const Tabella__Job *j)
         text_member(o, "report_id", x->report_id);
     } else if (strcmp(j->kind, "upgrade") == 0) {
         upgrade_side(o, x->base_model, x->held_out);
-        tab_out_key(o, "previous");
-        tab_out_open(o, '{');
+        open_member(o, "previous", '{');
         upgrade_side(o, x->previous_base, x->previous_held_out);
         tab_out_close(o, '}');
         if (x->has_delta)
@@ -290,8 +273,7 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
     if (j->processing[0] != 0)
         text_member(o, "processing", j->processing);
     if (detail) {
-        tab_out_key(o, "logs");
-        tab_out_open(o, '[');
+        open_member(o, "logs", '[');
         for (size_t i = 0; i < j->n_logs; i++)
             tab_out_cstr(o, j->logs[i]);
         tab_out_close(o, ']');

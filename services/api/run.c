@@ -108,18 +108,12 @@ static void head(request *r, const run *x, const char *base, const char *status)
 {
     tab_out *o = &r->out;
     tab_out_open(o, '{');
-    tab_out_key(o, "mode");
-    tab_out_cstr(o, "run");
-    tab_out_key(o, "run_id");
-    tab_out_cstr(o, x->run_id);
-    tab_out_key(o, "job_id");
-    tab_out_cstr(o, x->job_id);
-    tab_out_key(o, "base");
-    tab_out_cstr(o, base);
-    tab_out_key(o, "feed");
-    tab_out_cstr(o, x->feed);
-    tab_out_key(o, "status");
-    tab_out_cstr(o, status);
+    text_member(o, "mode", "run");
+    text_member(o, "run_id", x->run_id);
+    text_member(o, "job_id", x->job_id);
+    text_member(o, "base", base);
+    text_member(o, "feed", x->feed);
+    text_member(o, "status", status);
 }
 
 /* ---- as a job -------------------------------------------------------------------------------- */
@@ -180,8 +174,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
         return s;
     bool running = strcmp(j->status, "queued") != 0;
     head(r, x, x->options->base_model, running ? "running" : "queued");
-    tab_out_key(&r->out, "processing");
-    tab_out_cstr(&r->out, q.processing);
+    text_member(&r->out, "processing", q.processing);
     tab_out_close(&r->out, '}');
     r->status = 202;
     return TAB_OK;

@@ -150,18 +150,12 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     const Tabella__Endpoint *e = c->row->e;
     tab_out *o = &c->r->out;
     tab_out_open(o, '{');
-    tab_out_key(o, "mode");
-    tab_out_cstr(o, "serve");
-    tab_out_key(o, "endpoint");
-    tab_out_cstr(o, e->name);
-    tab_out_key(o, "id");
-    tab_out_cstr(o, e->id);
-    tab_out_key(o, "base");
-    tab_out_cstr(o, e->base_model);
-    tab_out_key(o, "feed");
-    tab_out_cstr(o, e->feed);
-    tab_out_key(o, "status");
-    tab_out_cstr(o, "complete");
+    text_member(o, "mode", "serve");
+    text_member(o, "endpoint", e->name);
+    text_member(o, "id", e->id);
+    text_member(o, "base", e->base_model);
+    text_member(o, "feed", e->feed);
+    text_member(o, "status", "complete");
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
