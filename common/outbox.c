@@ -62,22 +62,22 @@ typedef struct {
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-} turner;
+} worker;
 
-static void turner_init(turner *t)
+static void worker_init(worker *t)
 {
     pthread_cond_init(&t->wake, NULL);
     pthread_mutex_init(&t->lock, NULL);
     t->nudged = true;
 }
 
-static bool turner_start(turner *t, void *(*fn)(void *), void *arg)
+static bool worker_start(worker *t, void *(*fn)(void *), void *arg)
 {
     t->started = pthread_create(&t->thread, NULL, fn, arg) == 0;
     return t->started;
 }
 
-static void turner_nudge(turner *t)
+static void worker_nudge(worker *t)
 {
     pthread_mutex_lock(&t->lock);
     t->nudged = true;
@@ -85,10 +85,10 @@ static void turner_nudge(turner *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void turner_end(turner *t)
+static void worker_end(worker *t)
 {
     atomic_store(&t->stop, true);
-    turner_nudge(t);
+    worker_nudge(t);
     if (t->started)
         pthread_join(t->thread, NULL);
     pthread_cond_destroy(&t->wake);
@@ -96,7 +96,7 @@ static void turner_end(turner *t)
 }
 
 /* Waits so long or until nudged; true: stop. */
-static bool turner_wait(turner *t, int64_t ms)
+static bool worker_wait(worker *t, int64_t ms)
 {
     tab_deadline d = tab_in_ms(ms);
     pthread_mutex_lock(&t->lock);
@@ -110,14 +110,14 @@ static bool turner_wait(turner *t, int64_t ms)
 /* ---- sorting --------------------------------------------------------------------------------- */
 
 typedef struct {
-    turner t;
+    worker t;
     tab_relay *relay;
     const char *service;
     tab_metric *pending, *oldest;
 } lane;
 
 struct tab_relay {
-    turner t; /* sorts */
+    worker t; /* sorts */
     tab_pg *pg;
     tab_rpc *rpc;
     char schema[40];
@@ -210,7 +210,7 @@ static void *sorter(void *arg)
 {
     tab_relay *r = arg;
     int64_t cleaned = tab_mono_ms(), began = 0;
-    while (!turner_wait(&r->t, IDLE_MS)) {
+    while (!worker_wait(&r->t, IDLE_MS)) {
         int64_t early = PACE_MS - (tab_mono_ms() - began);
         if (early > 0)
             poll(NULL, 0, (int)early);
@@ -220,7 +220,7 @@ static void *sorter(void *arg)
             if (!sort_batch(r, &n))
                 n = 0;
             for (size_t i = 0; i < r->n_lanes && n > 0; i++)
-                turner_nudge(&r->lane[i].t);
+                worker_nudge(&r->lane[i].t);
         }
         if (tab_mono_ms() - cleaned > 3600000) {
             cleaned = tab_mono_ms();
@@ -328,7 +328,7 @@ static void *deliverer(void *arg)
 {
     lane *l = arg;
     bool ok = true;
-    while (!turner_wait(&l->t, ok ? IDLE_MS : AWAY_MS)) {
+    while (!worker_wait(&l->t, ok ? IDLE_MS : AWAY_MS)) {
         bool more = true;
         while (more && !atomic_load(&l->t.stop))
             ok = deliver_batch(l, &more);
@@ -356,7 +356,7 @@ static bool add_route(tab_relay *r, const tab_event_route *route, size_t i)
     l->service = route->service;
     l->pending = tab_gauge("tabella_outbox_pending", "Events not yet taken, of the last batch", label);
     l->oldest = tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest event not yet taken", label);
-    turner_init(&l->t);
+    worker_init(&l->t);
     return true;
 }
 
@@ -369,15 +369,15 @@ tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const ta
     r->pg = pg;
     r->rpc = rpc;
     snprintf(r->schema, sizeof r->schema, "%s", schema);
-    turner_init(&r->t);
+    worker_init(&r->t);
     r->delivered = tab_counter("tabella_outbox_delivered_total", "Events taken by their readers", NULL);
     for (size_t i = 0; routes[i].subject != NULL && ok; i++)
         ok = i < TAB_EVENT_ROUTES_MOST && add_route(r, &routes[i], i);
     strcat(r->subjects, "}");
     strcat(r->services, "}");
     for (size_t i = 0; i < r->n_lanes && ok; i++)
-        ok = turner_start(&r->lane[i].t, deliverer, &r->lane[i]);
-    if (ok && turner_start(&r->t, sorter, r))
+        ok = worker_start(&r->lane[i].t, deliverer, &r->lane[i]);
+    if (ok && worker_start(&r->t, sorter, r))
         return r;
     tab_relay_free(r);
     return NULL;
@@ -387,13 +387,13 @@ void tab_relay_free(tab_relay *r)
 {
     if (r == NULL)
         return;
-    turner_end(&r->t); /* first: it nudges the others */
+    worker_end(&r->t); /* first: it nudges the others */
     for (size_t i = 0; i < r->n_lanes; i++)
-        turner_end(&r->lane[i].t);
+        worker_end(&r->lane[i].t);
     free(r);
 }
 
 void tab_relay_nudge(tab_relay *r)
 {
-    turner_nudge(&r->t);
+    worker_nudge(&r->t);
 }

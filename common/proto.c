@@ -5,7 +5,7 @@ static void *take(void *arena, size_t n)
     return tab_arena_alloc(arena, n == 0 ? 1 : n, 1);
 }
 
-static void leave(void *arena, void *p)
+static void keep(void *arena, void *p)
 {
     (void)arena; /* the arena frees all at once */
     (void)p;
@@ -13,7 +13,7 @@ static void leave(void *arena, void *p)
 
 ProtobufCAllocator tab_proto_allocator(tab_arena *a)
 {
-    return (ProtobufCAllocator){ take, leave, a };
+    return (ProtobufCAllocator){ take, keep, a };
 }
 
 void *tab_proto_read(tab_arena *a, const ProtobufCMessageDescriptor *d, tab_str bytes)

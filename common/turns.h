@@ -7,7 +7,7 @@
  * A tenant may start one more piece of work only while it holds fewer places of the lane than are free
  * (dynamic thresholds, Choudhury & Hahne, IEEE/ACM Trans. Networking 1998). Alone it gets half of them,
  * beside k others that want as much 1/(k + 1) with one share left over, so that who comes new finds a free
- * place. The same rule bounds what may wait. The tenant "" is the house itself: it takes its turns without
+ * place. The same rule bounds what may wait. The tenant "" is the service itself: it takes its turns without
  * that bound.
  *
  * The caller's lock is held in every call; nothing here blocks. */

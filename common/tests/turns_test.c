@@ -40,7 +40,7 @@ Test(turns, a_tenant_holds_no_more_than_it_leaves)
         { "two: a third each, in turn", "aaaaaaaabbbbbbbb", "abababab", 12 },
         { "one place goes to somebody", "aa", "a", 1 },
         { "order within a tenant, turns between them", "aabbcc", "abcabc", 12 },
-        { "the house is not bound", "------", "----", 4 },
+        { "the service is not bound", "------", "----", 4 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TAB_AUTO(tab_turns) *t = tab_turns_new(1, &cases[i].places, 100);
