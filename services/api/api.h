@@ -54,7 +54,7 @@ typedef struct api {
         int64_t asked_ms;
         bool asking;
     } models;
-    struct api_house *house; /* the thread that renews leases and sweeps (house.c) */
+    struct api_house *house; /* the thread that renews leases and sweeps (housekeeping.c) */
     atomic_int keyed;        /* requests that hold an idempotency row now */
     struct api_joins *joins; /* requests that wait for the first with their key (joins.c) */
     atomic_int arriving;     /* serve calls that are here and not yet with others, or done */
@@ -167,6 +167,9 @@ tab_status idempotency_complete(request *r, tab_tx *tx,
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
 void idempotency_done(request *r); /* after the commit of the transaction that completed it */
 void idempotency_release(request *r, tab_status why);
+#define IDEMPOTENCY_LEASE "interval '5 seconds'" /* of the rows of requests at work */
+
+/* housekeeping.c */
 struct api_house *house_open(api *a);
 void house_free(struct api_house *h);
 
@@ -185,7 +188,7 @@ void held_give(uint32_t held);    /* 0: nothing */
 /* clock.c: whether the gateway signed it just now. May ask Redis: on a worker's thread. */
 bool clock_timely(api *a, int64_t signed_ms) TAB_CHECKED;
 
-/* calls.c: one call on behalf of the request; the answer lives in its arena. */
+/* service_calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
@@ -232,7 +235,8 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
-void sync_json(request *r, tab_str reply); /* data.c: a serialized SyncReply as the inline answer's object */
+void sync_json(request *r,
+               tab_str reply); /* datasets.c: a serialized SyncReply as the inline answer's object */
 
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {

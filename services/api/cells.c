@@ -1,13 +1,12 @@
 /* Cells a minute of an organization: debited in Redis (tab_cells of common/limits.lua) before the work
  * starts.
  *
- *   purse (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row
- *                                    does not
- *                                            pay for a round trip
- *                                    tat     the bucket of this process alone, which counts while Redis is
- *                                            away
+ *   prepaid (SLOTS, by organization)   cells   debited already, for serve calls to come: a call of one row
+ *                                              does not pay for a round trip
+ *                                      tat     the bucket of this process alone, which counts while Redis is
+ *                                              away
  *
- * Two organizations that meet in a slot take turns; what was in the purse goes back to Redis. */
+ * Two organizations that meet in a slot take turns; what was prepaid goes back to Redis. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,16 +19,16 @@ enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE 
 
 static struct {
     pthread_mutex_t lock;
-    struct purse {
+    struct prepaid {
         char org[48];
         uint64_t cells, limit;
         double tat; /* milliseconds of tab_mono_ms() */
     } of[SLOTS];
-} purses = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} prepaid = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct purse *purse_of(const char *org)
+static struct prepaid *prepaid_of(const char *org)
 {
-    return &purses.of[tab_text_slot(org, SLOTS)];
+    return &prepaid.of[tab_text_slot(org, SLOTS)];
 }
 
 /* cells < 0 gives back. *retry_ms: 0 when they were debited. */
@@ -57,10 +56,10 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
 static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 {
     double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
-    struct purse *p = purse_of(org);
-    pthread_mutex_lock(&purses.lock);
+    struct prepaid *p = prepaid_of(org);
+    pthread_mutex_lock(&prepaid.lock);
     if (strcmp(p->org, org) != 0) {
-        *p = (struct purse){ 0 };
+        *p = (struct prepaid){ 0 };
         snprintf(p->org, sizeof p->org, "%s", org);
     }
     double tat = p->tat > now ? p->tat : now;
@@ -69,33 +68,33 @@ static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
         retry = cost > MINUTE_MS ? tat - now : tat + cost - now - MINUTE_MS;
     else
         p->tat = tat + cost;
-    pthread_mutex_unlock(&purses.lock);
+    pthread_mutex_unlock(&prepaid.lock);
     return retry > 0 ? (int64_t)retry + 1 : 0;
 }
 
-static bool from_purse(const char *org, uint64_t cells)
+static bool take_prepaid(const char *org, uint64_t cells)
 {
-    struct purse *p = purse_of(org);
-    pthread_mutex_lock(&purses.lock);
+    struct prepaid *p = prepaid_of(org);
+    pthread_mutex_lock(&prepaid.lock);
     bool yes = strcmp(p->org, org) == 0 && p->cells >= cells;
     p->cells -= yes ? cells : 0;
-    pthread_mutex_unlock(&purses.lock);
+    pthread_mutex_unlock(&prepaid.lock);
     return yes;
 }
 
-static void into_purse(api *a, const char *org, uint64_t cells, uint64_t limit)
+static void add_prepaid(api *a, const char *org, uint64_t cells, uint64_t limit)
 {
-    struct purse *p = purse_of(org), old = { 0 };
+    struct prepaid *p = prepaid_of(org), old = { 0 };
     int64_t none;
-    pthread_mutex_lock(&purses.lock);
+    pthread_mutex_lock(&prepaid.lock);
     if (strcmp(p->org, org) != 0) {
         old = *p;
-        *p = (struct purse){ 0 };
+        *p = (struct prepaid){ 0 };
         snprintf(p->org, sizeof p->org, "%s", org);
     }
     p->cells += cells;
     p->limit = limit;
-    pthread_mutex_unlock(&purses.lock);
+    pthread_mutex_unlock(&prepaid.lock);
     if (old.cells > 0)
         (void)!debit(a, old.org, -(int64_t)old.cells, old.limit, &none);
 }
@@ -107,7 +106,7 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
     int64_t retry = 0;
     if (limit == 0 || cells == 0)
         return TAB_OK;
-    if (ahead && from_purse(org, cells)) {
+    if (ahead && take_prepaid(org, cells)) {
         r->debited += cells;
         return TAB_OK;
     }
@@ -121,7 +120,7 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
     if (s != TAB_OK)
         retry = debit_here(org, (int64_t)cells, limit);
     else if (retry == 0 && more > 0)
-        into_purse(r->api, org, more, limit);
+        add_prepaid(r->api, org, more, limit);
     if (retry == 0) {
         r->debited += cells;
         return TAB_OK;

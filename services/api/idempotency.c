@@ -1,7 +1,7 @@
 /* Idempotency-Key, as decisions.md has it: per organization, method and path; bytes compared by
  * digest.
  *
- *   no row --claim--> open (owner, attempt; lease 5 s, renewed by house.c)
+ *   no row --claim--> open (owner, attempt; lease 5 s, renewed by housekeeping.c)
  *                       |
  *                       +--complete--> answered, kept 7 days
  *                       +--refused---> no row
@@ -17,10 +17,7 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "services/api/allowance.h"
-#include "services/api/places.h"
-
-#define LEASE "interval '5 seconds'"
+#include "services/api/api.h"
 
 static tab_status read_key(request *r, tab_error *err)
 {
@@ -59,7 +56,7 @@ tab_status idempotency_claim(request *r, tab_error *err)
             tx, &rows, err,
             "INSERT INTO api.idempotency AS i "
             "(org, method, path, key, body_sha256, seed, owner, lease_until) "
-            "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " LEASE ") "
+            "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " IDEMPOTENCY_LEASE ") "
             "ON CONFLICT (org, method, path, key) "
             "DO UPDATE SET owner = excluded.owner, attempt = i.attempt + 1, "
             "lease_until = excluded.lease_until, "
@@ -185,79 +182,4 @@ void idempotency_release(request *r, tab_status why)
                      TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
         (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
     idempotency_done(r);
-}
-
-/* ---- the house: leases renewed, old rows swept ----------------------------------------------- */
-
-struct api_house {
-    api *a;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop;
-};
-
-static void statement(api *a, const char *sql, const tab_param *p, size_t n)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    tab_error err;
-    if (tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, &err) == TAB_OK &&
-        tab_tx_query(tx, NULL, &err, sql, p, n) == TAB_OK)
-        (void)!tab_tx_commit(&tx, &err); /* the next round tries again */
-}
-
-static void *keep_house(void *arg)
-{
-    struct api_house *h = arg;
-    int64_t swept = tab_mono_ms();
-    pthread_mutex_lock(&h->lock);
-    while (!h->stop) {
-        tab_cond_wait(&h->wake, &h->lock, tab_in_ms(1000));
-        if (h->stop)
-            break;
-        pthread_mutex_unlock(&h->lock);
-        allowance_probe(h->a);
-        places_renew(h->a);
-        if (atomic_load(&h->a->keyed) > 0)
-            statement(h->a,
-                      "UPDATE api.idempotency SET lease_until = now() + " LEASE
-                      " WHERE owner = $1 AND status IS NULL",
-                      TAB_P(tab_p_text(h->a->owner)));
-        if (tab_mono_ms() - swept > 300000) {
-            swept = tab_mono_ms();
-            statement(h->a, "DELETE FROM api.idempotency WHERE expires_at < now()", TAB_P_NONE);
-            statement(h->a, "DELETE FROM api.output WHERE expires_at < now()", TAB_P_NONE);
-        }
-        pthread_mutex_lock(&h->lock);
-    }
-    pthread_mutex_unlock(&h->lock);
-    return NULL;
-}
-
-struct api_house *house_open(api *a)
-{
-    struct api_house *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return NULL;
-    h->a = a;
-    pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->wake, NULL);
-    if (pthread_create(&h->thread, NULL, keep_house, h) != 0) {
-        tab_log(TAB_ERROR, "no thread for leases");
-        free(h);
-        return NULL;
-    }
-    return h;
-}
-
-void house_free(struct api_house *h)
-{
-    if (h == NULL)
-        return;
-    pthread_mutex_lock(&h->lock);
-    h->stop = true;
-    pthread_cond_signal(&h->wake);
-    pthread_mutex_unlock(&h->lock);
-    pthread_join(h->thread, NULL);
-    free(h);
 }

@@ -39,7 +39,7 @@ static int64_t first_end(const org_calls *o)
     return first;
 }
 
-static void leave(place *p, uint32_t n)
+static void release(place *p, uint32_t n)
 {
     org_calls *o = p->of;
     p->n -= n;
@@ -129,21 +129,21 @@ bool place_take(request *r, place *p, uint32_t n, int64_t ends)
     if (room && most > 0 && tell(r->api, &t, most, &retry) && retry > 0) {
         room = false;
         pthread_mutex_lock(&calls.lock);
-        leave(p, n);
+        release(p, n);
         pthread_mutex_unlock(&calls.lock);
     }
     r->retry_after = room ? 0 : retry > 1000 ? (unsigned)((retry + 999) / 1000) : 1;
     return room;
 }
 
-void place_leave(api *a, place *p, uint32_t n)
+void place_release(api *a, place *p, uint32_t n)
 {
     if (p->of == NULL || n == 0)
         return;
     pthread_mutex_lock(&calls.lock);
     char org[48];
     memcpy(org, p->of->org, sizeof org);
-    leave(p, n);
+    release(p, n);
     told t = word_of(*find(org), org);
     pthread_mutex_unlock(&calls.lock);
     int64_t none;

@@ -7,7 +7,7 @@
 
 #include "services/api/api.h"
 
-/* Held between place_take and place_leave; its memory is the caller's and does not move. */
+/* Held between place_take and place_release; its memory is the caller's and does not move. */
 typedef struct place {
     struct place *next;
     struct org_calls *of; /* NULL: it holds none */
@@ -19,7 +19,7 @@ typedef struct place {
  * many under way as it may; r->retry_after is when one of them ends at the latest. */
 bool place_take(request *r, place *p, uint32_t n, int64_t ends) TAB_CHECKED;
 /* n of its calls have ended; nothing where it holds none. */
-void place_leave(api *a, place *p, uint32_t n);
+void place_release(api *a, place *p, uint32_t n);
 void places_renew(api *a); /* once a second */
 
 #endif

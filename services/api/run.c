@@ -281,7 +281,7 @@ static tab_status ended(void *arg, tab_error *err)
         s = write_answer(r, x, err);
     else
         *err = x->err;
-    place_leave(r->api, &x->place, x->place.n);
+    place_release(r->api, &x->place, x->place.n);
     return late ? as_job(r, x, lost, err) : s;
 }
 
@@ -317,7 +317,7 @@ static tab_status inline_run(request *r, run *x, tab_deadline until, tab_error *
                     .reply = &tabella__run_reply__descriptor };
     if (call_start(r, &ask, answered, x, err))
         return PARKED;
-    place_leave(r->api, &x->place, x->place.n);
+    place_release(r->api, &x->place, x->place.n);
     return err->status == TAB_CANCELLED ? as_job(r, x, false, err) : err->status;
 }
 

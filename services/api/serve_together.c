@@ -1,30 +1,32 @@
 /* Serve calls of one endpoint that come at the same moment go together (decision 0184): one message to
  * inference, one bill, one transaction, and one thread for all of them.
  *
- *   call --alone--> flight: ask -> write answers -> bill -> end
- *   call --a flight is out--> the first waits for it, GATHER_MS at most, then takes off with all that came;
- *                             the others are parked: they hold no thread, and their flight ends them
+ *   call --alone--> batch: ask -> write answers -> bill -> end
+ *   call --a batch is in flight--> the first waits for it, GATHER_MS at most, then sends all that came as the
+ *                                  next batch; the others are parked: they hold no thread, and their batch
+ *                                  ends them
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
+#include "services/api/serve_together.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "common/hash.h"
 #include "services/api/places.h"
-#include "services/api/serve.h"
 
 enum {
     SLOTS = 1024,
-    GATHER_MS = 8,   /* so long a call waits for a flight before it: a slow one (a fit) holds nobody up */
+    GATHER_MS = 8,   /* so long a call waits for a batch before it: a slow one (a fit) holds nobody up */
     ARRIVE_MS = 1,   /* and so long for those that are in this process already */
-    FLIGHT = 64,     /* calls of one message */
+    BATCH_MOST = 64, /* calls of one message */
     ALONE_ROWS = 48, /* a call of so many rows fills the models' tiles by itself, and its size is its own */
     PARKED_MOST = 4096,
     SERVE_MS = 1000 /* in which a call ends, as far as its organization's next one is told */
 };
 
-/* ---- the flight ------------------------------------------------------------------------------ */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
 static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__ServeState *ret, tab_error *err)
 {
@@ -54,13 +56,6 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
         ret->sources[i] = &t[i];
     }
     return TAB_OK;
-}
-
-tab_status serve_too_many(request *r, tab_error *err)
-{
-    return tab_fail(err, TAB_RATE_LIMIT, "",
-                    "%u calls of this endpoint are under way, as many as the plan has at once",
-                    r->who.endpoint_concurrency);
 }
 
 /* The worker that answered last is asked, so that one call goes to one process; any of them answers where
@@ -107,9 +102,9 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
     ask.tell_begun = ask.worker == NULL; /* else it is known whose death to look for */
     s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
     if (tab_rpc_lost(s, err)) { /* perhaps of this call: it must not take the next worker along */
-        serve_keep_worker(r, "");
+        serve_cache_worker(r, "");
     } else if (s == TAB_UNAVAILABLE && ask.worker != NULL) {
-        serve_keep_worker(r, "");
+        serve_cache_worker(r, "");
         ask.worker = NULL;
         s = tab_rpc_call(r->api->rpc, &ask, &answer, err);
     }
@@ -119,7 +114,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
     if ((*ret)->n_parts != n)
         return tab_fail(err, TAB_INTERNAL, "", "an answer of another number of calls");
     if (strcmp((*ret)->worker, c[0]->worker) != 0)
-        serve_keep_worker(r, (*ret)->worker);
+        serve_cache_worker(r, (*ret)->worker);
     return TAB_OK;
 }
 
@@ -239,7 +234,7 @@ static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *o
     tab_error err = { 0 };
     tab_status s = ask_in_place(a, c, *n, p, &y, &err);
     if (s == TAB_RATE_LIMIT && *n > 1) {
-        place_leave(c[0]->r->api, p, p->n);
+        place_release(c[0]->r->api, p, p->n);
         size_t left = c[0] == own;
         for (size_t i = left; i < *n; i++)
             request_again(c[i]->r, alone, c[i]);
@@ -258,7 +253,7 @@ static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *o
 
 static void bill(serve_call *const *c, size_t n)
 {
-    const Tabella__WorkDone *work[FLIGHT];
+    const Tabella__WorkDone *work[BATCH_MOST];
     tab_error err = { 0 };
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
@@ -279,26 +274,26 @@ static void bill(serve_call *const *c, size_t n)
 /* ---- gathering ------------------------------------------------------------------------------- */
 
 /* An endpoint in one state whose calls are under way; free without any. */
-static struct gather {
-    pthread_cond_t landed;
+static struct group {
+    pthread_cond_t changed;
     char endpoint[48];
     uint64_t state;
     serve_call *first, **last;
-    size_t waiting, flights;
-    bool led; /* the first that waits holds a thread and will take off */
-} gathers[SLOTS];
+    size_t waiting, in_flight;
+    bool led; /* the first that waits holds a thread and will send the batch */
+} groups[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t parked; /* over all endpoints */
 
 /* NULL: another endpoint has the place. The lock is held. */
-static struct gather *gather_of(const Tabella__Endpoint *e)
+static struct group *group_of(const Tabella__Endpoint *e)
 {
     static bool made;
     for (size_t i = 0; !made && i < SLOTS; i++)
-        pthread_cond_init(&gathers[i].landed, NULL);
+        pthread_cond_init(&groups[i].changed, NULL);
     made = true;
-    struct gather *g = &gathers[tab_text_slot(e->id, SLOTS)];
-    if (g->flights == 0 && !g->led) {
+    struct group *g = &groups[tab_text_slot(e->id, SLOTS)];
+    if (g->in_flight == 0 && !g->led) {
         snprintf(g->endpoint, sizeof g->endpoint, "%s", e->id);
         g->state = e->state_version;
         g->first = NULL;
@@ -307,30 +302,30 @@ static struct gather *gather_of(const Tabella__Endpoint *e)
     return strcmp(g->endpoint, e->id) == 0 && g->state == e->state_version ? g : NULL;
 }
 
-static void landed(struct gather *g)
+static void batch_ended(struct group *g)
 {
     pthread_mutex_lock(&lock);
-    g->flights--;
-    pthread_cond_signal(&g->landed);
+    g->in_flight--;
+    pthread_cond_signal(&g->changed);
     pthread_mutex_unlock(&lock);
 }
 
-static void fly(serve_call **c, size_t n, const serve_call *own, struct gather *g)
+static void run_batch(serve_call **c, size_t n, const serve_call *own, struct group *g)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     place p = { 0 };
-    api *house = c[0]->r->api; /* c may be empty afterwards */
+    api *owner = c[0]->r->api; /* c may be empty afterwards */
     bill_coming();
     if (a != NULL)
         ask_all(a, c, &n, own, &p);
     for (size_t i = 0; a == NULL && i < n; i++)
         c[i]->s = tab_no_memory(&c[i]->err);
     if (g != NULL)
-        landed(g);
+        batch_ended(g);
     bill(c, n);
-    place_leave(house, &p, p.n);
+    place_release(owner, &p, p.n);
     for (size_t i = 0; i < n; i++) {
-        serve_leave(c[i]->row->e->id);
+        serve_end(c[i]->row->e->id);
         if (c[i] != own)
             request_end(c[i]->r, c[i]->s, &c[i]->err);
     }
@@ -339,7 +334,7 @@ static void fly(serve_call **c, size_t n, const serve_call *own, struct gather *
 static tab_status alone(void *call, tab_error *err)
 {
     serve_call *c = call;
-    fly(&c, 1, c, NULL);
+    run_batch(&c, 1, c, NULL);
     if (c->s != TAB_OK)
         *err = c->err;
     return c->s;
@@ -359,7 +354,7 @@ tab_status serve_together(serve_call *c, tab_error *err)
         rows += c->body.tables[t]->rows;
     pthread_mutex_lock(&lock);
     request_arrived(c->r);
-    struct gather *g = rows < ALONE_ROWS ? gather_of(c->row->e) : NULL;
+    struct group *g = rows < ALONE_ROWS ? group_of(c->row->e) : NULL;
     if (g == NULL || parked >= PARKED_MOST) {
         pthread_mutex_unlock(&lock);
         return alone(c, err);
@@ -370,16 +365,16 @@ tab_status serve_together(serve_call *c, tab_error *err)
     if (g->led) {
         parked++;
         if (atomic_load(arriving) == 0)
-            pthread_cond_signal(&g->landed);
+            pthread_cond_signal(&g->changed);
         pthread_mutex_unlock(&lock);
         return PARKED;
     }
     g->led = true;
     struct timespec at = clock_in(GATHER_MS);
-    while (g->flights > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    while (g->in_flight > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
         continue;
     at = clock_in(ARRIVE_MS);
-    while (atomic_load(arriving) > 0 && pthread_cond_clockwait(&g->landed, &lock, CLOCK_MONOTONIC, &at) == 0)
+    while (atomic_load(arriving) > 0 && pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) == 0)
         continue;
     size_t n = g->waiting;
     serve_call *list = g->first;
@@ -388,13 +383,13 @@ tab_status serve_together(serve_call *c, tab_error *err)
     g->first = NULL;
     g->last = &g->first;
     g->led = false;
-    g->flights += (n + FLIGHT - 1) / FLIGHT;
+    g->in_flight += (n + BATCH_MOST - 1) / BATCH_MOST;
     pthread_mutex_unlock(&lock);
-    serve_call *of[FLIGHT]; /* c is the first of the first */
+    serve_call *of[BATCH_MOST]; /* c is the first of the first */
     for (size_t m = 0; list != NULL; m = 0) {
-        for (; list != NULL && m < FLIGHT; list = list->next)
+        for (; list != NULL && m < BATCH_MOST; list = list->next)
             of[m++] = list;
-        fly(of, m, c, g);
+        run_batch(of, m, c, g);
     }
     if (c->s != TAB_OK)
         *err = c->err;

@@ -74,7 +74,7 @@ extern const tab_rpc_method inference_methods[];
 bool inference_start(inference *self) TAB_CHECKED; /* subscriptions and ticker */
 void inference_stop(inference *self);              /* cancels what runs */
 
-/* calls.c. A pass is begun before the work and ended after it, always; `heavy` waits for a slot. */
+/* passes.c. A pass is begun before the work and ended after it, always; `heavy` waits for a slot. */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
@@ -93,7 +93,7 @@ tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella
 tab_status base_set(inference *self, tab_call *call, const char *name, bool retired,
                     tab_error *err) TAB_CHECKED;
 
-/* source.c. The tables of a call, in the order of its sources: pinned ones are read from data-connector. */
+/* tables.c. The tables of a call, in the order of its sources: pinned ones are read from data-connector. */
 tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
                         const tab_table *const **ret, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;
 /* The same for snapshots alone, into any arena. */

@@ -1,0 +1,80 @@
+/* Housekeeping: a thread that once a second asks whether metering is back, renews the leases of realtime calls
+ * and of idempotency rows, and every five minutes deletes what has expired. */
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "services/api/allowance.h"
+#include "services/api/places.h"
+
+struct api_house {
+    api *a;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+};
+
+static void statement(api *a, const char *sql, const tab_param *p, size_t n)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_error err;
+    if (tab_tx_begin(a->pg, TAB_ORG_ALL, tab_in_ms(2000), &tx, &err) == TAB_OK &&
+        tab_tx_query(tx, NULL, &err, sql, p, n) == TAB_OK)
+        (void)!tab_tx_commit(&tx, &err); /* the next round tries again */
+}
+
+static void *keep(void *arg)
+{
+    struct api_house *h = arg;
+    int64_t swept = tab_mono_ms();
+    pthread_mutex_lock(&h->lock);
+    while (!h->stop) {
+        tab_cond_wait(&h->wake, &h->lock, tab_in_ms(1000));
+        if (h->stop)
+            break;
+        pthread_mutex_unlock(&h->lock);
+        allowance_probe(h->a);
+        places_renew(h->a);
+        if (atomic_load(&h->a->keyed) > 0)
+            statement(h->a,
+                      "UPDATE api.idempotency SET lease_until = now() + " IDEMPOTENCY_LEASE
+                      " WHERE owner = $1 AND status IS NULL",
+                      TAB_P(tab_p_text(h->a->owner)));
+        if (tab_mono_ms() - swept > 300000) {
+            swept = tab_mono_ms();
+            statement(h->a, "DELETE FROM api.idempotency WHERE expires_at < now()", TAB_P_NONE);
+            statement(h->a, "DELETE FROM api.output WHERE expires_at < now()", TAB_P_NONE);
+        }
+        pthread_mutex_lock(&h->lock);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+struct api_house *house_open(api *a)
+{
+    struct api_house *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->a = a;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->wake, NULL);
+    if (pthread_create(&h->thread, NULL, keep, h) != 0) {
+        tab_log(TAB_ERROR, "no thread for leases");
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void house_free(struct api_house *h)
+{
+    if (h == NULL)
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->stop = true;
+    pthread_cond_signal(&h->wake);
+    pthread_mutex_unlock(&h->lock);
+    pthread_join(h->thread, NULL);
+    free(h);
+}

@@ -1,0 +1,43 @@
+/* POST /v2/serve/:id.
+ *
+ *   serve_handler.c --> serve_cache.c   the endpoint's row   <--+
+ *                   --> serve_limits.c  may it begin         <--+
+ *                   --> serve_together.c  asked, answered and billed with calls of the same moment */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/api/serve_together.h"
+
+tab_status post_serve(request *r, tab_error *err)
+{
+    serve_call *c = tab_arena_new_of(r->arena, serve_call, 1);
+    if (c == NULL)
+        return tab_no_memory(err);
+    tab_status s = body_read(r, &c->body, err);
+    if (s != TAB_OK)
+        return s;
+    if (c->body.n_tables == 0)
+        return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
+    request_body_drop(r);
+    c->r = r;
+    c->row = serve_cache_get(r, c->worker);
+    if (c->row == NULL) {
+        const Tabella__Endpoint *e;
+        if ((s = endpoint_of(r, &e, err)) != TAB_OK)
+            return s;
+        if ((s = endpoint_live(e, err)) != TAB_OK)
+            return s;
+        if ((c->row = serve_cache_put(r, e)) == NULL)
+            return tab_no_memory(err);
+    }
+    const char *id = c->row->e->id;
+    if (!serve_begin(id, r->who.endpoint_concurrency))
+        return serve_too_many(r, err);
+    s = serve_reserve(r, c->row->e, c->body.cells, err);
+    if (s == TAB_OK)
+        s = cells_debit(r, c->body.cells, true, err);
+    if (s == TAB_OK)
+        return serve_together(c, err); /* which ends it */
+    serve_end(id);
+    return s;
+}

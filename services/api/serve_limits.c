@@ -1,0 +1,117 @@
+#include "services/api/serve_limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/hash.h"
+#include "services/api/allowance.h"
+
+enum { SLOTS = 1024 };
+
+/* ---- the allowance --------------------------------------------------------------------------- */
+
+/* What metering said of an organization last: it lets a sixteenth of what was left then go without asking
+ * again for half a second, which is how old metering's own sums may be. An organization that pays as it
+ * goes is always asked. */
+static struct {
+    pthread_mutex_t lock;
+    struct share {
+        char org[48];
+        int64_t until;
+        uint64_t cells;
+    } of[SLOTS];
+} shares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct share *share_of(const char *org)
+{
+    return &shares.of[tab_text_slot(org, SLOTS)];
+}
+
+static bool take_share(const char *org, uint64_t cells)
+{
+    struct share *s = share_of(org);
+    pthread_mutex_lock(&shares.lock);
+    bool yes = strcmp(s->org, org) == 0 && tab_mono_ms() < s->until && cells <= s->cells;
+    s->cells -= yes ? cells : 0;
+    pthread_mutex_unlock(&shares.lock);
+    return yes;
+}
+
+static void keep_share(const char *org, uint64_t remaining)
+{
+    struct share *s = share_of(org);
+    pthread_mutex_lock(&shares.lock);
+    snprintf(s->org, sizeof s->org, "%s", org);
+    s->until = tab_mono_ms() + 500;
+    s->cells = remaining / 16;
+    pthread_mutex_unlock(&shares.lock);
+}
+
+tab_status serve_reserve(request *r, const Tabella__Endpoint *e, uint64_t cells, tab_error *err)
+{
+    uint64_t left;
+    if (take_share(r->who.org, cells))
+        return TAB_OK;
+    tab_status s = allowance_ask(r, "serve", cells, e->id, &left, err);
+    if (s == TAB_OK && left > 0)
+        keep_share(r->who.org, left);
+    return s;
+}
+
+/* ---- calls at once --------------------------------------------------------------------------- */
+
+/* Calls under way by endpoint, in this process: open addressing, an entry without calls is free. Those of
+ * all processes are counted where they meet, by the worker that holds the endpoint's state (decision
+ * 0151). */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        char id[48];
+        uint32_t n;
+    } of[SLOTS];
+} busy = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The entry of the endpoint, else a free one, else -1. Entries are never moved, so a search passes freed
+ * ones. */
+static ptrdiff_t busy_at(const char *id)
+{
+    ptrdiff_t free_one = -1;
+    size_t first = tab_text_slot(id, SLOTS);
+    for (size_t i = 0; i < 64; i++) {
+        size_t at = (first + i) % SLOTS;
+        if (busy.of[at].n > 0 && strcmp(busy.of[at].id, id) == 0)
+            return (ptrdiff_t)at;
+        if (busy.of[at].n == 0 && free_one < 0)
+            free_one = (ptrdiff_t)at;
+    }
+    return free_one;
+}
+
+bool serve_begin(const char *id, uint32_t most)
+{
+    pthread_mutex_lock(&busy.lock);
+    ptrdiff_t at = busy_at(id);
+    bool ok = at < 0 || most == 0 || busy.of[at].n < most;
+    if (ok && at >= 0) {
+        snprintf(busy.of[at].id, sizeof busy.of[at].id, "%s", id);
+        busy.of[at].n++;
+    }
+    pthread_mutex_unlock(&busy.lock);
+    return ok;
+}
+
+void serve_end(const char *id)
+{
+    pthread_mutex_lock(&busy.lock);
+    ptrdiff_t at = busy_at(id);
+    if (at >= 0 && busy.of[at].n > 0)
+        busy.of[at].n--;
+    pthread_mutex_unlock(&busy.lock);
+}
+
+tab_status serve_too_many(request *r, tab_error *err)
+{
+    return tab_fail(err, TAB_RATE_LIMIT, "",
+                    "%u calls of this endpoint are under way, as many as the plan has at once",
+                    r->who.endpoint_concurrency);
+}

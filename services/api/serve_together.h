@@ -1,0 +1,25 @@
+/* A serve call between its admission (serve_handler.c) and its answer (serve_together.c). */
+#ifndef TAB_API_SERVE_TOGETHER_H
+#define TAB_API_SERVE_TOGETHER_H
+
+#include "services/api/serve_cache.h"
+#include "services/api/serve_limits.h"
+
+/* In the request's arena. */
+typedef struct serve_call {
+    struct serve_call *next;
+    request *r;
+    tab_body body;
+    const serve_row *row;
+    char worker[40]; /* of inference, which answered last for the endpoint; "" */
+    tab_status s;
+    tab_error err;
+    Tabella__WorkDone work; /* what it is billed */
+    Tabella__UsageLine line[2], *usage[2];
+} serve_call;
+
+/* Asks, writes the answer, bills and ends the call (serve_end): with calls of the endpoint that came at the
+ * same moment. PARKED: another thread ends the request. */
+tab_status serve_together(serve_call *c, tab_error *err) TAB_CHECKED;
+
+#endif
