@@ -8,11 +8,6 @@
 #include "services/data-connector/diff.h"
 #include "services/data-connector/source.h"
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* ---- credentials ----------------------------------------------------------------------------- */
 
 /* A sealed row opens only as the connection of the organization that it was written for. */
@@ -30,7 +25,7 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
     char *context = seal_context(a, org, id);
     tab_str plain = tab_proto_write(a, &m.base);
     if (context == NULL || plain.p == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tab_status s = tab_seal(self->kek, a, plain, tab_str_of(context), ret, err);
     sodium_memzero((char *)plain.p, plain.n);
     return s;
@@ -95,7 +90,7 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     char *context = seal_context(a, call->org, c.id);
     tab_str plain;
     if (context == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     if (self->kek == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
     TAB_TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
@@ -163,10 +158,10 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     for (size_t i = 0; i < q->n_credentials; i++)
         if ((members = tab_arena_printf(a, "%s%s%s", members, i > 0 ? "," : "", q->credentials[i]->name)) ==
             NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
     char *key = tab_pg_array(a, q->key, q->n_key);
     if (key == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(seal(self, a, call->org, id, q->credentials, q->n_credentials, &sealed, err));
     tab_id_new(snapshot, "dsv_");
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
@@ -218,10 +213,10 @@ static tab_status names(tab_arena *a, const tab_str *from, size_t n, char ***ret
 {
     *ret = tab_arena_new_of(a, char *, n);
     if (*ret == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (((*ret)[i] = (char *)tab_arena_copy(a, from[i]).p) == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
     *ret_n = n;
     return TAB_OK;
 }
@@ -230,7 +225,7 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
 {
     Tabella__RowDiff *m = tab_arena_new_of(a, Tabella__RowDiff, 1);
     if (m == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tabella__row_diff__init(m);
     m->rows_added = d->added;
     m->rows_changed = d->changed;
@@ -306,7 +301,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tabella__sync_reply__init(m);
     m->id = (char *)c->id;
     m->dataset = (char *)c->dataset;
@@ -316,7 +311,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TAB_TRY(row_diff_message(a, &d, &m->diff, err));
     tab_str bytes = tab_proto_write(a, &m->base);
     if (bytes.p == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_query(tx, NULL, err,
                          "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
                          TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));

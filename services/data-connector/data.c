@@ -6,12 +6,20 @@
 #include "common/log.h"
 #include "common/proto.h"
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* ---- tables in and out ----------------------------------------------------------------------- */
+
+/* A new dataset and its first snapshot, committed. */
+static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, const store_dataset *d,
+                              const tab_table *t, tab_error *err)
+{
+    char snapshot[TAB_ID];
+    tab_id_new(snapshot, "dsv_");
+    TAB_TRY(store_hold_blocks(*tx, call->org, false, err));
+    TAB_TRY(store_dataset_add(*tx, call->org, d, err));
+    TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t,
+                               d->temporary ? &self->run_keys : NULL, err));
+    return tab_tx_commit(tx, err);
+}
 
 static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
 {
@@ -32,9 +40,8 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
     if (__builtin_mul_overflow((uint64_t)t->rows, (uint64_t)t->cols, &cells) || cells > DATA_MOST_CELLS)
         return tab_fail(err, TAB_VALIDATION, "tables", "A table has at most %d cells.", DATA_MOST_CELLS);
 
-    char id[TAB_ID], snapshot[TAB_ID];
+    char id[TAB_ID];
     tab_id_new(id, "ds_");
-    tab_id_new(snapshot, "dsv_");
     store_dataset d = { .id = id,
                         .name =
                             q->name[0] != '\0' ? q->name : (const char *)tab_arena_copy(call->arena, t->id).p,
@@ -44,11 +51,7 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .temporary = q->temporary };
     if (q->temporary)
         d.expires = q->expires_at;
-    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
-    TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    TAB_TRY(
-        store_snapshot_add(tx, call->org, id, snapshot, NULL, t, q->temporary ? &self->run_keys : NULL, err));
-    TAB_TRY(tab_tx_commit(&tx, err));
+    TAB_TRY(add_dataset(self, call, &tx, &d, t, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;
 }
@@ -64,7 +67,7 @@ static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &snap, err));
     Tabella__DataObject *o = tab_arena_new_of(call->arena, Tabella__DataObject, 1);
     if (o == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tabella__data_object__init(o);
     o->id = (char *)snap.dataset;
     o->kind = tab_proto_text(call->arena, "dataset");
@@ -103,7 +106,7 @@ static tab_status read_snapshot(void *arg, tab_call *call, tab_error *err)
     store_snapshot s;
     const tab_table **tables = tab_arena_new_of(call->arena, const tab_table *, 1);
     if (tables == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, q->snapshot, &s, err));
     if (q->first_row > s.rows)
@@ -191,18 +194,13 @@ static tab_status read_transient(data_service *self, tab_call *call, const char 
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_table *t;
-    char snapshot[TAB_ID];
     TAB_TRY(data_read_source(self, call, connection[0], &t, err));
     tab_id_new(id, "ds_");
-    tab_id_new(snapshot, "dsv_");
     store_dataset d = {
         .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true
     };
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TAB_TRY(store_hold_blocks(tx, call->org, false, err));
-    TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    TAB_TRY(store_snapshot_add(tx, call->org, id, snapshot, NULL, t, &self->run_keys, err));
-    return tab_tx_commit(&tx, err);
+    return add_dataset(self, call, &tx, &d, t, err);
 }
 
 static tab_status resolve_one(data_service *self, tab_call *call, const char *ref, Tabella__Resolved **ret,
@@ -230,7 +228,7 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     TAB_TRY(store_used(tx, call->org, s.dataset, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret = resolved(call->arena, ref, &s);
-    return *ret == NULL ? out_of_memory(err) : TAB_OK;
+    return *ret == NULL ? tab_no_memory(err) : TAB_OK;
 }
 
 static tab_status resolve(void *arg, tab_call *call, tab_error *err)
@@ -240,7 +238,7 @@ static tab_status resolve(void *arg, tab_call *call, tab_error *err)
     Tabella__ResolveReply *out = call->out;
     out->tables = tab_arena_new_of(call->arena, Tabella__Resolved *, q->n_refs);
     if (out->tables == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < q->n_refs; i++) {
         tab_error why = { 0 };
         tab_status s = resolve_one(self, call, q->refs[i], &out->tables[i], &why);
@@ -269,7 +267,7 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     store_snapshot *s = tab_arena_new_of(call->arena, store_snapshot, q->n_snapshots);
     out->tables = tab_arena_new_of(call->arena, Tabella__Resolved *, q->n_snapshots);
     if (s == NULL || out->tables == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
     for (size_t i = 0; i < q->n_snapshots; i++) {
@@ -284,7 +282,7 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     for (size_t i = 0; i < q->n_snapshots; i++) {
         s[i].pinned = true;
         if ((out->tables[i] = resolved(call->arena, s[i].id, &s[i])) == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         out->n_tables++;
     }
     apart(out->tables, out->n_tables);

@@ -17,11 +17,6 @@ static tab_status no_such(tab_error *err)
     return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
 }
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err)
 {
     const char *sql = alone ? "SELECT pg_advisory_xact_lock(hashtextextended('blocks of ' || $1, 0))"
@@ -157,7 +152,7 @@ tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const cha
     *ret_n = tab_rows_count(r);
     *ret = tab_arena_new_of(a, const char *, *ret_n);
     if (*ret == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < *ret_n; i++)
         (*ret)[i] = tab_proto_text(a, tab_rows_text(r, i, 0));
     return TAB_OK;
@@ -172,7 +167,7 @@ static tab_status org_key(tab_tx *tx, const char *org, uint8_t ret[BLOCK_KEY], t
     uint8_t fresh[BLOCK_KEY];
     randombytes_buf(fresh, sizeof fresh);
     if (a == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "INSERT INTO data_connector.org_key (org, key) "
                          "VALUES ($1, $2) "
@@ -204,7 +199,7 @@ static tab_status put_piece(tab_tx *tx, const char *org, const char *snapshot, c
     TAB_AUTO(tab_arena) *a = tab_arena_new(READ_SCRATCH);
     block b;
     if (a == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(block_write(a, t, at, key, &b, err));
     tab_str name = { (char *)b.hash, BLOCK_HASH };
     tab_param hash = tab_p_bytes(name);
@@ -286,7 +281,7 @@ static tab_status join_piece(tab_tx *tx, const char *org, block_joiner *j, block
     TAB_AUTO(tab_rows) *r = NULL;
     const tab_table *piece;
     if (scratch == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_TRY(tab_tx_query_bytes(
         tx, &r, err, "SELECT raw::text, bytes FROM data_connector.block WHERE org = $1 AND hash = $2",
         TAB_P(tab_p_text(org), tab_p_bytes(hash))));
@@ -307,7 +302,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_AUTO(tab_arena) *list = tab_arena_new(64 << 20);
     if (list == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     if (!s->kept)
         return tab_fail(err, TAB_NOT_FOUND, "snapshot", "The snapshot's rows are no longer kept.");
     if (first > s->rows || rows > s->rows - first)
@@ -318,7 +313,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
     if (n == 0) {
         uint32_t *all = tab_arena_new_of(a, uint32_t, s->cols);
         if (all == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         for (size_t i = 0; i < s->cols; i++)
             all[i] = (uint32_t)i;
         columns = all;
@@ -334,7 +329,7 @@ tab_status store_snapshot_read(tab_tx *tx, tab_arena *a, const char *org, const 
                                tab_p_int((int64_t)(first + rows)))));
     block_joiner *j = block_joiner_new(a, first, rows, columns, n);
     if (j == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < tab_rows_count(r); i++) {
         block_range at = { (size_t)tab_rows_int(r, i, 0), (size_t)tab_rows_int(r, i, 1),
                            (size_t)tab_rows_int(r, i, 2), (size_t)tab_rows_int(r, i, 3) };
@@ -432,7 +427,7 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
         return no_such(err);
     Tabella__DataObject *o = tab_arena_new_of(a, Tabella__DataObject, 1);
     if (o == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tabella__data_object__init(o);
     if (tab_rows_count(r) == 1) {
         o->id = tab_proto_text(a, tab_rows_text(r, 0, 0));
@@ -462,7 +457,7 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
         o->last_sync_message = tab_proto_text(a, tab_rows_text(c, 0, 8));
     }
     if (tab_arena_full(a))
-        return out_of_memory(err);
+        return tab_no_memory(err);
     *ret = o;
     return TAB_OK;
 }
@@ -503,7 +498,7 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
     size_t n = tab_rows_count(r), shown = n > limit ? limit : n;
     ret->data = tab_arena_new_of(a, Tabella__DataObject *, shown);
     if (ret->data == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < shown; i++)
         TAB_TRY(store_object(tx, a, org, tab_rows_text(r, i, 0), &ret->data[ret->n_data++], err));
     ret->total = (uint64_t)tab_rows_int(total, 0, 0);
@@ -511,7 +506,7 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
         char *next =
             tab_arena_printf(a, "%s:%s", tab_rows_text(r, shown - 1, 1), tab_rows_text(r, shown - 1, 0));
         if (next == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         ret->next = next;
     }
     return TAB_OK;
