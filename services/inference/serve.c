@@ -22,11 +22,6 @@
 #include "services/inference/request.h"
 #include "services/inference/serve_state.h"
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* ---- answering ------------------------------------------------------------------------------- */
 
 /* The pinned table's understanding with the request's rows merged in: what is counted is added, what was
@@ -82,7 +77,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
     if (s != TAB_OK)
         return s;
     if (b == NULL || (b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n + 1)) == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     p->b = b;
     b->base_model = (char *)st->base;
     b->target_selection = st->sel.target;
@@ -92,7 +87,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
         b->records_total += r->table[i]->rows;
         y->request_cells += (uint64_t)r->table[i]->rows * r->table[i]->cols;
         if (b->tables[i] == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         if (st->fitted == NULL || r->pinned[i] != st->sel.table)
             continue;
         p->scores = r->table[i]->rows < SERVE_ALONE_ROWS;
@@ -165,7 +160,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
     Tabella__ServePart *m = tab_arena_new_of(a, Tabella__ServePart, n);
     y->parts = tab_arena_new_of(a, Tabella__ServePart *, n);
     if (p == NULL || score == NULL || m == NULL || y->parts == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         size_t tables = q->n_calls > 0 ? q->calls[i] : call->n_tables;
         if (tables > call->n_tables - at)
@@ -189,7 +184,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
             score[scored++] = &p[i].score;
     }
     if (scored > 0 && !serve_score(self, &e, st, score, scored))
-        s = out_of_memory(err);
+        s = tab_no_memory(err);
     for (size_t i = 0; s == TAB_OK && i < n; i++)
         if (p[i].s == TAB_OK)
             p[i].s = end(self, &e, st, &p[i], &p[i].err);
@@ -242,7 +237,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     /* What the answer points to in the state is copied by packing it after this returns: hold it until
      * then. */
     if (s == TAB_OK && !serve_hold(self, call, loan))
-        s = out_of_memory(err);
+        s = tab_no_memory(err);
     if (s != TAB_OK)
         tab_states_give(self->states, loan);
     y->warm = warm;

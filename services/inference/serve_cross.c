@@ -32,11 +32,6 @@ typedef struct {
     tab_near_space *space;
 } side;
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* The pinned rows that the call needs. A pinned row that is a request row over again would compete with it
  * for the same partner: the likest row of the request row's own table stays out. */
 static void choose(const serve_state *st, side *side_of, size_t n)
@@ -254,7 +249,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
     tab_profile **p = tab_arena_new_of(a, tab_profile *, n);
     bool *sent = tab_arena_new_of(a, bool, n);
     if (s == NULL || p == NULL || sent == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     size_t at = 0;
     for (; at < r->n; at++) {
         s[at] = (side){ .pinned = r->pinned[at], .rows = r->table[at], .n_rows = r->table[at]->rows };
@@ -271,13 +266,13 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         s[i].from = tab_arena_new_of(a, uint32_t, rows + 1);
         s[i].space = tab_near_scratch(a, s[i].index);
         if (s[i].space == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
     }
     choose(st, s, n);
     tab_status status = TAB_OK;
     for (size_t i = 0; status == TAB_OK && i < n; i++) {
         const tab_table *t = joined(a, st, &s[i]);
-        status = t == NULL ? out_of_memory(err) : tab_profile_table(e, t, &p[i], err);
+        status = t == NULL ? tab_no_memory(err) : tab_profile_table(e, t, &p[i], err);
     }
     if (status == TAB_OK)
         status = tab_cross_tables(e, p, n, st->threshold, &b->cross_table_map, &b->unified_rows,
@@ -287,7 +282,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
     if (!keep_matches(a, s, b->cross_table_map->entity_matches) ||
         !keep_duplicates(a, s, b->cross_table_map->duplicates) ||
         !keep_entities(a, s, b->unified_rows, &b->records_linked))
-        return out_of_memory(err);
+        return tab_no_memory(err);
     count_matches(b->cross_table_map);
     b->cross_table_map->entities_matched = b->unified_rows->matched;
     b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
@@ -296,7 +291,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
         Tabella__TableUnderstanding *m =
             tab_message(a, Tabella__TableUnderstanding, TABELLA__TABLE_UNDERSTANDING__INIT);
         if (m == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         *m = *st->seen[s[i].pinned];
         m->pinned_rows = m->rows;
         m->rows = 0;

@@ -8,11 +8,6 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/request.h"
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* The organization first, so that one's state is never another's. */
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base)
 {
@@ -76,7 +71,7 @@ tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state
     serve_state *st = a == NULL ? NULL : tab_arena_new_of(a, serve_state, 1);
     if (st == NULL) {
         tab_arena_free(a);
-        return out_of_memory(err);
+        return tab_no_memory(err);
     }
     st->arena = a;
     st->base = options->base;
@@ -89,7 +84,7 @@ tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state
     st->profile = tab_arena_new_of(a, tab_profile *, n);
     if (tab_arena_full(a)) {
         serve_state_free(st);
-        return out_of_memory(err);
+        return tab_no_memory(err);
     }
     *ret = st;
     return TAB_OK;
@@ -126,7 +121,7 @@ tab_status serve_state_ready(serve_state *st, tab_error *err)
     for (size_t t = 0; st->near != NULL && t < st->n; t++)
         st->near[t] = tab_near_new(a, st->table[t]);
     if (tab_arena_full(a))
-        return out_of_memory(err);
+        return tab_no_memory(err);
     st->imputer = imputer;
     return TAB_OK;
 }

@@ -15,11 +15,6 @@ static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
     return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx, err);
 }
 
-static tab_status no_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* A queue's eta: who is ahead, at the pace of late, shared by the workers. */
 static void fill_eta(jobs *self, Tabella__Job *j)
 {
@@ -80,7 +75,7 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
                    .window_s = batch ? self->window_s : 0,
                    .request = tab_proto_write(call->arena, &q->base) };
     if (j.request.p == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s;
     if ((s = begin(self, call, &tx, err)) == TAB_OK && (s = jobs_insert(tx, call->org, &j, err)) == TAB_OK &&
@@ -220,7 +215,7 @@ static tab_status read_both(jobs *self, tab_call *call, tab_tx *tx, const char *
     if (s != TAB_OK)
         return s;
     y->job = tab_arena_new_of(call->arena, Tabella__Job, 1);
-    return y->job == NULL ? no_memory(err) : read_job(self, call, tx, job, y->job, err);
+    return y->job == NULL ? tab_no_memory(err) : read_job(self, call, tx, job, y->job, err);
 }
 
 static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
@@ -339,7 +334,7 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     j.endpoint_id = e->id;
     j.request_id = call->request_id;
     if (j.request.p == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
     if ((s = endpoint_mutate(tx, call->org, e, &j, base, err)) == TAB_OK &&
         (s = read_both(self, call, tx, e->id, j.job_id, err)) == TAB_OK &&
         (s = tab_tx_commit(&tx, err)) == TAB_OK)

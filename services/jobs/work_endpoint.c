@@ -26,11 +26,6 @@ enum { PASS_MS = 2 * 3600000, CALL_MS = 30000, SYNC_MS = 900000 };
         m_;                                        \
     })
 
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* Pins these and, while it still serves from them, the endpoint's present ones. */
@@ -41,7 +36,7 @@ static tab_status pin(work *w, tab_arena *a, const Tabella__Endpoint *now, Tabel
     bool live = strcmp(now->status, "live") == 0;
     q.snapshots = tab_arena_new_of(a, char *, n + now->n_datasets + 1);
     if (q.snapshots == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     q.endpoint_id = now->id;
     q.endpoint = now->name;
     for (size_t i = 0; i < n; i++)
@@ -138,7 +133,7 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
     q.sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
     Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
     if (q.sources == NULL || t == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < e->n_datasets; i++) {
         tabella__table_source__init(&t[i]);
         t[i].id = e->datasets[i]->table_id;
@@ -215,7 +210,7 @@ static tab_status stage(work *w, tab_arena *a, const Tabella__Staged *g, const T
 {
     tab_str bytes = tab_proto_write(a, &g->base);
     if (bytes.p == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
     const jobs_claimed *c = w->c;
@@ -321,11 +316,11 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     g->result = NEW(a, Tabella__JobResult, tabella__job_result__init);
     g->done = NEW(a, Tabella__WorkDone, tabella__work_done__init);
     if (next == NULL || d == NULL || g->result == NULL || g->done == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     *next = *e;
     next->datasets = tab_arena_new_of(a, Tabella__PinnedDataset *, e->n_datasets + 1);
     if (next->datasets == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     for (size_t i = 0; i < e->n_datasets; i++) {
         d[i] = *e->datasets[i];
         next->datasets[i] = &d[i];
@@ -342,7 +337,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     if (refresh) {
         next->diff = NEW(a, Tabella__Diff, tabella__diff__init);
         if (next->diff == NULL)
-            return out_of_memory(err);
+            return tab_no_memory(err);
         for (size_t i = 0; i < e->n_datasets; i++)
             if ((s = add_diff(w, a, e->datasets[i]->snapshot, d[i].snapshot, next->diff, &fresh, &kept,
                               resolved(pins, d[i].snapshot), err)) != TAB_OK)
@@ -375,7 +370,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
     g->endpoint = next;
     g->report = report_of(w, a, next, y, pins);
     if (g->report == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     next->data_snapshot = g->report->data->snapshot;
     next->data_version_us = g->report->data->version_us;
 
@@ -403,7 +398,7 @@ static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabel
             r->delta = y->held_out->score - e->held_out->score;
             Tabella__ReportPrevious *p = NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
             if (p == NULL)
-                return out_of_memory(err);
+                return tab_no_memory(err);
             p->report_id = e->report_id;
             p->base_model = e->base_model;
             p->score = e->held_out->score;
