@@ -1,5 +1,5 @@
-/* Housekeeping: a thread that once a second asks whether metering is back, renews the leases of realtime calls
- * and of idempotency rows, and every five minutes deletes what has expired. */
+/* Housekeeping: a thread that once a second asks whether metering is back and renews the leases of realtime
+ * calls and of idempotency rows, and every five minutes deletes what has expired. */
 #include <stdlib.h>
 
 #include "common/log.h"
