@@ -1,5 +1,10 @@
-/* The two halves of common/bundle_json.h: members (bundle_json.c) and paged arrays
- * (bundle_pages.c). */
+/* The parts of common/bundle_json.h. Calls go one way:
+ *
+ *   bundle_json.c    a bundle's members
+ *      |
+ *   bundle_pages.c   its paged arrays: how many elements, one page of them
+ *      |
+ *   bundle_check.c   what another daemon sent, held against what a bundle is */
 #ifndef TAB_BUNDLE_INTERNAL_H
 #define TAB_BUNDLE_INTERNAL_H
 

@@ -6,13 +6,6 @@
 
 /* ---- small parts ----------------------------------------------------------------------------- */
 
-void bundle_address(tab_out *o, const Tabella__ColumnRef *c)
-{
-    if (c == NULL)
-        tab_out_null(o);
-    else
-        tab_out_str(o, bundle_bytes(c->address));
-}
 /* An empty text of the wire is null. */
 static void text_or_null(tab_out *o, const char *s)
 {

@@ -4,6 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void bundle_address(tab_out *o, const Tabella__ColumnRef *c)
+{
+    if (c == NULL)
+        tab_out_null(o);
+    else
+        tab_out_str(o, bundle_bytes(c->address));
+}
+
 static const struct {
     const char *name;
     size_t first;

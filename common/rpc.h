@@ -64,8 +64,8 @@ typedef struct {
         NULL, NULL, NULL, NULL \
     }
 
-/* Serves the methods on `threads` workers (before: 8); a full queue (before: 64 a thread) answers
- * UNAVAILABLE. The arena of one call may grow to arena_most bytes (before: 2 GiB). Organizations take turns,
+/* Serves the methods on `threads` workers (default: 8); a full queue (default: 64 a thread) answers
+ * UNAVAILABLE. The arena of one call may grow to arena_most bytes (default: 2 GiB). Organizations take turns,
  * and one holds no more workers, and no more of the queue, than it leaves (common/turns.h; decision 0236). */
 void tab_rpc_limits(tab_rpc *rpc, int64_t threads, int64_t queue, size_t arena_most);
 /* Calls of these methods (names, NULL behind the last) compute for long: so many of them are at work at

@@ -1,5 +1,14 @@
-/* What the three parts of the RPC share: rpc.c (connection and calls), rpc_serve.c (workers) and
- * rpc_stream.c (what outgrows a message). Not for anybody else. */
+/* What the parts of the RPC share; not for anybody else. Calls go one way, down:
+ *
+ *   rpc.c          opens and closes; calls of ours, and the thread that watches deadlines and silences
+ *      |
+ *   rpc_serve.c    calls of others: the queue, the workers, the answers
+ *      |
+ *   rpc_stream.c   bodies that outgrow a message: held by the sender, pulled by the receiver
+ *      |
+ *   rpc_link.c     subscriptions, headers, numbers of calls and streams
+ *
+ * What comes back up are NATS' callbacks and rpc_pull.ended. One lock, rpc->lock, is for all of them. */
 #ifndef TAB_RPC_INTERNAL_H
 #define TAB_RPC_INTERNAL_H
 
@@ -123,6 +132,7 @@ struct tab_rpc {
     rpc_method_metrics *metrics; /* one a method, the one beside last */
 };
 
+/* rpc_link.c */
 bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn);
 uint64_t rpc_new_id(tab_rpc *rpc);       /* lock held */
 uint64_t rpc_id_of(const char *subject); /* of its last token; 0: none */
@@ -130,6 +140,7 @@ bool rpc_connected(const tab_rpc *rpc);
 /* 0 to most; `otherwise` where the header is missing or no such number. */
 int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t otherwise);
 const char *rpc_header(natsMsg *m, const char *name); /* "" without */
+void rpc_watch(tab_rpc *rpc, tab_deadline deadline);  /* lock held: something new to watch */
 
 /* streams; the lock is not held unless said so */
 rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline);
@@ -144,7 +155,6 @@ void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 /* serving */
 void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
-void rpc_watch(tab_rpc *rpc, tab_deadline deadline);           /* lock held: something new to watch */
 void rpc_serve_stop(tab_rpc *rpc);
 
 #endif

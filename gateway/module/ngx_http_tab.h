@@ -10,7 +10,19 @@
  *   ngx_http_tab_held.c     what bodies and answers hold of memory: limits, and the rate at which a body
  *                           comes
  *   ngx_http_tab_clock.c    the time that identities carry
- *   tab_limits.c            request rates kept on this node, for when Redis is away */
+ *   tab_limits.c            request rates kept on this node, for when Redis is away
+ *
+ * Who calls whom; nginx calls those of the first line by the handlers that module.c installs:
+ *
+ *   module ----> echo      gate      held      redis (start, stop, forget)
+ *                          |
+ *                          +--> clock    held    limits    body
+ *                          +--> redis --> link
+ *                          ^      ^         |
+ *                          |      +---------+  replied, lost: later, from the event loop
+ *                          +------+            answered, with what Redis said
+ *
+ * All use module for a request's context and the envelope; redis tells clock what time Redis has. */
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
 
