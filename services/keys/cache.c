@@ -48,7 +48,7 @@ void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], c
         tab_log_fields(TAB_DEBUG, "key not cached", "why", err.message, NULL);
 }
 
-tab_status keys_cache_bury(const keys_cache *c, const keys_tombstone *t, tab_error *err)
+tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err)
 {
     tab_error why = { 0 };
     if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, &why) == TAB_OK)

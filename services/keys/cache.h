@@ -22,7 +22,7 @@ void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], c
                      uint64_t epoch);
 
 /* TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
-tab_status keys_cache_bury(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
+tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
 /* Counted uses since the last batch; n 0: none. Confirm after they are stored. Texts live in the
  * arena. */

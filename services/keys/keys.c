@@ -180,10 +180,10 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
 
 /* After the commit that wrote the tombstone's row: Redis first, then the row goes. Only then is the
  * change answered. What fails here is finished by the chores, and by the caller's retry. */
-static tab_status bury(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
+static tab_status revoke(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = keys_cache_bury(&self->cache, t, err);
+    tab_status s = keys_cache_revoke(&self->cache, t, err);
     if (s != TAB_OK)
         return s;
     /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to
@@ -216,7 +216,7 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
-        s = bury(self, &old, call->deadline, err);
+        s = revoke(self, &old, call->deadline, err);
     sodium_memzero(secret, sizeof secret);
     return s;
 }
@@ -238,7 +238,7 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
-        s = bury(self, &old, call->deadline, err);
+        s = revoke(self, &old, call->deadline, err);
     if (s == TAB_OK)
         out->id = tab_proto_text(call->arena, q->id);
     return s;
@@ -463,11 +463,11 @@ static void confirm_tombstones(keys *self)
         keys_store_pending(tx, a, 100, &t, &n, &err) != TAB_OK)
         return;
     for (size_t i = 0; i < n; i++)
-        if (keys_cache_bury(&self->cache, &t[i], &err) != TAB_OK ||
+        if (keys_cache_revoke(&self->cache, &t[i], &err) != TAB_OK ||
             keys_store_confirmed(tx, &t[i], &err) != TAB_OK)
             return;
     if (tab_tx_commit(&tx, &err) != TAB_OK)
-        return; /* they are buried again, which changes nothing */
+        return; /* they are revoked again, which changes nothing */
 }
 
 static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_error *err)
