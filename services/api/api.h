@@ -54,10 +54,10 @@ typedef struct api {
         int64_t asked_ms;
         bool asking;
     } models;
-    struct api_house *house; /* the thread that renews leases and sweeps (housekeeping.c) */
-    atomic_int keyed;        /* requests that hold an idempotency row now */
-    struct api_joins *joins; /* requests that wait for the first with their key (joins.c) */
-    atomic_int arriving;     /* serve calls that are here and not yet with others, or done */
+    struct api_housekeeping *housekeeping; /* the thread that renews leases and sweeps (housekeeping.c) */
+    atomic_int keyed;                      /* requests that hold an idempotency row now */
+    struct api_joins *joins;               /* requests that wait for the first with their key (joins.c) */
+    atomic_int arriving;                   /* serve calls that are here and not yet with others, or done */
 } api;
 
 /* Each has worker threads of its own: a key is looked up and a list is read whatever else there is to do. */
@@ -170,8 +170,8 @@ void idempotency_release(request *r, tab_status why);
 #define IDEMPOTENCY_LEASE "interval '5 seconds'" /* of the rows of requests at work */
 
 /* housekeeping.c */
-struct api_house *house_open(api *a);
-void house_free(struct api_house *h);
+struct api_housekeeping *housekeeping_open(api *a);
+void housekeeping_free(struct api_housekeeping *h);
 
 /* joins.c: the request waits, without a thread, until the first with its key has ended. */
 tab_status join(request *r, tab_error *err) TAB_CHECKED; /* PARKED, or UNAVAILABLE */

@@ -6,7 +6,7 @@
 #include "services/api/allowance.h"
 #include "services/api/places.h"
 
-struct api_house {
+struct api_housekeeping {
     api *a;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -25,7 +25,7 @@ static void statement(api *a, const char *sql, const tab_param *p, size_t n)
 
 static void *keep(void *arg)
 {
-    struct api_house *h = arg;
+    struct api_housekeeping *h = arg;
     int64_t swept = tab_mono_ms();
     pthread_mutex_lock(&h->lock);
     while (!h->stop) {
@@ -51,9 +51,9 @@ static void *keep(void *arg)
     return NULL;
 }
 
-struct api_house *house_open(api *a)
+struct api_housekeeping *housekeeping_open(api *a)
 {
-    struct api_house *h = calloc(1, sizeof *h);
+    struct api_housekeeping *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
     h->a = a;
@@ -67,7 +67,7 @@ struct api_house *house_open(api *a)
     return h;
 }
 
-void house_free(struct api_house *h)
+void housekeeping_free(struct api_housekeeping *h)
 {
     if (h == NULL)
         return;

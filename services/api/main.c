@@ -88,11 +88,11 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
-    self.house = house_open(&self);
+    self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
-    if (relay == NULL || self.house == NULL || self.joins == NULL || answers == NULL || h == NULL)
+    if (relay == NULL || self.housekeeping == NULL || self.joins == NULL || answers == NULL || h == NULL)
         return EXIT_FAILURE;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     bool all = http_drain(h, self.cfg.drain_s);
     joins_free(self.joins);
     answers_free(answers);
-    house_free(self.house);
+    housekeeping_free(self.housekeeping);
     tab_arena_free(self.models.arena);
     return all ? EXIT_SUCCESS : EXIT_FAILURE;
 }
