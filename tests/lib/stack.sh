@@ -20,10 +20,12 @@ stack_clean() {
 trap stack_clean EXIT
 check() {
     local what=$1; shift
-    if "$@"; then passed=$((passed + 1)); echo "ok   $what"; else failed=$((failed + 1)); echo "FAIL $what"; fi
+    if "$@"; then passed=$((passed + 1)); echo "ok   $what"; else failed=$((failed + 1))
+        echo "FAIL $what"; fi
 }
 add_line() { # adds a program's own closing line "x: N passed, N failed" and its exit code
-    local p f; p=$(sed -nE 's/.*[: ]([0-9]+) passed.*/\1/p' <<<"$1"); f=$(sed -nE 's/.* ([0-9]+) failed.*/\1/p' <<<"$1")
+    local p f; p=$(sed -nE 's/.*[: ]([0-9]+) passed.*/\1/p' <<<"$1")
+    f=$(sed -nE 's/.* ([0-9]+) failed.*/\1/p' <<<"$1")
     passed=$((passed + ${p:-0})); failed=$((failed + ${f:-0}))
     [ "$2" -eq 0 ] || [ "${f:-0}" -gt 0 ] || failed=$((failed + 1))
 }
@@ -35,12 +37,14 @@ wait_for() { # wait_for SECONDS CMD...
     until "$@" >/dev/null 2>&1; do [ "$(date +%s%N)" -lt "$end" ] || return 1; sleep 0.05; done
 }
 infra() {
-    make --no-print-directory -s -j"$(nproc)" infra-programs >/dev/null || { echo "$SUITE: 0 passed, 1 failed"; exit 1; }
+    make --no-print-directory -s -j"$(nproc)" infra-programs >/dev/null \
+        || { echo "$SUITE: 0 passed, 1 failed"; exit 1; }
     stack_up >/dev/null || { echo "$SUITE: 0 passed, 1 failed"; exit 1; }
     eval "$(tools/stack up --servers)"
     local out rc
     out=$(timeout 900 "build/release/infra/$1" 2>"$TAB_RUN/$1.err"); rc=$?
     echo "$out"; add_line "$(tail -n1 <<<"$out")" $rc
 }
-no_restarts() { check "no daemon died on the way" [ "$(jq '[.restarts[]?] | add // 0' "$TAB_RUN/state.json")" = 0 ]; }
+no_restarts() { check "no daemon died on the way" \
+    [ "$(jq '[.restarts[]?] | add // 0' "$TAB_RUN/state.json")" = 0 ]; }
 finish() { echo "$SUITE: $passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
