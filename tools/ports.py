@@ -1,9 +1,10 @@
 """TCP ports for servers that tests and tools/stack start.
 
-A port that the kernel would hand out by itself (bind to port 0, a client's own end) may be taken by anybody between the
-moment when it was found free and the one when its server binds it, and a connect() to it while nobody listens may meet
-itself. Ports are therefore chosen below the kernel's range, and each is held by a lock for as long as the process that
-chose it lives: two stacks that start at once never choose the same one."""
+A port that the kernel would hand out by itself (bind to port 0, a client's own end) may be taken by anybody
+between the moment when it was found free and the one when its server binds it, and a connect() to it while
+nobody listens may meet itself. Ports are therefore chosen below the kernel's range, and each is held by a
+lock for as long as the process that chose it lives: two stacks that start at once never choose the same
+one."""
 import fcntl, os, random, socket, stat
 
 FIRST = 10000  # below it is what other software likes

@@ -39,8 +39,10 @@ def data_killed(x):
         x.killed("data-connector")
         time.sleep(1)
     half = x.world.sql(
-        "SELECT s.id FROM data_connector.snapshot s LEFT JOIN data_connector.piece p ON p.org = s.org AND p.snapshot = s.id "
-        "WHERE s.kept GROUP BY s.org, s.id, s.rows, s.cols HAVING coalesce(sum(p.rows * p.cols), 0) <> s.rows * s.cols"
+        "SELECT s.id FROM data_connector.snapshot s LEFT JOIN data_connector.piece p ON p.org = s.org "
+        "AND p.snapshot = s.id "
+        "WHERE s.kept GROUP BY s.org, s.id, s.rows, s.cols HAVING coalesce(sum(p.rows * p.cols), "
+        "0) <> s.rows * s.cols"
     )
     x.check("every snapshot is whole", not half, half[:3])
 
@@ -133,8 +135,8 @@ def inference_killed_again_and_again(x):
 
 @fault("F10", "a job whose body kills its worker each time", within=10)
 def poison(x):
-    """The link of the worker kills it when it has brought the name of the table and the worker has begun with it: each
-    try is a worker's death, also where the pass itself would have had a process of its own."""
+    """The link of the worker kills it when it has brought the name of the table and the worker has begun with
+    it: each try is a worker's death, also where the pass itself would have had a process of its own."""
     org, other = x.organization("f10"), x.organization("f10-other")
     w = x.world
     w.trap("inference.nats", ["poisonous", "Tab-Beat"], "inference", side="up", deliver=True)

@@ -1,4 +1,5 @@
-"""Jobs of endpoints killed in each phase: the old state byte for byte, or the new one whole; billed once or not."""
+"""Jobs of endpoints killed in each phase: the old state byte for byte, or the new one whole; billed once or
+not."""
 import concurrent.futures, os, time
 
 from experiment import fault
@@ -17,8 +18,8 @@ PHASES = [
 
 @fault("J01", "jobs killed in each phase of create, refresh and upgrade", within=10)
 def each_phase(x):
-    """The three kinds at once on three endpoints: the first to come into the phase pulls the trigger, the others die
-    where they are. TAB_CHAOS_LONG: each kind alone in each phase."""
+    """The three kinds at once on three endpoints: the first to come into the phase pulls the trigger, the
+    others die where they are. TAB_CHAOS_LONG: each kind alone in each phase."""
     w, org = x.world, x.organization("j01")
     other = lambda e: next(b for b in x.bases if b != e.base)
     kinds = {
@@ -95,7 +96,8 @@ def idle_at(x, name, seconds=10):
 
 @fault("J03", "endpoints deleted while they are served", within=5)
 def deleted_under_load(x):
-    """Readers race with the deletion: what they have read too late must not bring the endpoint back (I7 tells)."""
+    """Readers race with the deletion: what they have read too late must not bring the endpoint back (I7
+    tells)."""
     org = x.organization("j03")
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         ends = list(pool.map(lambda i: org.create(x.rng, x.bases[0]), range(4)))

@@ -1,4 +1,5 @@
-"""PostgreSQL, Redis and NATS restarted, killed, frozen, wiped, full (F21 to F24, F28 to F36); lost links (F66, F69)."""
+"""PostgreSQL, Redis and NATS restarted, killed, frozen, wiped, full (F21 to F24, F28 to F36); lost links
+(F66, F69)."""
 import os, random, signal, threading, time
 
 from experiment import FREEZE_S, Skip, fault
@@ -42,7 +43,8 @@ def backends_terminated(x):
         try:
             ended += len(
                 x.world.sql(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' AND state <> 'idle' ORDER BY random() LIMIT 1"
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' "
+                    "AND state <> 'idle' ORDER BY random() LIMIT 1"
                 )
             )
         except RuntimeError:
@@ -203,8 +205,8 @@ def invalidation_lost(x):
 
 @fault("F69", "api killed around its own commit", within=10)
 def api_killed_around_commit(x):
-    """Before the commit of its bill: nothing is billed and the retry works. After it, before the answer: the retry gets
-    what was stored, billed once."""
+    """Before the commit of its bill: nothing is billed and the retry works. After it, before the answer: the
+    retry gets what was stored, billed once."""
     w, org = x.world, x.organization("f69")
     for when, deliver, side in (("before it", False, "up"), ("after it", False, "down")):
         for _ in range(2):
@@ -250,7 +252,8 @@ def commit_unknown(x):
 
 @fault("F69C", "answers of jobs lost on their way to api", within=10)
 def answer_lost(x):
-    """The job is there, the api does not know: a retry under the same key finds it, whatever it has become meanwhile."""
+    """The job is there, the api does not know: a retry under the same key finds it, whatever it has become
+    meanwhile."""
     w, org = x.world, x.organization("f69c")
     e = org.create(x.rng, x.bases[0])
     x.load.stop.set()

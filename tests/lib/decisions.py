@@ -1,6 +1,7 @@
 """Every page of docs/decisions has the one form and stands in the index; every number that is cited exists.
 
-usage: decisions.py, from the project's root. Prints what does not hold and exits 1 when there is something."""
+usage: decisions.py, from the project's root. Prints what does not hold and exits 1 when there is
+something."""
 import re
 import subprocess
 import sys

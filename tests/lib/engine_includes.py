@@ -1,6 +1,7 @@
 """The engine knows no server, and its folders include each other as its README says ("Who may include whom").
 
-usage: engine_includes.py [ROOT], default: the project's root. Prints what does not hold and exits 1 when there is something."""
+usage: engine_includes.py [ROOT], default: the project's root. Prints what does not hold and exits 1 when
+there is something."""
 import re
 import sys
 from pathlib import Path

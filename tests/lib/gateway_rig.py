@@ -1,7 +1,8 @@
 """A real nginx with our module and a real Redis, private and on free ports, before a small upstream that
 records what reaches it. The upstream speaks HTTP by hand, so that a request which nginx re-framed badly
 would show as a second one."""
-import base64, hashlib, hmac, json, os, random, shutil, signal, socket, subprocess, tempfile, threading, time, zlib
+import base64, hashlib, hmac, json, os, random, shutil, signal, socket, subprocess, tempfile
+import threading, time, zlib
 
 from servers import ROOT, free_port, wait_for
 

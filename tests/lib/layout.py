@@ -1,6 +1,8 @@
-"""What no formatter holds: no line over the limit, and no sentence torn into string literals that would fit in one.
+"""What no formatter holds: no line over the limit, and no sentence torn into string literals that would fit
+in one.
 
-usage: layout.py FILE...   prints each finding as FILE:LINE: what, and exits 1 when there is one. C files alone are
+usage: layout.py FILE...   prints each finding as FILE:LINE: what, and exits 1 when there is one. C files
+                           alone are
 looked at for torn strings. Between `clang-format off` and `on` a table's row may have TABLE_LIMIT columns."""
 import re
 import sys

@@ -1,7 +1,8 @@
-"""A validator of OpenAPI 3.1.0 descriptions, written from the specification: the objects that a description may hold,
-their required and known fields, and what a schema of fields alone cannot say (path templates, unique operation ids,
-references that lead somewhere). Schema Objects are JSON Schema 2020-12: where python3-jsonschema is installed they are
-held against its meta schema and examples against their schemas; without it those two checks are left out (`skipped`)."""
+"""A validator of OpenAPI 3.1.0 descriptions, written from the specification: the objects that a description
+may hold, their required and known fields, and what a schema of fields alone cannot say (path templates,
+unique operation ids, references that lead somewhere). Schema Objects are JSON Schema 2020-12: where
+python3-jsonschema is installed they are held against its meta schema and examples against their schemas;
+without it those two checks are left out (`skipped`)."""
 import re
 
 try:
@@ -11,7 +12,8 @@ except ImportError:
     jsonschema = None
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-# object: (required fields, fields with the object that they hold; "": anything, "[x]": a list of x, "{x}": a map to x)
+# object: (required fields, fields with the object that they hold; "": anything, "[x]": a list of x, "{x}": a
+# map to x)
 OBJECTS = {
     "OpenAPI": (
         {"openapi", "info"},
@@ -190,7 +192,8 @@ def faults(d):
             )  # so that #/components/... resolves
             for e in Draft(whole).iter_errors(value):
                 out.append(
-                    f"{at}: the example does not fit its schema at {'/'.join(map(str, e.absolute_path))}: {e.message[:200]}"
+                    f"{at}: the example does not fit its schema at {'/'.join(map(str, e.absolute_path))}: "
+                    f"{e.message[:200]}"
                 )
 
     def walk(kind, x, at):

@@ -55,7 +55,8 @@ class Servers:
             )
             self.start_postgres()
             self.as_postgres(
-                f"psql -h 127.0.0.1 -p {self.pg_port} -U tab -d postgres -qc 'CREATE ROLE app LOGIN' -c 'CREATE DATABASE tab OWNER app'"
+                f"psql -h 127.0.0.1 -p {self.pg_port} -U tab -d postgres -qc 'CREATE ROLE app LOGIN' -c "
+                "'CREATE DATABASE tab OWNER app'"
             )
             self.env["TAB_POSTGRES"] = f"host=127.0.0.1 port={self.pg_port} user=app dbname=tab"
             self.start_nats()

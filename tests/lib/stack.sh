@@ -20,8 +20,8 @@ stack_clean() {
 trap stack_clean EXIT
 check() {
     local what=$1; shift
-    if "$@"; then passed=$((passed + 1)); echo "ok   $what"; else failed=$((failed + 1))
-        echo "FAIL $what"; fi
+    if "$@"; then passed=$((passed + 1)); echo "ok   $what"
+    else failed=$((failed + 1)); echo "FAIL $what"; fi
 }
 add_line() { # adds a program's own closing line "x: N passed, N failed" and its exit code
     local p f; p=$(sed -nE 's/.*[: ]([0-9]+) passed.*/\1/p' <<<"$1")

@@ -1,4 +1,5 @@
-"""A private stack for black-box tests (tools/stack under a folder of its own), a client, and checks that count."""
+"""A private stack for black-box tests (tools/stack under a folder of its own), a client, and checks that
+count."""
 import http.client, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
 LONG_S = 300  # how long a state is waited for: a machine may be slow, and a test is not a bench
@@ -6,8 +7,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def until(what, seconds=LONG_S):
-    """Asks until what() is true; gives its last answer. A machine's speed decides when, never whether. The pauses grow, so that
-    waiting long does not spend a plan's requests a minute."""
+    """Asks until what() is true; gives its last answer. A machine's speed decides when, never whether. The
+    pauses grow, so that waiting long does not spend a plan's requests a minute."""
     end, pause = time.monotonic() + seconds, 0.05
     while not (last := what()) and time.monotonic() < end:
         time.sleep(pause)
@@ -174,7 +175,8 @@ class Client:
         return last
 
     def usage(self, op, want):
-        """The cells billed for an operation, once they are as many: events come after the answers they bill."""
+        """The cells billed for an operation, once they are as many: events come after the answers they
+        bill."""
         got = 0
 
         def there():

@@ -96,8 +96,8 @@ class Mlp(torch.autograd.Function):
 
 
 class Attend(torch.autograd.Function):
-    """softmax(q k' / sqrt(D)) v by head: q (N, L, heads D), kv (N, K, keys then values, of all heads or of one
-    that all share) -> (N, L, heads D)"""
+    """softmax(q k' / sqrt(D)) v by head: q (N, L, heads D), kv (N, K, keys then values, of all heads or of
+    one that all share) -> (N, L, heads D)"""
 
     @staticmethod
     def forward(ctx, q, kv, heads):

@@ -175,8 +175,8 @@ def added(x, o, w):
 
 
 def attend(q, kv, heads, scale=None):
-    """softmax(q k' / sqrt(D)) v by head: q (N, L, heads D); kv (N, K, keys then values, of all heads or of one that
-    all share); scale (heads,) multiplies q. -> (N, L, heads D)"""
+    """softmax(q k' / sqrt(D)) v by head: q (N, L, heads D); kv (N, K, keys then values, of all heads or of
+    one that all share); scale (heads,) multiplies q. -> (N, L, heads D)"""
     N, L, e = q.shape
     D = e // heads
     if scale is not None:
@@ -255,8 +255,8 @@ def vote(r, nc, registers, p, ln):
 
 
 def decode(r, y, registers, p, ln):
-    """Classes: -> log p (B, queries, SLOTS), slots absent from the context at log FLOOR. A numeric target: its
-    distribution as weights of the context's values (B, queries, nc)."""
+    """Classes: -> log p (B, queries, SLOTS), slots absent from the context at log FLOOR. A numeric target:
+    its distribution as weights of the context's values (B, queries, nc)."""
     w = vote(r, y.shape[1], registers, p, ln)
     if y.is_floating_point():
         return w.mean(1)
@@ -265,7 +265,8 @@ def decode(r, y, registers, p, ln):
 
 
 def target_features(y):
-    """y (B, nc) standardised and clipped -> (B, nc, 16): the value, its mid-rank, sin and cos of 2^k pi rank"""
+    """y (B, nc) standardised and clipped -> (B, nc, 16): the value, its mid-rank, sin and cos of 2^k pi
+    rank"""
     nc = y.shape[1]
     order = torch.sort(y, dim=1)[0]
     rank = 0.5 * (torch.searchsorted(order, y) + torch.searchsorted(order, y, right=True)).float() / nc

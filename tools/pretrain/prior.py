@@ -79,8 +79,8 @@ def draw(lib, seed, first, count, shape):
 
 class Stream:
     """Batch k is a function of (seed, k) alone; threads draw `ahead` batches in advance. Worker `rank` of
-    `workers` takes every workers-th batch; workers draw the same shape at the same step. A stream of numeric targets
-    has the shapes of the stream of classes with the same seed, and tables of its own."""
+    `workers` takes every workers-th batch; workers draw the same shape at the same step. A stream of numeric
+    targets has the shapes of the stream of classes with the same seed, and tables of its own."""
 
     def __init__(
         self,

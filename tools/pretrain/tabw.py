@@ -1,4 +1,5 @@
-"""Weight files (services/inference/engine/learn/pfn/weights.h): writing from a training state, reading back."""
+"""Weight files (services/inference/engine/learn/pfn/weights.h): writing from a training state, reading
+back."""
 import hashlib
 import json
 import struct

@@ -4,9 +4,10 @@
   train.py train --dir DIR --seconds N [--size M] [--decay 0.15]   begins or resumes in DIR, ends in time
   train.py bench [--size M]                                        tasks/s of some shapes, plain and compiled
 
-DIR holds stable.w (weights, f32), opt.w (optimiser), ship.w (weights after a decay, bf16), state.json, log.csv.
-The rate is constant after the warm-up until a call is given --decay F: then the last F of its seconds fall to
-zero as 1 - sqrt, and ship.w is written; stable.w stays from before the decay, so that training can go on."""
+DIR holds stable.w (weights, f32), opt.w (optimiser), ship.w (weights after a decay, bf16), state.json,
+log.csv. The rate is constant after the warm-up until a call is given --decay F: then the last F of its
+seconds fall to zero as 1 - sqrt, and ship.w is written; stable.w stays from before the decay, so that
+training can go on."""
 import argparse
 import json
 import math
@@ -25,7 +26,8 @@ from muon import Optimiser  # noqa: E402
 
 
 def place(batch, device, gen):
-    """To the device, with fresh column codes; classes go to random slots, numeric targets are standardised."""
+    """To the device, with fresh column codes; classes go to random slots, numeric targets are
+    standardised."""
     shape, x, y, cat, family, classes = batch
     x = torch.from_numpy(x)
     y = torch.from_numpy(y)
@@ -44,7 +46,8 @@ def place(batch, device, gen):
 
 
 def losses(P, c, placed):
-    """-> (B,) loss, (B,) loss of the context's class shares or, where the target is numeric, of its distribution"""
+    """-> (B,) loss, (B,) loss of the context's class shares or, where the target is numeric, of its
+    distribution"""
     x, y, cat, code, nc = placed
     dt = torch.bfloat16 if x.is_cuda else torch.float32
     Q = {k: p.to(dt) for k, p in P.items()}

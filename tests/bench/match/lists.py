@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Columns against lists of values: where the list weights of align/alignment_weights.h comes from.
 
-  lists.py make OUT       from the shared data's tables: one table of a case against lists of the other's values, among lists of
-                          all others' (TAB_SHARED, default ../shared); then
+  lists.py make OUT       from the shared data's tables: one table of a case against lists of the other's
+                          values, among lists of all others' (TAB_SHARED, default ../shared); then
                           build/release/bench/match --dir OUT [--columns FILE]
   lists.py fit FILE       fits the weights to FILE: logistic, each weight of one sign (needs scipy)
 """

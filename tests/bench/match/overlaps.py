@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Pairs of tables of one schema that share a known part of their rows: nobody, a few, all.
 
-  overlaps.py OUT [SEED ...]    one case a kind of row, size and share of common rows, for build/release/bench/match --dir OUT
+  overlaps.py OUT [SEED ...]    one case a kind of row, size and share of common rows, for
+                                build/release/bench/match --dir OUT
 
-Common rows are written anew in table b: a word misspelt, a cell lost, in capitals. Words come from the engine's lexicon; a
-common one is as much commoner than the next as names and towns are. What columns say of one another (an e-mail of its name,
-a postcode of its town, a total of price and quantity) they say here too: what two rows share is not independent.
+Common rows are written anew in table b: a word misspelt, a cell lost, in capitals. Words come from the
+engine's lexicon; a common one is as much commoner than the next as names and towns are. What columns say of
+one another (an e-mail of its name, a postcode of its town, a total of price and quantity) they say here too:
+what two rows share is not independent.
 """
 import csv, datetime, os, random, sys
 
@@ -45,9 +47,8 @@ def day(r, first, last):
 
 def people(r):
     f, l, c = pick(r, FIRST), pick(r, LAST), pick(r, CITY)
-    mail = f"{f}.{l}{r.choice(['', '', r.randrange(100)])}@{r.choice(['post', 'mail', 'corp', 'uni'])}.example".lower().replace(
-        " ", ""
-    )
+    number, host = r.choice(["", "", r.randrange(100)]), r.choice(["post", "mail", "corp", "uni"])
+    mail = f"{f}.{l}{number}@{host}.example".lower().replace(" ", "")
     return [
         f"{f} {l}",
         mail,

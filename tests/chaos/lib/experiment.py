@@ -58,7 +58,8 @@ class Experiment:
         return ok
 
     def heal(self):
-        """The fault has ended. Seconds until each class of routes has its last failure before 20 rounds of successes."""
+        """The fault has ended. Seconds until each class of routes has its last failure before 20 rounds of
+        successes."""
         if self.healed is not None:
             return
         self.healed = time.monotonic()
@@ -130,7 +131,8 @@ class Experiment:
         return o
 
     def slowest(self, orgs, since):
-        """(seconds, method, path) of the longest call that was begun since then; those under way count so far."""
+        """(seconds, method, path) of the longest call that was begun since then; those under way count so
+        far."""
         return max(
             (
                 (round((c.ended or time.monotonic()) - c.began, 1), c.method, c.path)

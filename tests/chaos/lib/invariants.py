@@ -1,5 +1,6 @@
-"""What must hold when the fault is gone and the queues are empty: each function looks at one organization's ledger and
-at what the databases hold, and gives the list of what is wrong. The ids are those of the list of faults."""
+"""What must hold when the fault is gone and the queues are empty: each function looks at one organization's
+ledger and at what the databases hold, and gives the list of what is wrong. The ids are those of the list of
+faults."""
 import collections, time
 
 from ledger import COLS, PINNED, REQUEST, ROWS
@@ -72,7 +73,8 @@ def I1(world, org):
 
 
 def I2_I3(world, org):
-    """An event if and only if the work is done; its cells are the work's; the sums are those of the events."""
+    """An event if and only if the work is done; its cells are the work's; the sums are those of the
+    events."""
     jobs, events, wrong = jobs_of(world, org), billed(world, org), []
     run_of = {
         r[0]: r[1]
@@ -168,12 +170,15 @@ def I5(world, org):
 
 
 def I6(world, org):
-    """Never two mutating jobs at work on one endpoint: spans from the first start to the end, from the history."""
+    """Never two mutating jobs at work on one endpoint: spans from the first start to the end, from the
+    history."""
     return [
         f"{a} and {b} at once"
         for a, b in world.sql(
-            "WITH span AS (SELECT j.endpoint_id, j.job_id, j.updated_at AS ended, (SELECT min(at) FROM jobs.log l WHERE l.org = j.org AND "
-            "l.job_id = j.job_id AND l.line LIKE 'started%%') AS began FROM jobs.job j WHERE j.org = %s AND j.endpoint_id <> '') "
+            "WITH span AS (SELECT j.endpoint_id, j.job_id, j.updated_at AS ended, (SELECT min(at) "
+            "FROM jobs.log l WHERE l.org = j.org AND "
+            "l.job_id = j.job_id AND l.line LIKE 'started%%') AS began FROM jobs.job j WHERE j.org = %s "
+            "AND j.endpoint_id <> '') "
             "SELECT a.job_id, b.job_id FROM span a JOIN span b USING (endpoint_id) WHERE a.job_id < b.job_id "
             "AND a.began < b.ended AND b.began < a.ended",
             org.org,
@@ -182,8 +187,8 @@ def I6(world, org):
 
 
 def I7(world, org):
-    """Between two moves an endpoint has one answer; around a move the one before or the one after; after a move that
-    failed or was cancelled the one before, byte for byte; after its deletion none."""
+    """Between two moves an endpoint has one answer; around a move the one before or the one after; after a
+    move that failed or was cancelled the one before, byte for byte; after its deletion none."""
     wrong = []
     for e in org.endpoints:
         moves = sorted(e.moves, key=lambda m: m[1])
@@ -290,8 +295,9 @@ def I12(world, before):
 
 
 def I11(world, before):
-    """Resources are back, within a tenth and a little: pools of connections and threads may grow to their caps,
-    the gateway keeps connections to the api for a minute, inference keeps what its largest passes took (glibc's arenas) and TAB_STATES_MIB of fitted states.
+    """Resources are back, within a tenth and a little: pools of connections and threads may grow to their
+    caps, the gateway keeps connections to the api for a minute, inference keeps what its largest passes took
+    (glibc's arenas) and TAB_STATES_MIB of fitted states.
     """
     now, wrong = world.resources(), []
     for k, was in before.items():

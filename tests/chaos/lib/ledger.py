@@ -1,7 +1,9 @@
-"""The load, and the ledger of what was meant and what was answered. Two organizations, each with a canary text in its
-cells, call every route of the life of an endpoint. A retrying client and one that does not retry stand side by side.
+"""The load, and the ledger of what was meant and what was answered. Two organizations, each with a canary
+text in its cells, call every route of the life of an endpoint. A retrying client and one that does not retry
+stand side by side.
 
-Each call is a row: when, what, which Idempotency-Key, which answer. Nothing here judges: invariants.py does."""
+Each call is a row: when, what, which Idempotency-Key, which answer. Nothing here judges: invariants.py
+does."""
 import hashlib, http.client, json, random, threading, time, uuid
 
 ROWS, COLS = 12, 4  # of a run
@@ -34,7 +36,8 @@ class Call:
 
 
 class Endpoint:
-    """moves: what was asked of it, with the span in which its state may have changed. serves: what it answered."""
+    """moves: what was asked of it, with the span in which its state may have changed. serves: what it
+    answered."""
 
     def __init__(self, id, base):
         self.id, self.base, self.moves, self.serves, self.deleted, self.lock = (
@@ -338,7 +341,8 @@ class Org:
 
 
 class Load:
-    """Threads that call until told to end. `raw` failures are counted by their type, of `patient` ones none may be."""
+    """Threads that call until told to end. `raw` failures are counted by their type, of `patient` ones none
+    may be."""
 
     MIX = [(0.25, Org.run_keyed), (0.40, Org.run), (0.50, Org.read), (0.55, Org.batch), (0.65, Org.key_life)]
 

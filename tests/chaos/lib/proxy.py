@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """TCP links between daemons and servers that fail on command: the broken network of the experiments.
 
-Started with JSON on its command line, {"jobs.nats": {"listen": PORT, "to": PORT}, ...}. Commands come as lines of
-JSON on standard input, and each is answered by a line:
+Started with JSON on its command line, {"jobs.nats": {"listen": PORT, "to": PORT}, ...}. Commands come as
+lines of JSON on standard input, and each is answered by a line:
 
   {"link": L, "mode": "pass"}                 as a wire
   {"link": L, "mode": "hole"}                 swallows bytes both ways, closes nothing
@@ -10,9 +10,9 @@ JSON on standard input, and each is answered by a line:
   {"link": L, "mode": "cut"}                  closes what is open, takes no new connection
   {"link": L, "mode": "slow", "ms": N}        each chunk comes N ms later
   {"link": L, "trap": [BYTES, ...], "side": "up" | "down", "kill": PID, "deliver": bool, "times": N}
-        when a connection of L has carried the texts one after the other - the last one towards the server ("up") or
-        back ("down") - PID is killed with kill -9, before ("deliver": false) or after the chunk went on. `fired`
-        in later answers counts. "kill": 0 cuts the link's connections instead.
+        when a connection of L has carried the texts one after the other - the last one towards the server
+        ("up") or back ("down") - PID is killed with kill -9, before ("deliver": false) or after the chunk
+        went on. `fired` in later answers counts. "kill": 0 cuts the link's connections instead.
 """
 import asyncio, json, os, signal, sys
 

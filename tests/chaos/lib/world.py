@@ -70,7 +70,8 @@ class World(Stack):
         return json.loads(self.proxy.stdout.readline())
 
     def trap(self, name, texts, who, side="up", deliver=False, times=1):
-        """kill -9 of `who` (None: the link is cut) at the moment when its link carries the texts; see proxy.py."""
+        """kill -9 of `who` (None: the link is cut) at the moment when its link carries the texts; see
+        proxy.py."""
         self.link(name, trap=texts, side=side, kill=self.pid(who) if who else 0, deliver=deliver, times=times)
 
     def sprung(self, name, seconds=20):
@@ -177,7 +178,8 @@ class World(Stack):
             self.psql.wait()
 
     def resources(self):
-        """Descriptors and memory of each daemon, subscriptions, connections, locks, Redis keys without an end."""
+        """Descriptors and memory of each daemon, subscriptions, connections, locks, Redis keys without an
+        end."""
         found = {}
         for d in self.daemons:
             pid = self.pid(d)
@@ -195,7 +197,10 @@ class World(Stack):
         found["advisory locks"] = int(
             self.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")[0][0]
         )
-        endless = 'local n=0 for _,k in ipairs(redis.call("KEYS","*")) do if redis.call("TTL",k)==-1 then n=n+1 end end return n'
+        endless = (
+            'local n=0 for _,k in ipairs(redis.call("KEYS","*")) do if redis.call("TTL",k)==-1 then n=n+1 '
+            "end end return n"
+        )
         found["Redis keys without an end"] = int(self.redis("EVAL", endless, "0"))
         return found
 
