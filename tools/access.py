@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may do what at NATS and Redis, and who gets which secret: the one table (docs/decisions/0248).
 
-    tools/access.py nats     the users of NATS: deploy/nats-users.conf, passwords from $NATS_PASSWORD_API and so on
+    tools/access.py nats     the users of NATS: deploy/nats-users.conf, passwords from $NATS_PASSWORD_API and
+                             so on
     tools/access.py redis    the users of Redis, the same way: deploy/redis-users.acl
     tools/access.py check    whether these files are what this prints
     tools/access.py write    writes them
@@ -37,7 +38,8 @@ SUBJECTS = {
     "jobs": (["tabella.cancel.*", "tabella.jobs.wake"], ["tabella.progress.*", "tabella.jobs.wake"]),
 }
 
-# What common/limits.lua and services/jobs/state.c do in the name of each. A function's own commands are checked.
+# What common/limits.lua and services/jobs/state.c do in the name of each. A function's own commands are
+# checked.
 REDIS = {
     "gateway": "%R~tab:g:* %R~tab:v:* %R~tab:s:* ~tab:r:* ~tab:e:* ~tab:use "
     "+mget +get +set +hmget +hset +hincrby +expire +time (+fcall|tab_gate ~tab:g:*)",
@@ -91,8 +93,8 @@ def nats_rights(user):
 
 
 def nats_users(password, tests=False):
-    """The `authorization` block; password gives the text for a user's password. tests: a user of that name may do
-    all, and every service may answer to _INBOX.test."""
+    """The `authorization` block; password gives the text for a user's password. tests: a user of that name
+    may do all, and every service may answer to _INBOX.test."""
     out = ["authorization {", "  users = ["]
     if tests:
         out.append(f'    {{ user: "tests", password: {password("tests")} }}')

@@ -1,4 +1,5 @@
-"""What a stack is made of: its folder, ports and secrets, the processes that run in it and their configuration."""
+"""What a stack is made of: its folder, ports and secrets, the processes that run in it and their
+configuration."""
 import hashlib, http.client, json, os, pathlib, pwd, re, secrets, shutil, signal, socket, subprocess, sys
 
 import access
@@ -209,8 +210,8 @@ def redis_password(secret, user):
 
 
 def environment(ports, secret, process=None):
-    """What a process reads; `NAME --help` says what each is for. Each gets its own secrets alone; without a name: all of
-    them, as the user `tests`, whom only a stack for tests or of servers alone has."""
+    """What a process reads; `NAME --help` says what each is for. Each gets its own secrets alone; without a
+    name: all of them, as the user `tests`, whom only a stack for tests or of servers alone has."""
     env = {
         k: v
         for k, v in os.environ.items()

@@ -17,8 +17,8 @@ def log_of(name):
 class Supervisor:
     """start -> running --dies--> waiting (0.1 s doubling to 5 s; from the start again after 10 s of life)
 
-    Nothing that fails here ends the supervisor, which would end all of its children (decision 0013): what cannot be
-    written is written later, what cannot be started is started later."""
+    Nothing that fails here ends the supervisor, which would end all of its children (decision 0013): what
+    cannot be written is written later, what cannot be started is started later."""
 
     def __init__(self, servers_only):
         self.ports, self.secret = prepare_run()

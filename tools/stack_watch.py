@@ -12,8 +12,9 @@ PATIENCE_S = (30, 600)  # between two restarts: first, and at most
 class Watch:
     """quiet -> checking -> quiet | failed n times: the server is stuck, killed, and left alone for a while
 
-    A server that is stuck does not hear SIGTERM. After each restart the next one is twice as far away, up to ten minutes,
-    and near again after as long without one: a fault that a restart does not cure never makes a loop."""
+    A server that is stuck does not hear SIGTERM. After each restart the next one is twice as far away, up to
+    ten minutes, and near again after as long without one: a fault that a restart does not cure never makes a
+    loop."""
 
     def __init__(self, env):
         self.env = {**env, "TAB_HEALTH_PORT": "0"}
