@@ -41,7 +41,6 @@ typedef struct {
 } tab_bundle_view;
 
 const char *tab_paged_name(tab_paged array);
-bool tab_paged_named(tab_str name, tab_paged *ret) TAB_CHECKED;
 size_t tab_paged_first(tab_paged array); /* decisions.md's default first page */
 
 /* Whether every index and length in the bundle is within bounds: once, before writing one that came

@@ -31,16 +31,6 @@ size_t tab_paged_first(tab_paged array)
     return PAGED[array].first;
 }
 
-bool tab_paged_named(tab_str name, tab_paged *ret)
-{
-    for (int i = 0; i < TAB_PAGE_COUNT; i++)
-        if (tab_str_eq(name, tab_str_of(PAGED[i].name))) {
-            *ret = (tab_paged)i;
-            return true;
-        }
-    return false;
-}
-
 static size_t class_count(const Tabella__Prediction *p)
 {
     return p->classes == NULL  ? 0

@@ -135,12 +135,6 @@ tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_st
     return TAB_OK;
 }
 
-bool tab_keyring_stale(const tab_keyring *k, tab_str sealed)
-{
-    size_t head = 0;
-    return key_of(k, sealed, &head) != k->at[0].key;
-}
-
 bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret)
 {
     *ret = (tab_run_keys){ text[0] == 0 ? NULL : tab_keyring_new(text), seals };

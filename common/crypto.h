@@ -14,7 +14,7 @@ void tab_hex(const uint8_t *bytes, size_t n, char *ret);       /* ret holds 2n +
 
 /* Sealing (XChaCha20-Poly1305, libsodium). A keyring is read from text: "id:64 hex digits" once or more,
  * separated by commas. The first key seals; every key opens, so that a key is rotated by putting a new
- * one in front, sealing again what tab_keyring_stale names, and dropping the old one.
+ * one in front, and dropping the old one once nothing is left that it sealed.
  * `context` (a table's name and the row's id) is authenticated: a sealed value moved to another row
  * does not open. Sealed form: 1 byte length of the key id, the id, 24 bytes nonce, ciphertext and tag. */
 typedef struct tab_keyring tab_keyring;
@@ -38,7 +38,5 @@ tab_status tab_run_seal(const tab_run_keys *k, tab_arena *a, tab_str plain, tab_
 /* Gives back as it is what was never sealed: a zstd frame or a JSON text, whose first byte is above 32. */
 tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab_str context, tab_str *ret,
                         tab_error *err) TAB_CHECKED;
-
-bool tab_keyring_stale(const tab_keyring *k, tab_str sealed); /* sealed by another key than the first */
 
 #endif

@@ -491,11 +491,6 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
     return query(tx, ret, err, sql, p, n, true);
 }
 
-const char *tab_tx_sqlstate(const tab_tx *tx)
-{
-    return tx->sqlstate;
-}
-
 /* ---- transactions ---------------------------------------------------------------------------- */
 
 static PGresult *simple(tab_tx *tx, const char *sql)
@@ -622,20 +617,6 @@ tab_status tab_tx_commit(tab_tx **txp, tab_error *err)
 tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err)
 {
     return command(tx, sql, err);
-}
-
-tab_status tab_tx_savepoint(tab_tx *tx, tab_error *err)
-{
-    return command(tx, "SAVEPOINT s", err);
-}
-
-tab_status tab_tx_rollback_to_savepoint(tab_tx *tx, tab_error *err)
-{
-    if (tx->broken)
-        return tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
-    tx->failed = false;
-    tx->sqlstate[0] = 0;
-    return command(tx, "ROLLBACK TO SAVEPOINT s", err);
 }
 
 tab_status tab_pg_transact(tab_pg *pg, const char *org, tab_deadline deadline,

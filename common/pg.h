@@ -78,9 +78,6 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
                               size_t n) TAB_CHECKED;
 /* A text of several statements without parameters or results: migrations. */
 tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err) TAB_CHECKED;
-const char *tab_tx_sqlstate(const tab_tx *tx); /* of the last failure, "" without one */
-tab_status tab_tx_savepoint(tab_tx *tx, tab_error *err) TAB_CHECKED;
-tab_status tab_tx_rollback_to_savepoint(tab_tx *tx, tab_error *err) TAB_CHECKED;
 
 /* begin, fn, commit; again (5 times at most) after a serialization failure or a deadlock. fn may run more
  * than once and must not keep what an earlier run did. */

@@ -99,14 +99,6 @@ tab_status tab_route_find(tab_str method, tab_str path, tab_route_match *ret)
     return best.id == TAB_ROUTE_COUNT ? TAB_NOT_FOUND : TAB_OK;
 }
 
-tab_route_id tab_route_named(tab_str name)
-{
-    for (unsigned i = 0; i < TAB_ROUTE_COUNT; i++)
-        if (tab_str_eq(name, tab_str_of(tab_routes[i].name)))
-            return (tab_route_id)i;
-    return TAB_ROUTE_COUNT;
-}
-
 unsigned tab_scope_named(tab_str name)
 {
 #define TAB_X(e, text, bit)            \

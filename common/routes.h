@@ -104,9 +104,6 @@ typedef struct {
  * says which it has). HEAD matches GET routes. `path` is the raw path without its query. */
 tab_status tab_route_find(tab_str method, tab_str path, tab_route_match *ret);
 
-/* The route of that name, or TAB_ROUTE_COUNT. */
-tab_route_id tab_route_named(tab_str name);
-
 /* "read,run" <-> bits. Parsing gives 0 for an unknown name. */
 unsigned tab_scope_named(tab_str name);
 const char *tab_scope_name(unsigned bit); /* of one bit; "" for another value */

@@ -36,7 +36,7 @@ struct rpc_pending {
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
     natsMsg *msg;   /* the answer, or its head */
-    bool pulling, pulled;
+    bool pulled;
     rpc_pull pull;
     int64_t packed, asked, heard;
 };

@@ -78,7 +78,6 @@ void tab_rpc_also(tab_rpc *rpc, const tab_rpc_method *method, void *self);
 
 /* Takes no more calls, works off what came, waits at most so long. True: all was finished. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);
-bool tab_rpc_draining(const tab_rpc *rpc); /* for who takes work from elsewhere: no more of it */
 
 /* ---- calling --------------------------------------------------------------------------------- */
 

@@ -1,3 +1,4 @@
+/* Subscriptions, headers, numbers of calls and streams: what every part of the RPC stands on. */
 #include <stdlib.h>
 
 #include "common/integer.h"

@@ -519,11 +519,6 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
     return all;
 }
 
-bool tab_rpc_draining(const tab_rpc *rpc)
-{
-    return atomic_load(&rpc->draining);
-}
-
 void rpc_serve_stop(tab_rpc *rpc)
 {
     pthread_mutex_lock(&rpc->lock);

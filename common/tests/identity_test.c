@@ -117,8 +117,6 @@ Test(routes, are_the_specifications)
         cr_expect(s == TAB_OK && m.id == cases[i].want, "%s %s", cases[i].method, cases[i].path);
         cr_expect(tab_str_eq(m.param[0], tab_str_of(cases[i].param)), "%s", cases[i].path);
     }
-    for (unsigned i = 0; i < TAB_ROUTE_COUNT; i++)
-        cr_expect_eq(tab_route_named(tab_str_of(tab_routes[i].name)), i);
 }
 
 Test(routes, refuse_every_other_spelling)

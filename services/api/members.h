@@ -30,12 +30,6 @@ static inline void raw_member(tab_out *o, const char *key, const char *json)
     tab_out_raw(o, tab_str_of(json));
 }
 
-static inline void null_member(tab_out *o, const char *key)
-{
-    tab_out_key(o, key);
-    tab_out_null(o);
-}
-
 static inline void texts_member(tab_out *o, const char *key, size_t n, char *const *text)
 {
     tab_out_key(o, key);
