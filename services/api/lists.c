@@ -6,11 +6,6 @@
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
 
-static void bytes_str(tab_out *o, ProtobufCBinaryData d)
-{
-    tab_out_str(o, (tab_str){ (const char *)d.data, d.len });
-}
-
 static tab_str bytes_of(ProtobufCBinaryData d)
 {
     return (tab_str){ (const char *)d.data, d.len };
@@ -347,37 +342,34 @@ tab_status get_reports(request *r, tab_error *err)
     return TAB_OK;
 }
 
-static void report_json(tab_out *o, const Tabella__Report *x)
+static void target_member(tab_out *o, const Tabella__Report *x)
 {
-    bool is_run = strcmp(x->kind, "run") == 0;
-    const Tabella__HeldOut *h = x->held_out;
-    tab_out_open(o, '{');
-    text_member(o, "id", x->id);
-    text_member(o, "name", x->name);
-    text_member(o, "endpoint", x->endpoint);
-    text_member(o, "endpoint_id", x->endpoint_id);
-    text_member(o, "kind", x->kind);
-    text_member(o, "base", x->base_model);
-    time_member(o, "created_at", x->created_us);
-    bool_member(o, "pinned", x->pinned);
     open_member(o, "target", '{');
     text_member(o, "column", x->target[0] != 0 ? x->target : NULL);
     text_member(o, "task", x->task[0] != 0 ? x->task : NULL);
     if (x->n_classes > 0) {
         open_member(o, "classes", '[');
         for (size_t i = 0; i < x->n_classes; i++)
-            bytes_str(o, x->classes[i]);
+            tab_out_str(o, bytes_of(x->classes[i]));
         tab_out_close(o, ']');
     }
     tab_out_close(o, '}');
+}
+
+static void data_member(tab_out *o, const Tabella__ReportData *d)
+{
     open_member(o, "data", '{');
-    if (x->data != NULL) {
-        text_member(o, "snapshot", x->data->snapshot[0] != 0 ? x->data->snapshot : NULL);
-        time_member(o, "version", x->data->version_us);
-        uint_member(o, "rows", x->data->rows);
-        texts_member(o, "snapshots", x->data->n_snapshots, x->data->snapshots);
+    if (d != NULL) {
+        text_member(o, "snapshot", d->snapshot[0] != 0 ? d->snapshot : NULL);
+        time_member(o, "version", d->version_us);
+        uint_member(o, "rows", d->rows);
+        texts_member(o, "snapshots", d->n_snapshots, d->snapshots);
     }
     tab_out_close(o, '}');
+}
+
+static void split_member(tab_out *o, const Tabella__HeldOut *h)
+{
     tab_out_key(o, "split");
     if (h == NULL) {
         tab_out_null(o);
@@ -391,8 +383,44 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         text_member(o, "unit", h->unit);
         tab_out_close(o, '}');
     }
+}
+
+static void cross_table_member(tab_out *o, const Tabella__Report *x)
+{
+    open_member(o, "cross_table", '{');
+    open_member(o, "column_alignment", '[');
+    for (size_t i = 0; i < x->n_column_alignment; i++) {
+        const Tabella__ColumnAlignment *c = x->column_alignment[i];
+        if (c->a == NULL || c->b == NULL)
+            continue;
+        tab_out_open(o, '{');
+        str_member(o, "a", bytes_of(c->a->address));
+        str_member(o, "b", bytes_of(c->b->address));
+        str_member(o, "attribute", bytes_of(c->attribute));
+        fixed_member(o, "confidence", c->confidence);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_close(o, '}');
+}
+
+static void report_json(tab_out *o, const Tabella__Report *x)
+{
+    const Tabella__HeldOut *h = x->held_out;
+    tab_out_open(o, '{');
+    text_member(o, "id", x->id);
+    text_member(o, "name", x->name);
+    text_member(o, "endpoint", x->endpoint);
+    text_member(o, "endpoint_id", x->endpoint_id);
+    text_member(o, "kind", x->kind);
+    text_member(o, "base", x->base_model);
+    time_member(o, "created_at", x->created_us);
+    bool_member(o, "pinned", x->pinned);
+    target_member(o, x);
+    data_member(o, x->data);
+    split_member(o, h);
     tab_out_key(o, "metrics");
-    if (is_run)
+    if (strcmp(x->kind, "run") == 0)
         tab_out_null(o);
     else
         metrics_json(o, h);
@@ -418,24 +446,7 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         tab_out_key(o, "delta");
         delta_or_null(o, x->previous->delta);
     }
-    open_member(o, "cross_table", '{');
-    open_member(o, "column_alignment", '[');
-    for (size_t i = 0; i < x->n_column_alignment; i++) {
-        const Tabella__ColumnAlignment *c = x->column_alignment[i];
-        if (c->a == NULL || c->b == NULL)
-            continue;
-        tab_out_open(o, '{');
-        tab_out_key(o, "a");
-        bytes_str(o, c->a->address);
-        tab_out_key(o, "b");
-        bytes_str(o, c->b->address);
-        tab_out_key(o, "attribute");
-        bytes_str(o, c->attribute);
-        fixed_member(o, "confidence", c->confidence);
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
-    tab_out_close(o, '}');
+    cross_table_member(o, x);
     text_member(o, "estimate_note", x->estimate_note);
     tab_out_close(o, '}');
 }
@@ -464,6 +475,26 @@ static void op_table(tab_out *o, const char *key, const Tabella__UsageReply *y, 
             tab_out_double(o, which == 0 ? y->by_op[i]->cells : y->by_op[i]->multiplier);
     }
     tab_out_close(o, '}');
+}
+
+static void events_member(tab_out *o, const Tabella__UsageReply *y)
+{
+    open_member(o, "events", '[');
+    for (size_t i = 0; i < y->n_events; i++) {
+        const Tabella__UsageEvent *e = y->events[i];
+        tab_out_open(o, '{');
+        text_member(o, "day", e->day);
+        text_member(o, "op", e->op);
+        double_member(o, "cells", e->cells);
+        uint_member(o, "tables", e->tables);
+        text_member(o, "model", e->model);
+        text_member(o, "key", e->key);
+        text_member(o, "endpoint_id", e->endpoint_id);
+        uint_member(o, "requests", e->requests);
+        text_member(o, "surface", e->surface);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
 }
 
 tab_status get_usage(request *r, tab_error *err)
@@ -510,22 +541,7 @@ tab_status get_usage(request *r, tab_error *err)
         tab_out_null(o);
     text_member(o, "spend_cap_managed_in", "platform");
     tab_out_close(o, '}');
-    open_member(o, "events", '[');
-    for (size_t i = 0; i < y->n_events; i++) {
-        const Tabella__UsageEvent *e = y->events[i];
-        tab_out_open(o, '{');
-        text_member(o, "day", e->day);
-        text_member(o, "op", e->op);
-        double_member(o, "cells", e->cells);
-        uint_member(o, "tables", e->tables);
-        text_member(o, "model", e->model);
-        text_member(o, "key", e->key);
-        text_member(o, "endpoint_id", e->endpoint_id);
-        uint_member(o, "requests", e->requests);
-        text_member(o, "surface", e->surface);
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
+    events_member(o, y);
     bool_member(o, "lifetime", y->lifetime);
     tab_out_close(o, '}');
     return TAB_OK;

@@ -110,6 +110,27 @@ static bool unreserved(char c)
     return isalnum((unsigned char)c) || strchr("-._~ ", c) != NULL;
 }
 
+enum { WRITTEN = 3 * REF_LENGTH + 64 };
+
+/* One source, one spelling. Gives the bytes written. */
+static size_t write_ref(const source_ref *r, char out[WRITTEN])
+{
+    bool v6 = strchr(r->host, ':') != NULL;
+    size_t n =
+        (size_t)snprintf(out, WRITTEN, "%s://%s%s%s", r->scheme, v6 ? "[" : "", r->host, v6 ? "]" : "");
+    if (r->port != 0)
+        n += (size_t)snprintf(out + n, WRITTEN - n, ":%u", r->port);
+    for (size_t i = 0; i < r->segments; i++) {
+        out[n++] = '/';
+        for (const char *c = r->segment[i]; *c != '\0'; c++)
+            if (unreserved(*c) || (unsigned char)*c >= 0x80)
+                out[n++] = *c;
+            else
+                n += (size_t)snprintf(out + n, WRITTEN - n, "%%%02X", (unsigned char)*c);
+    }
+    return n;
+}
+
 tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err)
 {
     source_ref r = { 0 };
@@ -155,20 +176,8 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     if (r.port == p->port)
         r.port = 0;
 
-    char out[3 * REF_LENGTH + 64];
-    bool v6 = strchr(r.host, ':') != NULL;
-    size_t n =
-        (size_t)snprintf(out, sizeof out, "%s://%s%s%s", r.scheme, v6 ? "[" : "", r.host, v6 ? "]" : "");
-    if (r.port != 0)
-        n += (size_t)snprintf(out + n, sizeof out - n, ":%u", r.port);
-    for (size_t i = 0; i < r.segments; i++) {
-        out[n++] = '/';
-        for (const char *c = r.segment[i]; *c != '\0'; c++)
-            if (unreserved(*c) || (unsigned char)*c >= 0x80)
-                out[n++] = *c;
-            else
-                n += (size_t)snprintf(out + n, sizeof out - n, "%%%02X", (unsigned char)*c);
-    }
+    char out[WRITTEN];
+    size_t n = write_ref(&r, out);
     if (n > REF_LENGTH)
         return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
     r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
