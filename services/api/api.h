@@ -23,6 +23,7 @@
 #include "common/redis.h"
 #include "common/routes.h"
 #include "common/rpc.h"
+#include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/jobs.pb-c.h"
@@ -235,8 +236,13 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
-void sync_json(request *r,
-               tab_str reply); /* datasets.c: a serialized SyncReply as the inline answer's object */
+void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
+void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
+
+/* datasets.c: a table of the body becomes a dataset, named by its id; asked again with the same job and number
+ * i, the same dataset. temporary: the job drops it when it ends, whatever its end. */
+tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
+                        bool temporary, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
 
 /* outputs.c: what inline runs leave for 24 hours. */
 typedef struct {

@@ -97,6 +97,29 @@ tab_status delete_data(request *r, tab_error *err)
     return s;
 }
 
+tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
+                        bool temporary, const Tabella__DataObject **ret, tab_error *err)
+{
+    Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
+    tab_answer answer;
+    q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", job_id, i);
+    q.name = tab_arena_printf(r->arena, "%.*s", TAB_STR((*table)->id));
+    if (tab_arena_full(r->arena))
+        return tab_no_memory(err);
+    q.temporary = temporary;
+    if (temporary)
+        q.owner = STR(job_id);
+    tab_ask ask = { .service = "data-connector",
+                    .method = "Ingest",
+                    .in = &q.base,
+                    .tables = table,
+                    .n_tables = 1,
+                    .reply = &tabella__ingest_reply__descriptor };
+    TAB_TRY(call_with(r, &ask, &answer, err));
+    *ret = ((const Tabella__IngestReply *)answer.msg)->dataset;
+    return *ret != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q, tab_error *err)
@@ -191,39 +214,6 @@ tab_status post_data_connect(request *r, tab_error *err)
         tab_out_null(&r->out);
     tab_out_close(&r->out, '}');
     return TAB_OK;
-}
-
-static void sync_members(request *r, const Tabella__SyncReply *y)
-{
-    tab_out *o = &r->out;
-    tab_out_open(o, '{');
-    text_member(o, "id", y->id);
-    text_member(o, "dataset", y->dataset);
-    text_member(o, "snapshot", y->snapshot);
-    text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
-    open_member(o, "diff", '{');
-    if (y->diff != NULL) {
-        uint_member(o, "rows_added", y->diff->rows_added);
-        uint_member(o, "rows_changed", y->diff->rows_changed);
-        uint_member(o, "rows_removed", y->diff->rows_removed);
-        uint_member(o, "rows_unchanged", y->diff->rows_unchanged);
-        texts_member(o, "columns_added", y->diff->n_columns_added, y->diff->columns_added);
-        texts_member(o, "columns_removed", y->diff->n_columns_removed, y->diff->columns_removed);
-        texts_member(o, "types_changed", y->diff->n_types_changed, y->diff->types_changed);
-        texts_member(o, "key", y->diff->n_key, y->diff->key);
-    }
-    tab_out_close(o, '}');
-    time_member(o, "synced_at", y->synced_at);
-    tab_out_close(o, '}');
-}
-
-void sync_json(request *r, tab_str reply)
-{
-    const Tabella__SyncReply *y = tab_proto_read(r->arena, &tabella__sync_reply__descriptor, reply);
-    if (y == NULL)
-        tab_out_null(&r->out);
-    else
-        sync_members(r, y);
 }
 
 /* As a job, where what the source held last is more than an inline answer reads. */

@@ -276,24 +276,9 @@ static tab_status name_free(request *r, const creation *c, tab_error *err)
 static tab_status ingest(request *r, creation *c, tab_error *err)
 {
     for (size_t i = 0; i < c->body.n_tables; i++) {
-        Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
-        tab_answer answer;
-        q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", c->job_id, i);
-        q.name = tab_arena_printf(r->arena, "%.*s", TAB_STR(c->body.tables[i]->id));
-        if (tab_arena_full(r->arena))
-            return tab_no_memory(err);
-        tab_ask ask = { .service = "data-connector",
-                        .method = "Ingest",
-                        .in = &q.base,
-                        .tables = &c->body.tables[i],
-                        .n_tables = 1,
-                        .reply = &tabella__ingest_reply__descriptor };
-        tab_status s = call_with(r, &ask, &answer, err);
-        if (s != TAB_OK)
-            return s;
-        const Tabella__IngestReply *y = answer.msg;
-        if (y->dataset == NULL ||
-            !add_source(r, c, c->body.tables[i]->id, y->dataset->snapshot, y->dataset->id))
+        const Tabella__DataObject *d;
+        TAB_TRY(table_ingest(r, c->job_id, i, &c->body.tables[i], false, &d, err));
+        if (!add_source(r, c, c->body.tables[i]->id, d->snapshot, d->id))
             return tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
         c->ingested++;
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
 void time_member(tab_out *o, const char *key, int64_t us)
@@ -23,6 +24,39 @@ void deleted_json(tab_out *o, const char *id, int64_t at_us)
     text_member(o, "status", "deleted");
     time_member(o, "deleted_at", at_us);
     tab_out_close(o, '}');
+}
+
+void sync_members(request *r, const Tabella__SyncReply *y)
+{
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    text_member(o, "id", y->id);
+    text_member(o, "dataset", y->dataset);
+    text_member(o, "snapshot", y->snapshot);
+    text_member(o, "previous_snapshot", y->previous_snapshot[0] != 0 ? y->previous_snapshot : NULL);
+    open_member(o, "diff", '{');
+    if (y->diff != NULL) {
+        uint_member(o, "rows_added", y->diff->rows_added);
+        uint_member(o, "rows_changed", y->diff->rows_changed);
+        uint_member(o, "rows_removed", y->diff->rows_removed);
+        uint_member(o, "rows_unchanged", y->diff->rows_unchanged);
+        texts_member(o, "columns_added", y->diff->n_columns_added, y->diff->columns_added);
+        texts_member(o, "columns_removed", y->diff->n_columns_removed, y->diff->columns_removed);
+        texts_member(o, "types_changed", y->diff->n_types_changed, y->diff->types_changed);
+        texts_member(o, "key", y->diff->n_key, y->diff->key);
+    }
+    tab_out_close(o, '}');
+    time_member(o, "synced_at", y->synced_at);
+    tab_out_close(o, '}');
+}
+
+void sync_json(request *r, tab_str reply)
+{
+    const Tabella__SyncReply *y = tab_proto_read(r->arena, &tabella__sync_reply__descriptor, reply);
+    if (y == NULL)
+        tab_out_null(&r->out);
+    else
+        sync_members(r, y);
 }
 
 /* "+0.012": how deltas are written. */

@@ -123,26 +123,10 @@ static void head(request *r, const run *x, const char *base, const char *status)
 static tab_status spool(request *r, run *x, tab_error *err)
 {
     for (size_t i = 0; i < x->body.n_tables; i++) {
-        Tabella__IngestRequest q = TABELLA__INGEST_REQUEST__INIT;
-        tab_answer answer;
-        q.ingest_id = tab_arena_printf(r->arena, "%s/%zu", x->job_id, i);
-        q.name = tab_proto_text(r->arena, tab_arena_printf(r->arena, "%.*s", TAB_STR(x->body.tables[i]->id)));
-        q.temporary = 1;
-        q.owner = STR(x->job_id);
-        tab_ask ask = { .service = "data-connector",
-                        .method = "Ingest",
-                        .in = &q.base,
-                        .tables = &x->body.tables[i],
-                        .n_tables = 1,
-                        .reply = &tabella__ingest_reply__descriptor };
-        tab_status s = call_with(r, &ask, &answer, err);
-        if (s != TAB_OK)
-            return s;
-        const Tabella__IngestReply *y = answer.msg;
-        if (y->dataset == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "an ingest without a dataset");
-        x->source[i]->snapshot = y->dataset->snapshot;
-        x->source[i]->dataset = y->dataset->id;
+        const Tabella__DataObject *d;
+        TAB_TRY(table_ingest(r, x->job_id, i, &x->body.tables[i], true, &d, err));
+        x->source[i]->snapshot = d->snapshot;
+        x->source[i]->dataset = d->id;
     }
     return TAB_OK;
 }
