@@ -239,8 +239,8 @@ tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, t
 void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
 void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
 
-/* datasets.c: a table of the body becomes a dataset, named by its id; asked again with the same job and number
- * i, the same dataset. temporary: the job drops it when it ends, whatever its end. */
+/* datasets.c: a table of the body becomes a dataset, named by its id; asked again with the same job and the
+ * same i, the same dataset. temporary: the job drops it when it ends, whatever its end. */
 tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
                         bool temporary, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
 
