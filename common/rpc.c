@@ -19,8 +19,8 @@
  *                       |---(streamed)--> pulling --all here--> ready --> read, done
  *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error
  *
- * Whose inbox is known (the call names the worker, or a beat has come) is pinged there: NATS answers for a
- * worker that has died that nobody listens, seconds before its silence would tell. */
+ * A worker that is known (the call names it, or a beat has come) is pinged: NATS answers for one that has died
+ * that nobody listens there, seconds before its silence would tell. */
 struct rpc_pending {
     tab_rpc *rpc;
     uint64_t id;
@@ -31,7 +31,7 @@ struct rpc_pending {
     void *arg;
     pthread_cond_t wake;
     bool ready, failed, listed, begun; /* begun: a worker has said that it works on it */
-    char peer[128]; /* where that worker listens for beats that nobody hears; "": unknown */
+    char peer[256];                    /* where that worker is pinged; "": it is not known */
     int64_t pinged;
     tab_error err;
     rpc_hold *hold; /* our body, where it is streamed */
@@ -117,7 +117,7 @@ static void lose(tab_rpc *rpc, rpc_pending *p)
 static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
 {
     char reply[128];
-    snprintf(reply, sizeof reply, "%s.a.%llx", rpc->inbox, (unsigned long long)p->id);
+    snprintf(reply, sizeof reply, "%s.b.%llx", rpc->inbox, (unsigned long long)p->id);
     p->pinged = now;
     natsConnection_PublishRequestString(rpc->nc, p->peer, reply, "");
 }
@@ -140,6 +140,13 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
+void rpc_ping_unheard(tab_rpc *rpc, uint64_t id)
+{
+    rpc_pending *p = find(rpc, id);
+    if (p != NULL && p->msg == NULL)
+        lose(rpc, p);
+}
+
 static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
@@ -154,9 +161,7 @@ static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
         p->begun |= beat;
         if (beat && natsMsg_GetReply(m) != NULL)
             snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
-        if (nobody && p->pinged > 0) { /* it was there when the call was sent */
-            lose(rpc, p);
-        } else if (nobody) {
+        if (nobody) {
             fail_pending(rpc, p, TAB_UNAVAILABLE, "a service is away, try again");
         } else if (!beat) {
             p->msg = m;
@@ -362,7 +367,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     p->asked = p->heard = tab_mono_ms();
     snprintf(p->service, sizeof p->service, "%s", ask->service);
     if (ask->worker != NULL)
-        snprintf(p->peer, sizeof p->peer, "_INBOX.%s.b.0", ask->worker);
+        snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, ask->worker);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
     *ret_id = p->id = rpc_new_id(rpc);

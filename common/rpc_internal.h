@@ -34,6 +34,8 @@ enum {
 };
 
 #define RPC_BODY_MOST ((int64_t)1 << 40) /* bytes that a header may name; memory ends long before */
+#define RPC_PING "Ping"                  /* no method: a message that only has to find its listener */
+
 #define H_STATUS "Tab-Status"
 #define H_PARAM "Tab-Param"
 #define H_MESSAGE "Tab-Message"
@@ -153,6 +155,7 @@ void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
 void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 
 /* serving */
+void rpc_ping_unheard(tab_rpc *rpc, uint64_t id); /* lock held: the worker that had call `id` is gone */
 void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
 void rpc_serve_stop(tab_rpc *rpc);

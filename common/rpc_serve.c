@@ -375,6 +375,11 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     (void)nc;
     (void)sub;
     tab_rpc *rpc = arg;
+    const char *method = strrchr(natsMsg_GetSubject(m), '.');
+    if (method != NULL && strcmp(method + 1, RPC_PING) == 0) {
+        natsMsg_Destroy(m);
+        return;
+    }
     rpc_job *j = calloc(1, sizeof *j);
     bool room = true;
     if (j != NULL) {
@@ -431,6 +436,8 @@ void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, voi
     tab_rpc *rpc = arg;
     uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
     pthread_mutex_lock(&rpc->lock);
+    if (id != 0)
+        rpc_ping_unheard(rpc, id); /* ids are of one count: it is a call of ours, or one of others */
     for (rpc_job *j = rpc->jobs; id != 0 && j != NULL; j = j->next)
         if (j->id == id) {
             j->gone = true;

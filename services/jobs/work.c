@@ -228,7 +228,7 @@ static void settle(work *w, tab_status s, const tab_error *why)
     } else if (killed && w->c->killed + 1 < JOBS_KILLED) {
         st = jobs_requeue(self->pg, w->c, 1000, JOBS_KILLER, why->message, &err);
     } else if (lost && again && passes && !w->c->suspect) {
-        st = jobs_requeue(self->pg, w->c, 0, JOBS_SUSPECTED,
+        st = jobs_requeue(self->pg, w->c, 1000, JOBS_SUSPECTED,
                           "its worker was lost, perhaps by it: from now on it runs alone", &err);
     } else if (away && again && (!lost || w->c->tries < JOBS_TRIES)) {
         st = jobs_requeue(self->pg, w->c, 1000 << (w->c->tries < 4 ? w->c->tries - 1 : 3),
