@@ -1,5 +1,5 @@
--- The next job for a worker, as before, but of no organization in `full`: those of which the worker's process has as
--- many jobs at work as it has workers left (names divided by spaces; decision 0236).
+-- The next job for a worker, as before, but of no organization in `full`: those of which the worker's process
+-- has as many jobs at work as it has workers left (names divided by spaces; decision 0236).
 CREATE FUNCTION jobs.claim(lease interval, "full" text) RETURNS SETOF jobs.job LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('jobs.claim'));
