@@ -1,4 +1,4 @@
-"""What no formatter holds: no line over the limit, no sentence torn into string literals that would fit in one.
+"""What no formatter holds: no line over the limit, no sentence torn into literals that would fit in one.
 
 usage: layout.py FILE...   prints each finding as FILE:LINE: what, and exits 1 when there is one.
 
