@@ -19,8 +19,8 @@
  *                       |---(streamed)--> pulling --all here--> ready --> read, done
  *   any ----failed (deadline, silence, nobody there, abandoned)--> ready --> done with the error
  *
- * A worker that is known (the call names it, or a beat has come) is pinged: NATS answers for one that has died
- * that nobody listens there, seconds before its silence would tell. */
+ * A worker that is known (the call names it, or a beat has come) is pinged: NATS answers for one that has
+ * died that nobody listens there, seconds before its silence would tell. */
 struct rpc_pending {
     tab_rpc *rpc;
     uint64_t id;

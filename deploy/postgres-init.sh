@@ -1,6 +1,6 @@
 #!/bin/sh
-# The roles and the database of the compose file's PostgreSQL. It runs at the first start by itself; in an installation that is
-# there already, once more after deploy/make-secrets has added passwords:
+# The roles and the database of the compose file's PostgreSQL. It runs at the first start by itself; in an
+# installation that is there already, once more after deploy/make-secrets has added passwords:
 #   docker compose --env-file deploy/.env exec postgres /docker-entrypoint-initdb.d/10-tabella.sh
 # The daemons' roles are no superusers and own nothing, so that row-level security binds them.
 set -eu
@@ -12,7 +12,8 @@ for role in api data_connector inference jobs keys metering reports; do
     [ "${#password}" -ge 32 ] || { echo "$name is not set: run deploy/make-secrets" >&2; exit 1; }
     passwords="$passwords SELECT set_config('password.tabella_$role', '$password', false);"
 done
-if [ -z "$(psql -XqtA -U "$POSTGRES_USER" -d postgres -c "SELECT 1 FROM pg_database WHERE datname = 'tabella'")" ]; then
+there=$(psql -XqtA -U "$POSTGRES_USER" -d postgres -c "SELECT 1 FROM pg_database WHERE datname = 'tabella'")
+if [ -z "$there" ]; then
     run_in postgres <<EOF
 CREATE ROLE tabella LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '$TABELLA_DB_PASSWORD';
 CREATE DATABASE tabella OWNER tabella;

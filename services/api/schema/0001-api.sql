@@ -1,8 +1,8 @@
 -- What the api keeps: the answers of keyed requests for 7 days, the outputs of inline runs for 24 hours.
 
 -- A row is claimed by a process (owner, attempt: the fence) under a short lease that the process renews while
--- it works; status is null until the answer is there. Ids that the work makes are derived from seed, so that
--- a second attempt after a crash finds what the first one made.
+-- it works; status is null until the answer is there. Ids that the work makes are derived from seed, so that a
+-- second attempt after a crash finds what the first one made.
 CREATE TABLE api.idempotency (
     org         text NOT NULL,
     method      text NOT NULL,

@@ -1,16 +1,15 @@
--- Datasets and their immutable snapshots, connections, pins. Every table is bound to an organization by
--- row-level security, forced.
+-- Datasets and their immutable snapshots, connections, pins. Every table is bound to an organization by row-level
+-- security, forced.
 
--- The key under which an organization's blocks are addressed: nobody can probe for another's data by its
--- hash.
+-- The key under which an organization's blocks are addressed: nobody can probe for another's data by its hash.
 CREATE TABLE data_connector.org_key (
     org text PRIMARY KEY,
     key bytea NOT NULL CHECK (length(key) = 32)
 );
 SELECT tab.protect('data_connector.org_key');
 
--- A block: some columns of up to 65,536 rows, the wire form of a table (common/table_wire.h) under zstd;
--- stored once an organization, however many snapshots hold it.
+-- A block: some columns of up to 65,536 rows, the wire form of a table (common/table_wire.h) under zstd; stored once
+-- an organization, however many snapshots hold it.
 CREATE TABLE data_connector.block (
     org     text NOT NULL,
     hash    bytea NOT NULL CHECK (length(hash) = 32), -- keyed BLAKE2b of the bytes before compression

@@ -50,8 +50,7 @@ CREATE INDEX job_open ON jobs.job (status, ready_at, seq) WHERE status IN ('queu
 CREATE UNIQUE INDEX job_mutating ON jobs.job (org, endpoint_id)
     WHERE endpoint_id <> '' AND status IN ('queued', 'running');
 
--- queued -> running -> done | failed;  queued | running -> cancelled | expired;  running -> queued (lease
--- lost)
+-- queued -> running -> done | failed;  queued | running -> cancelled | expired;  running -> queued (lease lost)
 CREATE FUNCTION jobs.check_transition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.status = OLD.status THEN
@@ -69,8 +68,7 @@ CREATE TRIGGER transition BEFORE UPDATE OF status ON jobs.job
     FOR EACH ROW EXECUTE FUNCTION jobs.check_transition();
 
 -- The next job for a worker: realtime before batch, then the organization that has the least running, then
--- the oldest. Taken one claim at a time, so that a batch cap cannot be overrun by two claims that count
--- together.
+-- the oldest. Taken one claim at a time, so that a batch cap cannot be overrun by two claims that count together.
 CREATE FUNCTION jobs.claim(lease interval) RETURNS SETOF jobs.job LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('jobs.claim'));
@@ -160,9 +158,8 @@ CREATE TABLE jobs.endpoint_log (
     PRIMARY KEY (org, endpoint_id, n)
 );
 
--- Calls to data-connector that must happen although the daemon dies first. pins: its pins are made to be what
--- the endpoint's row says (none, where there is no such endpoint). drop: temporary snapshots of a job that
--- has ended.
+-- Calls to data-connector that must happen although the daemon dies first. pins: its pins are made to be what the
+-- endpoint's row says (none, where there is no such endpoint). drop: temporary snapshots of a job that has ended.
 CREATE TABLE jobs.chore (
     org      text NOT NULL,
     n        bigint GENERATED ALWAYS AS IDENTITY,

@@ -1,5 +1,5 @@
--- Who may call what: organizations, plans, API keys, the audit log. Every table with an organization is bound
--- to it by row-level security, forced. A secret is nowhere: only its SHA-256.
+-- Who may call what: organizations, plans, API keys, the audit log. Every table with an organization is bound to it by
+-- row-level security, forced. A secret is nowhere: only its SHA-256.
 
 -- The plans, in this one place. An operator changes a plan by updating its row.
 CREATE TABLE keys.plan (

@@ -1,12 +1,10 @@
--- Events are counted in groups: one statement for all that a transaction has, planned once a connection. With
--- values at hand the planner took each call's arrays for worth a plan of its own, which cost more than the
--- counting.
+-- Events are counted in groups: one statement for all that a transaction has, planned once a connection. With values at hand the
+-- planner took each call's arrays for worth a plan of its own, which cost more than the counting.
 
 DROP FUNCTION metering.count_event(text, text, timestamptz, text[], bigint[], bigint[], text, text, text, text, text, bigint, bigint);
 
--- Counts each event once: gives the numbers (from 1) of those that were not counted before. l_event: the
--- number of the event that a line is of; lines of an event stand in their order. Called with the organization
--- set; no id twice in one call.
+-- Counts each event once: gives the numbers (from 1) of those that were not counted before. l_event: the number of the event that a
+-- line is of; lines of an event stand in their order. Called with the organization set; no id twice in one call.
 CREATE FUNCTION metering.count_events(p_org text, e_id text[], e_at_us bigint[], e_surface text[], e_key text[], e_endpoint_id text[],
     e_endpoint text[], e_model text[], e_tables bigint[], e_calls bigint[], l_event bigint[], l_op text[], l_cells bigint[],
     l_milli bigint[])
