@@ -56,7 +56,7 @@ Test(turns, who_comes_new_starts_at_once)
 {
     size_t places = 4;
     TAB_AUTO(tab_turns) *t = tab_turns_new(1, &places, 100);
-    piece p[20], q[2], *last;
+    piece p[20], q[2], *last = NULL;
     char got[33];
     put(t, 0, p, "aaaaaaaaaaaaaaaaaaaa");
     cr_expect_str_eq(started(t, got, &last), "aa");
@@ -71,7 +71,7 @@ Test(turns, an_end_lets_the_next_start)
 {
     size_t places = 2;
     TAB_AUTO(tab_turns) *t = tab_turns_new(1, &places, 100);
-    piece p[8], *last;
+    piece p[8], *last = NULL;
     char got[33];
     put(t, 0, p, "aaabb");
     cr_expect_str_eq(started(t, got, &last), "ab");
