@@ -5,7 +5,7 @@
  * empty field is null. A column in which every present field is a JSON number whose digits a double
  * holds becomes numbers, any other text: a code such as 007 keeps its zeros. Records of another
  * width lose nothing: short ones are padded with null, long ones widen the table by columns without
- * a name. Records whose fields are all empty are left out. */
+ * a name. A line without any character is no record; one whose fields are all empty is a row. */
 #ifndef TAB_CSV_H
 #define TAB_CSV_H
 
@@ -14,7 +14,7 @@
 typedef struct {
     char delimiter;
     const char *encoding;          /* "utf-8", "utf-16le", "utf-16be", "windows-1252" */
-    size_t padded, widened, empty; /* records */
+    size_t padded, widened, empty; /* records; lines without any character */
 } tab_csv_notes;
 
 /* The bytes need no terminator. Errors: VALIDATION (message names the line: an unclosed quote, no

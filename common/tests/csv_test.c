@@ -41,6 +41,31 @@ Test(csv, reads_quotes_line_ends_and_nulls)
     cr_expect_eq(notes.empty, 1);
 }
 
+Test(csv, a_row_without_any_value_keeps_its_number)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_csv_notes notes;
+    const tab_table *t = READ("a,b\n1,x\n,\n\n\"\",\"\"\n4,y\n", &notes);
+    cr_assert(t->rows == 4 && notes.empty == 1);
+    expect_cell(t, 1, 1, NULL);
+    expect_cell(t, 2, 1, NULL);
+    cr_expect(t->col[0].num[3] == 4);
+    expect_cell(t, 3, 1, "y");
+    t = READ("a\n1\n\"\"\n3\n", NULL);
+    cr_expect(t->rows == 3 && t->col[0].num[2] == 3);
+}
+
+Test(csv, one_column_whose_texts_hold_a_delimiter_stays_one)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_csv_notes notes;
+    const tab_table *t = READ("title\nred | blue\ngreen\nred | green\nblue\n", &notes);
+    cr_assert(t->cols == 1 && t->rows == 4);
+    expect_cell(t, 0, 0, "red | blue");
+    t = READ("a report\nx;y\n1;2\n3;4\n5;6\n7;8\n9;1\n2;3\n4;5\n6;7\n8;9\n", &notes);
+    cr_expect(t->cols == 2 && notes.delimiter == ';', "a title above the records");
+}
+
 Test(csv, numbers_only_where_every_field_is_one_that_keeps_its_digits)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
