@@ -1,9 +1,9 @@
 /* The stack: learners on common folds, each calibrated on its out-of-fold outputs, weighed together by a
  * convex combination, and calibrated once more. It is what a base is made of.
  *
- *   rows ──folds──> fold models ──> out-of-fold outputs ──> temperature each ──> weights ──> temperature
- *                        └──────────> averaged for rows that stand in no fold (or one model of all rows:
- *                                     learn/whole.h)
+ *   rows --folds--> fold models --> out-of-fold outputs --> temperature each --> weights --> temperature
+ *                       |
+ *                       +--> averaged for rows that stand in no fold (or one model of all rows: learn/whole.h)
  *
  * Folds are assigned by the hash of a row's content, so that duplicates share one, spread evenly over the
  * classes. Every context row's result comes from models that never saw its target. */
