@@ -3,7 +3,7 @@
  *
  *   rows --folds--> fold models --> out-of-fold outputs --> temperature each --> weights --> temperature
  *                       |
- *                       +--> averaged for rows that stand in no fold (or one model of all rows: learn/whole.h)
+ *                       +--> averaged for rows in no fold (or one model of all rows: learn/whole.h)
  *
  * Folds are assigned by the hash of a row's content, so that duplicates share one, spread evenly over the
  * classes. Every context row's result comes from models that never saw its target. */
