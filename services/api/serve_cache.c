@@ -5,7 +5,10 @@
 
 #include "common/hash.h"
 
-enum { SLOTS = 1024 };
+/* FRESH_MS: a version that Redis gives may have been written into it too late (a frozen Redis carries out what
+ * lay before it). So a row is used no longer than jobs waits with the answer to a deletion that did not reach
+ * Redis (services/jobs/state.c). */
+enum { SLOTS = 1024, FRESH_MS = 2000 };
 
 /* An endpoint as serving needs it, read by any number of calls at once. */
 typedef struct {
@@ -15,6 +18,7 @@ typedef struct {
     tab_out held;
     char org[48], id[129], state[64];
     char worker[40]; /* under the lock of `rows` */
+    int64_t asked;   /* tab_mono_ms before jobs was asked for it */
 } cached_row;
 
 static struct {
@@ -51,7 +55,7 @@ const serve_row *serve_cache_get(request *r, char worker[40])
         return NULL;
     cached_row **s = slot_of(r);
     pthread_mutex_lock(&rows.lock);
-    if (*s != NULL && same(*s, r)) {
+    if (*s != NULL && same(*s, r) && tab_mono_ms() - (*s)->asked < FRESH_MS) {
         k = *s;
         atomic_fetch_add(&k->refs, 1);
         memcpy(worker, k->worker, sizeof k->worker);
@@ -64,7 +68,7 @@ const serve_row *serve_cache_get(request *r, char worker[40])
     return k == NULL ? NULL : &k->row;
 }
 
-const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e)
+const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e, int64_t asked)
 {
     char state[64];
     snprintf(state, sizeof state, "%.40s:%llu", e->id, (unsigned long long)e->state_version);
@@ -74,6 +78,7 @@ const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e)
     if (k == NULL)
         return NULL;
     atomic_init(&k->refs, 1);
+    k->asked = asked;
     k->arena = tab_arena_new((size_t)64 << 20);
     tab_str bytes = tab_proto_write(r->arena, &small.base);
     if (k->arena != NULL && bytes.p != NULL)
@@ -95,6 +100,8 @@ const serve_row *serve_cache_put(request *r, const Tabella__Endpoint *e)
         atomic_fetch_add(&k->refs, 1);
         pthread_mutex_lock(&rows.lock);
         cached_row *old = *s;
+        if (old != NULL && same(old, r))
+            memcpy(k->worker, old->worker, sizeof k->worker);
         *s = k;
         pthread_mutex_unlock(&rows.lock);
         unref(old);

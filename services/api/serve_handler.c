@@ -23,11 +23,12 @@ tab_status post_serve(request *r, tab_error *err)
     c->row = serve_cache_get(r, c->worker);
     if (c->row == NULL) {
         const Tabella__Endpoint *e;
+        int64_t asked = tab_mono_ms();
         if ((s = endpoint_of(r, &e, err)) != TAB_OK)
             return s;
         if ((s = endpoint_live(e, err)) != TAB_OK)
             return s;
-        if ((c->row = serve_cache_put(r, e)) == NULL)
+        if ((c->row = serve_cache_put(r, e, asked)) == NULL)
             return tab_no_memory(err);
     }
     const char *id = c->row->e->id;

@@ -43,7 +43,8 @@ def backends_terminated(x):
         try:
             ended += len(
                 x.world.sql(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tabella' "
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename ^@ 'tabella' "
+                    "AND pid <> pg_backend_pid() "
                     "AND state <> 'idle' ORDER BY random() LIMIT 1"
                 )
             )
