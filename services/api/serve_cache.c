@@ -5,9 +5,9 @@
 
 #include "common/hash.h"
 
-/* FRESH_MS: a version that Redis gives may have been written into it too late (a frozen Redis carries out what
- * lay before it). So a row is used no longer than jobs waits with the answer to a deletion that did not reach
- * Redis (services/jobs/state.c). */
+/* FRESH_MS: a version that Redis gives may have been written into it too late: a Redis that was frozen
+ * carries out what lay before it. So a row is used no longer than jobs waits with the answer to a deletion
+ * that did not reach Redis (services/jobs/state.c). */
 enum { SLOTS = 1024, FRESH_MS = 2000 };
 
 /* An endpoint as serving needs it, read by any number of calls at once. */
