@@ -72,7 +72,7 @@ static int weighted(const char *d, const int *w, size_t n)
     return sum;
 }
 
-/* Runs of one digit pass many checks and are placeholders. */
+/* Runs of one digit pass many checks and stand for no number. */
 static bool all_same(const squeezed *q)
 {
     for (size_t i = 1; i < q->n; i++)
