@@ -120,8 +120,11 @@ int main(void)
     }
     for (size_t i = 0; i < JOBS; i++)
         submit(job[i], snapshot[i]);
-    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND progress > 0", 1));
-    send("KILL", "inference"); /* in the middle of a pass */
+    CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running'", 1));
+    send("STOP", "inference"); /* frozen first: what runs now cannot end before the kill */
+    usleep(500000);
+    CHECK(number("SELECT count(*) FROM jobs.job WHERE status = 'running'") > 0);
+    send("KILL", "inference");
     CHECK(until("SELECT (count(*) > 0)::int FROM jobs.job WHERE status = 'running' AND attempt > 1", 1));
     send("KILL", "jobs"); /* the leases run out, another takes them */
     usleep(500000);
