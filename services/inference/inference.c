@@ -5,15 +5,40 @@
 #include "services/inference/engine/evaluate/evaluate.h"
 #include "services/inference/engine/message.h"
 
+/* One run, or one evaluation, between the beginning and the end of its pass. */
+typedef struct {
+    pass p;
+    tab_call *call;
+    const char *base;
+    tab_run_options options;
+    tab_status s;
+    tab_error *err;
+    bool keep; /* an evaluation's: the state is kept for serve calls */
+    serve_state *st;
+    Tabella__Bundle *bundle;
+} work;
+
+static void compute_run(void *arg)
+{
+    work *w = arg;
+    tab_call *call = w->call;
+    const Tabella__RunRequest *q = call->in;
+    Tabella__RunReply *y = call->out;
+    const tab_table *const *tables = NULL;
+    w->s = sources_load(w->p.self, call, q->sources, q->n_sources, &tables, &y->cells, w->err);
+    if (w->s != TAB_OK)
+        return;
+    tab_engine e = pass_engine(&w->p, call->arena, 0);
+    size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
+    w->s = tab_engine_run(&e, tables, n, &w->options, &y->bundle, w->err);
+}
+
 static tab_status run(void *arg, tab_call *call, tab_error *err)
 {
     inference *self = arg;
     const Tabella__RunRequest *q = call->in;
     Tabella__RunReply *y = call->out;
-    const tab_table *const *tables = NULL;
-    const char *base = NULL;
-    tab_run_options options;
-    pass p;
+    work w = { .call = call, .err = err };
     tab_status s;
     if (q->alone && !self->alone) {
         const Tabella__RunReply *theirs = NULL;
@@ -21,19 +46,15 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
             *y = *theirs;
         return s;
     }
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(q->options, base, &options, err)) != TAB_OK ||
-        (s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
+    const char *base = q->options == NULL ? NULL : q->options->base_model;
+    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+        (s = options_of(q->options, w.base, &w.options, err)) != TAB_OK ||
+        (s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
-    s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
-    if (s == TAB_OK) {
-        tab_engine e = pass_engine(&p, call->arena, 0);
-        s = tab_engine_run(&e, tables, q->n_sources == 0 ? call->n_tables : q->n_sources, &options,
-                           &y->bundle, err);
-    }
-    pass_end(&p);
-    y->base_model = tab_proto_text(call->arena, base);
-    return s;
+    pass_compute(&w.p, compute_run, &w);
+    pass_end(&w.p);
+    y->base_model = tab_proto_text(call->arena, w.base);
+    return w.s;
 }
 
 /* Rows of the predicted table by the entity they were matched into, so that no entity is on both sides of
@@ -98,6 +119,44 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
     return s == TAB_OK ? s : tab_fail(err, s, why.param, "%s", why.message);
 }
 
+static void compute_evaluation(void *arg)
+{
+    work *w = arg;
+    tab_call *call = w->call;
+    const Tabella__EvaluateRequest *q = call->in;
+    Tabella__EvaluateReply *y = call->out;
+    const tab_table *const *tables = NULL;
+    size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
+    if (w->keep) {
+        w->s = serve_state_load(w->p.self, call, q->sources, q->n_sources, &w->options, &w->st, w->err);
+        if (w->s == TAB_OK) {
+            tables = w->st->table;
+            y->cells = w->st->cells;
+        }
+    } else {
+        w->s = sources_load(w->p.self, call, q->sources, q->n_sources, &tables, &y->cells, w->err);
+    }
+    if (w->s != TAB_OK)
+        return;
+    /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
+    tab_engine e = pass_engine(&w->p, call->arena, 0);
+    serve_state *st = w->st;
+    tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
+                             .profile = st == NULL ? NULL : st->profile };
+    w->p.to = 0.5;
+    w->s = tab_engine_pass(&e, tables, n, &w->options, st == NULL ? NULL : &parts, &w->bundle, w->err);
+    if (st != NULL) {
+        st->fitted = parts.fitted;
+        st->sel = parts.selection;
+    }
+    if (w->s == TAB_OK && w->bundle->prediction != NULL) {
+        w->p.from = 0.5;
+        w->p.to = 1;
+        e.seed = q->seed;
+        w->s = held_out(&e, tables, w->base, w->bundle, &y->held_out, w->err);
+    }
+}
+
 /* The pass of an endpoint. With a state to keep, tables, profiles and the fitted model go to the cache of
  * serve calls in the end, so that the fit is made once; it is then run by the worker that the state
  * belongs to. */
@@ -106,28 +165,22 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     inference *self = arg;
     const Tabella__EvaluateRequest *q = call->in;
     Tabella__EvaluateReply *y = call->out;
-    const tab_table *const *tables = NULL;
-    const char *base = NULL;
     char key[SERVE_KEY];
-    tab_run_options options;
-    Tabella__Bundle *b = NULL;
-    serve_state *st = NULL;
-    pass p;
+    work w = { .call = call, .err = err, .keep = q->keep != NULL && !q->alone };
+    const Tabella__EvaluateReply *theirs = NULL;
     tab_status s;
     if (q->alone && !self->alone) {
-        const Tabella__EvaluateReply *theirs = NULL;
         s = alone_call(self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err);
         if (s == TAB_OK)
             *y = *theirs;
         return s;
     }
-    bool keep = q->keep != NULL && !q->alone;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(q->options, base, &options, err)) != TAB_OK)
+    const char *base = q->options == NULL ? NULL : q->options->base_model;
+    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+        (s = options_of(q->options, w.base, &w.options, err)) != TAB_OK)
         return s;
-    if (keep) {
-        const Tabella__EvaluateReply *theirs = NULL;
-        serve_key(key, call->org, q->keep, base);
+    if (w.keep) {
+        serve_key(key, call->org, q->keep, w.base);
         s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, NULL,
                            &theirs, err);
         if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, err)) {
@@ -136,49 +189,22 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
             return s;
         }
     }
-    if ((s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
+    if ((s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
-    size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
-    if (keep) {
-        s = serve_state_load(self, call, q->sources, q->n_sources, &options, &st, err);
-        if (s == TAB_OK) {
-            tables = st->table;
-            y->cells = st->cells;
-        }
-    } else {
-        s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
-    }
-    if (s == TAB_OK) {
-        /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
-        tab_engine e = pass_engine(&p, call->arena, 0);
-        tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
-                                 .profile = st == NULL ? NULL : st->profile };
-        p.to = 0.5;
-        s = tab_engine_pass(&e, tables, n, &options, st == NULL ? NULL : &parts, &b, err);
-        if (st != NULL) {
-            st->fitted = parts.fitted;
-            st->sel = parts.selection;
-        }
-        if (s == TAB_OK && b->prediction != NULL) {
-            p.from = 0.5;
-            p.to = 1;
-            e.seed = q->seed;
-            s = held_out(&e, tables, base, b, &y->held_out, err);
-        }
-    }
-    pass_end(&p);
-    y->bundle = q->held_out_only ? NULL : b;
-    y->base_model = tab_proto_text(call->arena, base);
-    if (st == NULL)
-        return s;
-    if (s == TAB_OK)
-        s = serve_state_ready(st, err);
-    if (s != TAB_OK) {
-        serve_state_free(st);
-        return s;
+    pass_compute(&w.p, compute_evaluation, &w);
+    pass_end(&w.p);
+    y->bundle = q->held_out_only ? NULL : w.bundle;
+    y->base_model = tab_proto_text(call->arena, w.base);
+    if (w.st == NULL)
+        return w.s;
+    if (w.s == TAB_OK)
+        w.s = serve_state_ready(w.st, err);
+    if (w.s != TAB_OK) {
+        serve_state_free(w.st);
+        return w.s;
     }
     /* The answer points into the state: it is held until the answer has been packed. */
-    return serve_keep(self, call, key, st) ? TAB_OK : tab_no_memory(err);
+    return serve_keep(self, call, key, w.st) ? TAB_OK : tab_no_memory(err);
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)

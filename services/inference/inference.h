@@ -19,6 +19,7 @@
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
 #include "services/inference/pool.h"
+#include "services/inference/shares.h"
 #include "services/inference/states.h"
 
 enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
@@ -36,14 +37,15 @@ typedef struct {
 typedef struct {
     tab_pg *pg;
     tab_rpc *rpc;
-    tab_pool *pool;
+    tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
     bool alone; /* this process is for one pass (alone.c) */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
     int64_t cores;
-    tab_turns *slots; /* one lane: places for passes */
+    tab_turns *slots; /* places for passes */
+    tab_shares *shares;
     pass *running;
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
@@ -55,10 +57,14 @@ typedef struct {
     int64_t retired_at; /* tab_mono_ms of the last look; 0: never */
 } inference;
 
+/* Lanes of slots: somebody waits for the answer; a job, which has a call_id. */
+enum { AWAITED, JOBS, SLOT_LANES };
+
 /* One call while it computes. */
 struct pass {
     inference *self;
     pass *next;
+    const tab_call *call;
     const char *call_id;
     const atomic_bool *gone; /* the call's own flag */
     atomic_bool cancel;      /* what the engine reads: gone, or cancelled by name */
@@ -67,6 +73,8 @@ struct pass {
     char phase[40];
     tab_turn turn; /* of its slot */
     bool slotted;
+    bool behind;     /* it steps back: computes at low priority */
+    int64_t counted; /* tab_mono_ms up to which its organization's share is counted; 0: it is not */
 };
 
 extern const tab_rpc_method inference_methods[];
@@ -79,6 +87,8 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
+/* Runs compute(arg) at the pass's priority; returns when it has returned. */
+void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
 
 /* Rendezvous over the live workers: the one that a key belongs to; NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);

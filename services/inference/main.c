@@ -20,8 +20,10 @@ typedef struct {
 
 static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
-    TAB_OPTION(config, passes, INT, "TAB_PASSES", "0",
-               "passes at once, half of them of one organization; 0: one a core, at least 2"),
+    TAB_OPTION(
+        config, passes, INT, "TAB_PASSES", "0",
+        "passes of jobs at once, and half of those that callers wait for; one organization has at most "
+        "half of each; 0: one a core, at least 2"),
     TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0",
                "threads that passes borrow; 0: one a core less one"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
@@ -53,17 +55,23 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
-    TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0));
-    const size_t places = (size_t)slots;
-    TAB_AUTO(tab_turns) *turns = tab_turns_new(1, &places, SIZE_MAX);
+    TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), false);
+    TAB_AUTO(tab_pool) *behind = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), true);
+    TAB_AUTO(tab_shares) *shares = tab_shares_new();
+    /* What is waited for is small (TAB_INLINE_CELLS): three organizations find a place at once. */
+    const size_t places[SLOT_LANES] = { [AWAITED] = 2 * (size_t)slots, [JOBS] = (size_t)slots };
+    TAB_AUTO(tab_turns) *turns = tab_turns_new(SLOT_LANES, places, SIZE_MAX);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
-    if (pg == NULL || health == NULL || states == NULL || pool == NULL || turns == NULL || rpc == NULL)
+    if (pg == NULL || health == NULL || states == NULL || pool == NULL || behind == NULL || shares == NULL ||
+        turns == NULL || rpc == NULL)
         return EXIT_FAILURE;
 
     static inference self;
     self = (inference){ .pg = pg,
                         .rpc = rpc,
                         .pool = pool,
+                        .behind = behind,
+                        .shares = shares,
                         .states = states,
                         .cores = cores > 0 ? cores : 1,
                         .slots = turns,
@@ -72,8 +80,9 @@ int main(int argc, char **argv)
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
     static const char *const passes[] = { "Run", "Evaluate", NULL };
-    tab_rpc_heavy(rpc, 2 * slots, passes);
-    tab_rpc_limits(rpc, 2 * slots + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
+    int64_t heavy = 2 * 3 * slots;
+    tab_rpc_heavy(rpc, heavy, passes);
+    tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
     if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);

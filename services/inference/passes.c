@@ -62,21 +62,45 @@ static void give_slots(inference *self)
         pthread_cond_broadcast(&self->slot);
 }
 
+/* Counts what passes computed up to now for their organizations' shares. The lock is held. */
+static void count_shares(inference *self, int64_t now)
+{
+    for (pass *p = self->running; p != NULL; p = p->next)
+        if (p->counted > 0) {
+            tab_shares_add(self->shares, p->call->org, now - p->counted, now);
+            p->counted = now;
+        }
+}
+
+/* Who waits for the answer goes before a job, and who computed little lately before who computed much. The
+ * lock is held. */
+static void rank(pass *p)
+{
+    int64_t now = tab_mono_ms();
+    count_shares(p->self, now);
+    p->behind = p->call_id[0] != 0 || tab_shares_over(p->self->shares, p->call->org, now);
+    p->counted = now;
+}
+
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err)
 {
     *p = (pass){ .self = self,
+                 .call = call,
                  .call_id = call_id != NULL && plain(call_id) ? call_id : "",
                  .gone = call->cancel,
                  .to = 1 };
     pthread_mutex_lock(&self->lock);
     p->next = self->running;
     self->running = p;
-    bool waits = heavy && tab_turns_put(self->slots, 0, call->org, &p->turn);
+    bool waits =
+        heavy && tab_turns_put(self->slots, p->call_id[0] == 0 ? AWAITED : JOBS, call->org, &p->turn);
     give_slots(self);
     while (waits && !p->slotted && !atomic_load(&p->cancel) && !self->stop)
         pthread_cond_wait(&self->slot, &self->lock);
     bool go = !atomic_load(&p->cancel) && !self->stop && waits == heavy;
+    if (go && heavy)
+        rank(p);
     pthread_mutex_unlock(&self->lock);
     if (!go) {
         pass_end(p);
@@ -91,6 +115,8 @@ void pass_end(pass *p)
 {
     inference *self = p->self;
     pthread_mutex_lock(&self->lock);
+    if (p->counted > 0)
+        count_shares(self, tab_mono_ms());
     for (pass **at = &self->running; *at != NULL; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
@@ -108,8 +134,34 @@ tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed)
                          .progress = on_progress,
                          .progress_arg = p,
                          .parallel_for = tab_pool_for,
-                         .parallel_arg = p->self->pool,
+                         .parallel_arg = p->behind ? p->self->behind : p->self->pool,
                          .seed = seed };
+}
+
+typedef struct {
+    const pass *p;
+    void (*compute)(void *arg);
+    void *arg;
+} behind_work;
+
+static void *compute_behind(void *arg)
+{
+    behind_work *w = arg;
+    tab_pool_step_back();
+    tab_log_context(w->p->call->request_id, w->p->call->org);
+    w->compute(w->arg);
+    return NULL;
+}
+
+/* A thread that stepped back cannot step forward again without a privilege: each such pass has its own. */
+void pass_compute(pass *p, void (*compute)(void *arg), void *arg)
+{
+    behind_work w = { .p = p, .compute = compute, .arg = arg };
+    pthread_t t;
+    if (p->behind && pthread_create(&t, NULL, compute_behind, &w) == 0)
+        pthread_join(t, NULL);
+    else
+        compute(arg);
 }
 
 static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)

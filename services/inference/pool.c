@@ -3,6 +3,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+enum { BEHIND = 10 }; /* a weight of 110 beside 1,024 (sched(7)) */
 
 typedef struct batch batch;
 struct batch {
@@ -19,7 +25,7 @@ struct tab_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
     batch *oldest, *newest; /* batches that still have turns to give */
-    bool stop;
+    bool stop, behind;
     size_t helpers;
     pthread_t thread[];
 };
@@ -47,6 +53,8 @@ static void turn(tab_pool *p, batch *b)
 static void *helper(void *arg)
 {
     tab_pool *p = arg;
+    if (p->behind)
+        tab_pool_step_back();
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
         /* The newest first: inner loops end before outer ones go on, which bounds what is in flight. */
@@ -59,11 +67,19 @@ static void *helper(void *arg)
     return NULL;
 }
 
-tab_pool *tab_pool_new(size_t helpers)
+/* Linux counts niceness by thread. */
+void tab_pool_step_back(void)
+{
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), BEHIND) != 0)
+        tab_log(TAB_WARN, "a thread keeps its priority: setpriority failed");
+}
+
+tab_pool *tab_pool_new(size_t helpers, bool behind)
 {
     tab_pool *p = calloc(1, sizeof *p + helpers * sizeof(pthread_t));
     if (p == NULL)
         return NULL;
+    p->behind = behind;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_attr_t attr;

@@ -149,32 +149,46 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     return s == TAB_OK ? serve_state_ready(st, err) : s;
 }
 
+typedef struct {
+    const serve_maker *m;
+    pass p;
+    tab_run_options options;
+    serve_state *st;
+    tab_status s;
+    tab_error *err;
+} make;
+
+static void compute_state(void *arg)
+{
+    make *k = arg;
+    const Tabella__ServeState *key = k->m->key;
+    k->s =
+        serve_state_load(k->m->self, k->m->call, key->sources, key->n_sources, &k->options, &k->st, k->err);
+    if (k->s != TAB_OK)
+        return;
+    tab_engine e = pass_engine(&k->p, k->st->arena, 0);
+    k->s = fit(&e, k->st, &k->options, k->err);
+}
+
 tab_status serve_state_make(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
 {
     serve_maker *m = arg;
-    const Tabella__ServeState *k = m->key;
+    const Tabella__RunOptions *o = m->key->options;
     const char *base = NULL;
-    tab_run_options options;
-    serve_state *st = NULL;
-    pass p;
+    make k = { .m = m, .err = err };
     tab_status s;
-    if ((s = base_resolve(m->self, k->options == NULL ? NULL : k->options->base_model, &base, err)) !=
-            TAB_OK ||
-        (s = options_of(k->options, base, &options, err)) != TAB_OK ||
-        (s = pass_begin(&p, m->self, m->call, NULL, true, err)) != TAB_OK)
+    if ((s = base_resolve(m->self, o == NULL ? NULL : o->base_model, &base, err)) != TAB_OK ||
+        (s = options_of(o, base, &k.options, err)) != TAB_OK ||
+        (s = pass_begin(&k.p, m->self, m->call, NULL, true, err)) != TAB_OK)
         return s;
-    s = serve_state_load(m->self, m->call, k->sources, k->n_sources, &options, &st, err);
-    if (s == TAB_OK) {
-        tab_engine e = pass_engine(&p, st->arena, 0);
-        s = fit(&e, st, &options, err);
+    pass_compute(&k.p, compute_state, &k);
+    pass_end(&k.p);
+    if (k.s != TAB_OK) {
+        serve_state_free(k.st);
+        return k.s;
     }
-    pass_end(&p);
-    if (s != TAB_OK) {
-        serve_state_free(st);
-        return s;
-    }
-    *ret = st;
-    *ret_bytes = serve_state_bytes(st);
+    *ret = k.st;
+    *ret_bytes = serve_state_bytes(k.st);
     return TAB_OK;
 }
 

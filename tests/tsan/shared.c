@@ -158,7 +158,7 @@ int main(void)
 {
     tab_log_open("tsan", TAB_INFO);
     states = tab_states_new(500, free_state); /* room for five of twelve */
-    pool = tab_pool_new(3);
+    pool = tab_pool_new(3, false);
     CHECK(hammer(borrow) == 0);
     tab_states_figures f = tab_states_look(states);
     CHECK(f.hits > 0 && f.evicted > 0 && f.bytes <= 500);

@@ -229,7 +229,7 @@ int cmd_run(int argc, char **argv)
     int rc = read_tables(a, &args, tables);
     if (rc != 0)
         return rc;
-    TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)args.threads - 1);
+    TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)args.threads - 1, false);
     bool tty = isatty(STDERR_FILENO);
     tab_engine e = { .arena = a,
                      .progress = tty ? progress : NULL,

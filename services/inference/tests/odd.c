@@ -126,10 +126,12 @@ static inference *daemon_of(void)
     static inference self = { .lock = PTHREAD_MUTEX_INITIALIZER,
                               .slot = PTHREAD_COND_INITIALIZER,
                               .cores = 1 };
-    static const size_t places = 1;
+    static const size_t places[SLOT_LANES] = { 1, 1 };
     if (self.pool == NULL) {
-        self.pool = tab_pool_new(0);
-        self.slots = tab_turns_new(1, &places, 1);
+        self.pool = tab_pool_new(0, false);
+        self.behind = tab_pool_new(0, true);
+        self.shares = tab_shares_new();
+        self.slots = tab_turns_new(SLOT_LANES, places, 1);
     }
     self.retired_at = tab_mono_ms(); /* no base is retired, and nobody is asked */
     return &self;

@@ -31,7 +31,7 @@ static void nested(void *ctx, size_t i)
 Test(pool, every_index_once)
 {
     for (size_t helpers = 0; helpers < 4; helpers++) {
-        TAB_AUTO(tab_pool) *p = tab_pool_new(helpers);
+        TAB_AUTO(tab_pool) *p = tab_pool_new(helpers, false);
         for (int round = 0; round < 50; round++) {
             work w = { .pool = p };
             tab_pool_for(p, 200, outer, &w);
@@ -43,7 +43,7 @@ Test(pool, every_index_once)
 
 Test(pool, loop_in_loop_ends)
 {
-    TAB_AUTO(tab_pool) *p = tab_pool_new(3);
+    TAB_AUTO(tab_pool) *p = tab_pool_new(3, false);
     work w = { .pool = p };
     tab_pool_for(p, 200, nested, &w);
     cr_expect_eq(w.inner, 2000);
@@ -51,6 +51,6 @@ Test(pool, loop_in_loop_ends)
 
 Test(pool, no_turns)
 {
-    TAB_AUTO(tab_pool) *p = tab_pool_new(2);
+    TAB_AUTO(tab_pool) *p = tab_pool_new(2, false);
     tab_pool_for(p, 0, outer, NULL);
 }

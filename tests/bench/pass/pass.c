@@ -85,7 +85,7 @@ static int serve(const tab_fitted *f, size_t rows, size_t times)
 static int fit(size_t rows, const char *base)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)16 << 30);
-    TAB_AUTO(tab_pool) *pool = tab_pool_new(1);
+    TAB_AUTO(tab_pool) *pool = tab_pool_new(1, false);
     tab_table *t = table(a, 0, rows);
     tab_engine e = { .arena = a, .parallel_for = tab_pool_for, .parallel_arg = pool };
     tab_profile *p = NULL;
