@@ -88,6 +88,7 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
+    self.handlers = api_handlers;
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);

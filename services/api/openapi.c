@@ -143,7 +143,8 @@ tab_status get_openapi(request *r, tab_error *err)
     open_member(o, "paths", '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
-        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 || !api_serves((tab_route_id)i))
+        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 ||
+            !api_serves(r->api, (tab_route_id)i))
             continue;
         char path[96];
         const char *colon = strstr(tab_routes[i].path, ":id");
@@ -154,7 +155,7 @@ tab_status get_openapi(request *r, tab_error *err)
             snprintf(path, sizeof path, "%s", tab_routes[i].path);
         open_member(o, path, '{');
         for (int k = i; k < TAB_ROUTE_COUNT; k++)
-            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves((tab_route_id)k)) {
+            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves(r->api, (tab_route_id)k)) {
                 operation(o, (tab_route_id)k);
                 written[k] = true;
             }
