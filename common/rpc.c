@@ -140,11 +140,21 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
-void rpc_ping_unheard(tab_rpc *rpc, uint64_t id)
+/* Nobody listened to a ping of ours, or to a beat: ids are of one count, so that one subject serves both. */
+static void unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
-    rpc_pending *p = find(rpc, id);
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pending *p = id == 0 ? NULL : find(rpc, id);
     if (p != NULL && p->msg == NULL)
         lose(rpc, p);
+    if (id != 0)
+        rpc_beat_unheard(rpc, id);
+    pthread_mutex_unlock(&rpc->lock);
+    natsMsg_Destroy(m);
 }
 
 static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -634,7 +644,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
         char kind;
         natsMsgHandler fn;
     } inboxes[RPC_INBOXES] = {
-        { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', rpc_beat_unheard }
+        { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', unheard }
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
