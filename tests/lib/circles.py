@@ -1,11 +1,11 @@
 """The files of one folder use each other one way: no two .c files use functions or data of each other, nor
 does a longer chain of them lead back to its beginning (decision 0256).
 
-Read from the symbols of the objects of a build: an arrow goes from the file that lacks a symbol to the file of
-the same folder that defines it. A table of function pointers counts as a use of the functions in it.
+Read from the symbols of the objects of a build: an arrow goes from the file that lacks a symbol to the file
+of the same folder that defines it. A table of function pointers counts as a use of the functions in it.
 
-What a build has no objects of (programs of tools/ that `make build` leaves out) is not looked at. NGINX is where
-nginx builds its module.
+What a build has no objects of (programs of tools/ that `make build` leaves out) is not looked at. NGINX is
+where nginx builds its module.
 
 usage: circles.py [BUILD [NGINX]], default: build/release build/nginx/objs/addon/module. Prints the cycles and
 exits 1 when there is one."""
