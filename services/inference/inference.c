@@ -98,77 +98,100 @@ static tab_status held_out(tab_engine *e, const tab_table *const *tables, const 
     return s == TAB_OK ? s : tab_fail(err, s, why.param, "%s", why.message);
 }
 
+/* An endpoint's pass: asked, and on its way. */
+typedef struct {
+    inference *self;
+    tab_call *call;
+    const Tabella__EvaluateRequest *q;
+    Tabella__EvaluateReply *y;
+    const char *base;
+    tab_run_options options;
+    char key[SERVE_KEY]; /* of the state to keep; else nothing is kept */
+    bool keep;
+} evaluation;
+
+/* Asks the worker that the state belongs to. False: there is no other one to ask. */
+static bool asked_owner(evaluation *v, tab_status *ret, tab_error *err)
+{
+    const Tabella__EvaluateReply *theirs = NULL;
+    serve_key(v->key, v->call->org, v->q->keep, v->base);
+    *ret = serve_at_owner(v->self, v->call, "Evaluate", v->key, &v->q->base,
+                          &tabella__evaluate_reply__descriptor, NULL, &theirs, err);
+    if (*ret == TAB_OK)
+        *v->y = *theirs;
+    return *ret != TAB_UNAVAILABLE || tab_rpc_lost(*ret, err);
+}
+
+/* The bundle of the tables and the held-out figures of what it predicts. st, where there is one, gets what
+ * serve calls need of the pass. */
+static tab_status pass_and_held_out(evaluation *v, pass *p, const tab_table *const *tables, serve_state *st,
+                                    Tabella__Bundle **ret, tab_error *err)
+{
+    size_t n = v->q->n_sources == 0 ? v->call->n_tables : v->q->n_sources;
+    /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
+    tab_engine e = pass_engine(p, v->call->arena, 0);
+    tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
+                             .profile = st == NULL ? NULL : st->profile };
+    p->to = 0.5;
+    tab_status s = tab_engine_pass(&e, tables, n, &v->options, st == NULL ? NULL : &parts, ret, err);
+    if (st != NULL) {
+        st->fitted = parts.fitted;
+        st->sel = parts.selection;
+    }
+    if (s != TAB_OK || (*ret)->prediction == NULL)
+        return s;
+    p->from = 0.5;
+    p->to = 1;
+    e.seed = v->q->seed;
+    return held_out(&e, tables, v->base, *ret, &v->y->held_out, err);
+}
+
+static tab_status evaluate_here(evaluation *v, serve_state **ret, tab_error *err)
+{
+    const Tabella__EvaluateRequest *q = v->q;
+    const tab_table *const *tables = NULL;
+    Tabella__Bundle *b = NULL;
+    tab_status s;
+    pass p;
+    TAB_TRY(pass_begin(&p, v->self, v->call, q->call_id, true, err));
+    if (v->keep) {
+        s = serve_state_load(v->self, v->call, q->sources, q->n_sources, &v->options, ret, err);
+        if (s == TAB_OK) {
+            tables = (*ret)->table;
+            v->y->cells = (*ret)->cells;
+        }
+    } else {
+        s = sources_load(v->self, v->call, q->sources, q->n_sources, &tables, &v->y->cells, err);
+    }
+    if (s == TAB_OK)
+        s = pass_and_held_out(v, &p, tables, *ret, &b, err);
+    pass_end(&p);
+    v->y->bundle = q->held_out_only ? NULL : b;
+    v->y->base_model = tab_proto_text(v->call->arena, v->base);
+    return s;
+}
+
 /* The pass of an endpoint. With a state to keep, tables, profiles and the fitted model go to the cache of
  * serve calls in the end, so that the fit is made once; it is then run by the worker that the state
  * belongs to. */
 static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
 {
-    inference *self = arg;
-    const Tabella__EvaluateRequest *q = call->in;
-    Tabella__EvaluateReply *y = call->out;
-    const tab_table *const *tables = NULL;
-    const char *base = NULL;
-    char key[SERVE_KEY];
-    tab_run_options options;
-    Tabella__Bundle *b = NULL;
+    evaluation v = { .self = arg, .call = call, .q = call->in, .y = call->out };
+    const Tabella__EvaluateRequest *q = v.q;
     serve_state *st = NULL;
-    pass p;
     tab_status s;
-    if (q->alone && !self->alone) {
+    if (q->alone && !v.self->alone) {
         const Tabella__EvaluateReply *theirs = NULL;
-        s = alone_call(self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err);
-        if (s == TAB_OK)
-            *y = *theirs;
+        TAB_TRY(alone_call(v.self, call, "Evaluate", &tabella__evaluate_reply__descriptor, &theirs, err));
+        *v.y = *theirs;
+        return TAB_OK;
+    }
+    v.keep = q->keep != NULL && !q->alone;
+    TAB_TRY(base_resolve(v.self, q->options == NULL ? NULL : q->options->base_model, &v.base, err));
+    TAB_TRY(options_of(q->options, v.base, &v.options, err));
+    if (v.keep && asked_owner(&v, &s, err))
         return s;
-    }
-    bool keep = q->keep != NULL && !q->alone;
-    if ((s = base_resolve(self, q->options == NULL ? NULL : q->options->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(q->options, base, &options, err)) != TAB_OK)
-        return s;
-    if (keep) {
-        const Tabella__EvaluateReply *theirs = NULL;
-        serve_key(key, call->org, q->keep, base);
-        s = serve_at_owner(self, call, "Evaluate", key, &q->base, &tabella__evaluate_reply__descriptor, NULL,
-                           &theirs, err);
-        if (s != TAB_UNAVAILABLE || tab_rpc_lost(s, err)) {
-            if (s == TAB_OK)
-                *y = *theirs;
-            return s;
-        }
-    }
-    if ((s = pass_begin(&p, self, call, q->call_id, true, err)) != TAB_OK)
-        return s;
-    size_t n = q->n_sources == 0 ? call->n_tables : q->n_sources;
-    if (keep) {
-        s = serve_state_load(self, call, q->sources, q->n_sources, &options, &st, err);
-        if (s == TAB_OK) {
-            tables = st->table;
-            y->cells = st->cells;
-        }
-    } else {
-        s = sources_load(self, call, q->sources, q->n_sources, &tables, &y->cells, err);
-    }
-    if (s == TAB_OK) {
-        /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
-        tab_engine e = pass_engine(&p, call->arena, 0);
-        tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
-                                 .profile = st == NULL ? NULL : st->profile };
-        p.to = 0.5;
-        s = tab_engine_pass(&e, tables, n, &options, st == NULL ? NULL : &parts, &b, err);
-        if (st != NULL) {
-            st->fitted = parts.fitted;
-            st->sel = parts.selection;
-        }
-        if (s == TAB_OK && b->prediction != NULL) {
-            p.from = 0.5;
-            p.to = 1;
-            e.seed = q->seed;
-            s = held_out(&e, tables, base, b, &y->held_out, err);
-        }
-    }
-    pass_end(&p);
-    y->bundle = q->held_out_only ? NULL : b;
-    y->base_model = tab_proto_text(call->arena, base);
+    s = evaluate_here(&v, &st, err);
     if (st == NULL)
         return s;
     if (s == TAB_OK)
@@ -178,7 +201,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     /* The answer points into the state: it is held until the answer has been packed. */
-    return serve_keep(self, call, key, st) ? TAB_OK : tab_no_memory(err);
+    return serve_keep(v.self, call, v.key, st) ? TAB_OK : tab_no_memory(err);
 }
 
 static tab_status models(void *arg, tab_call *call, tab_error *err)
