@@ -255,6 +255,17 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
+/* The answer of a route that lists: {NAME: [n entries], "next_cursor", "total"}. */
+typedef struct {
+    const char *list, *name; /* what its cursors are signed for; the array's member */
+    const void *reply;       /* of the service */
+    size_t n;
+    void (*entry)(request *r, const void *reply, size_t i); /* writes one as a JSON object */
+    tab_str next;                                           /* where the next page begins; empty: none */
+    uint64_t total;
+} list_page;
+void list_answer(request *r, const list_page *p);
+
 void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
 void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
 
