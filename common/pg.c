@@ -201,9 +201,9 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
     uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
     bool proves = org_key != NULL && org_key[0] != 0;
     if (org_key != NULL && !proves)
-        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only as the owner of the tables there are rows to see");
+        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only the owner of the tables sees rows");
     if (proves && tab_org_keys_read(org_key, key) == 0) {
-        tab_log(TAB_ERROR, "TAB_ORG_KEY is no list of keys of 64 hex digits");
+        tab_log(TAB_ERROR, "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
         return NULL;
     }
     tab_pg *pg = pool_new(conninfo, proves ? key[0] : NULL, pool);
@@ -361,7 +361,7 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     if (PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
         tx->broken = true;
     if (s == TAB_CONFLICT)
-        return tab_fail(err, s, constraint, "such an entry exists");
+        return tab_fail(err, s, constraint, "this entry exists already");
     if (s == TAB_CANCELLED)
         return tab_fail(err, s, NULL, "the deadline has passed");
     char head[80];

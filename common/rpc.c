@@ -188,7 +188,7 @@ static void cut_off(natsConnection *nc, void *arg)
     (void)nc;
     tab_rpc *rpc = arg;
     if (!rpc->closing)
-        tab_log(TAB_WARN, "NATS is away");
+        tab_log(TAB_WARN, "NATS is not reachable");
     pthread_mutex_lock(&rpc->lock);
     for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
         for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
@@ -211,7 +211,7 @@ static void closed(natsConnection *nc, void *arg)
         return;
     /* The library gives up for good where a server has refused the password twice, in a rotation say. The
      * one that starts this process anew also reads the password anew. */
-    tab_log(TAB_ERROR, "NATS does not take our user and password");
+    tab_log(TAB_ERROR, "NATS refuses our user and password");
     tab_signals_stop();
 }
 
@@ -219,7 +219,7 @@ static void back_again(natsConnection *nc, void *arg)
 {
     (void)nc;
     (void)arg;
-    tab_log(TAB_INFO, "NATS is there");
+    tab_log(TAB_INFO, "NATS is reachable");
 }
 
 /* Watches deadlines, silences and streams while there is anything to watch; sleeps without waking else. */
@@ -555,7 +555,7 @@ static void complained(natsConnection *nc, natsSubscription *sub, natsStatus s, 
     const char *text = NULL;
     if (natsConnection_GetLastError(nc, &text) != s || text == NULL)
         text = natsStatus_GetText(s);
-    tab_log_fields(TAB_WARN, "NATS complains", "why", text, NULL);
+    tab_log_fields(TAB_WARN, "NATS reports an error", "why", text, NULL);
 }
 
 /* Its locks wait instead of spinning: the processors have better to do. */

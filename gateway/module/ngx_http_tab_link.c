@@ -177,7 +177,7 @@ static ngx_int_t greeted(redisReply *r)
     if (redis.greet == GREET_PASSWORD) {
         redis.greet = GREET_FUNCTIONS;
         if (refused)
-            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis does not know our user or password");
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refuses our user or password");
         return refused ? NGX_ERROR : NGX_OK;
     }
     /* A user of our own may not load functions: the keys service does. */
@@ -373,7 +373,9 @@ static void on_timer(ngx_event_t *ev)
         return;
     }
     bool greets = redis.c->ssl != NULL && !redis.c->ssl->handshaked;
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, greets ? "tab: no TLS with redis" : "tab: redis is mute");
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                  greets ? "tab: no TLS with redis"
+                         : "tab: redis accepts the connection and answers nothing");
     lose();
 }
 

@@ -9,7 +9,7 @@
 
 static tab_status bad_ref(tab_error *err, const char *why)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source is no valid ref: %s.", why);
+    return tab_fail(err, TAB_VALIDATION, "source", "The source is not a valid reference: %s.", why);
 }
 
 bool looks_secret(const char *text)
@@ -189,7 +189,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     r.scheme = copy;
     for (const char *p = copy; *p != '\0'; p++)
         if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '+' && *p != '-')
-            return bad_ref(err, "its scheme is not one");
+            return bad_ref(err, "its scheme is not valid");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
         return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
@@ -199,9 +199,9 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return bad_ref(err, "it names no table or location");
     *slash = '\0';
     if (!take_host(rest, &r))
-        return bad_ref(err, "its host or port is not one");
+        return bad_ref(err, "its host or port is not valid");
     if (!take_path(slash + 1, &r))
-        return bad_ref(err, "its path is not one");
+        return bad_ref(err, "its path is not valid");
     if (r.segments != p->segments)
         return bad_ref(err, "its path has too few or too many parts");
     if (r.port == p->port) /* it is not written */

@@ -164,7 +164,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
     for (size_t i = 0; i < n; i++) {
         size_t tables = q->n_calls > 0 ? q->calls[i] : call->n_tables;
         if (tables > call->n_tables - at)
-            return tab_fail(err, TAB_VALIDATION, "calls", "more tables than came");
+            return tab_fail(err, TAB_VALIDATION, "calls", "the call names more tables than it carries");
         p[i].tables = call->tables + at;
         p[i].n = tables;
         at += tables;

@@ -439,7 +439,7 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
             return tab_fail(err, TAB_VALIDATION, param, "the endpoint has no fragment of this id");
         for (size_t k = 0; k < i; k++)
             if (own[i].id[0] != 0 && strcmp(own[k].id, own[i].id) == 0)
-                return tab_fail(err, TAB_VALIDATION, param, "a fragment twice");
+                return tab_fail(err, TAB_VALIDATION, param, "the fragment is given twice");
         if (old == NULL) {
             tab_id_new(id, "sp_");
             own[i].id = tab_proto_text(a, id);
