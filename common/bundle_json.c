@@ -187,16 +187,21 @@ static void map_summary(tab_out *o, const Tabella__Bundle *b, const Tabella__Cro
     tab_out_close(o, '}');
 }
 
+void tab_alignment_members(tab_out *o, const Tabella__ColumnAlignment *c)
+{
+    MEMBER(o, "a", bundle_address(o, c->a));
+    MEMBER(o, "b", bundle_address(o, c->b));
+    MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(c->attribute)));
+    MEMBER(o, "confidence", tab_out_fixed(o, c->confidence));
+}
+
 static void column_alignment(tab_out *o, const Tabella__CrossTableMap *m)
 {
     tab_out_open(o, '[');
     for (size_t i = 0; i < m->n_column_alignment; i++) {
         const Tabella__ColumnAlignment *c = m->column_alignment[i];
         tab_out_open(o, '{');
-        MEMBER(o, "a", bundle_address(o, c->a));
-        MEMBER(o, "b", bundle_address(o, c->b));
-        MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(c->attribute)));
-        MEMBER(o, "confidence", tab_out_fixed(o, c->confidence));
+        tab_alignment_members(o, c);
         if (c->has_example) {
             tab_out_key(o, "example");
             tab_out_open(o, '{');

@@ -389,10 +389,7 @@ static void cross_table_member(tab_out *o, const Tabella__Report *x)
         if (c->a == NULL || c->b == NULL)
             continue;
         tab_out_open(o, '{');
-        str_member(o, "a", bytes_of(c->a->address));
-        str_member(o, "b", bytes_of(c->b->address));
-        str_member(o, "attribute", bytes_of(c->attribute));
-        fixed_member(o, "confidence", c->confidence);
+        tab_alignment_members(o, c);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
