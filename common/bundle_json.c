@@ -166,15 +166,8 @@ static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__Cross
     tab_out_close(o, ']');
 }
 
-static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
+static void map_summary(tab_out *o, const Tabella__Bundle *b, const Tabella__CrossTableMap *m)
 {
-    const Tabella__CrossTableMap *m = b->cross_table_map;
-    if (m == NULL) {
-        tab_out_null(o);
-        return;
-    }
-    tab_out_open(o, '{');
-    tab_out_key(o, "summary");
     tab_out_open(o, '{');
     MEMBER(o, "tables", tab_out_uint(o, b->n_tables));
     MEMBER(o, "shared_attributes", tab_out_uint(o, m->n_shared));
@@ -192,16 +185,23 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     tab_out_close(o, '}');
     MEMBER(o, "keys_used", tab_out_cstr(o, *m->keys_used == 0 ? "none" : m->keys_used));
     tab_out_close(o, '}');
+}
 
-    tab_out_key(o, "column_alignment");
+void tab_alignment_members(tab_out *o, const Tabella__ColumnAlignment *c)
+{
+    MEMBER(o, "a", bundle_address(o, c->a));
+    MEMBER(o, "b", bundle_address(o, c->b));
+    MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(c->attribute)));
+    MEMBER(o, "confidence", tab_out_fixed(o, c->confidence));
+}
+
+static void column_alignment(tab_out *o, const Tabella__CrossTableMap *m)
+{
     tab_out_open(o, '[');
     for (size_t i = 0; i < m->n_column_alignment; i++) {
         const Tabella__ColumnAlignment *c = m->column_alignment[i];
         tab_out_open(o, '{');
-        MEMBER(o, "a", bundle_address(o, c->a));
-        MEMBER(o, "b", bundle_address(o, c->b));
-        MEMBER(o, "attribute", tab_out_str(o, bundle_bytes(c->attribute)));
-        MEMBER(o, "confidence", tab_out_fixed(o, c->confidence));
+        tab_alignment_members(o, c);
         if (c->has_example) {
             tab_out_key(o, "example");
             tab_out_open(o, '{');
@@ -212,11 +212,10 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
-    MEMBER(o, "relations", relations(o, b, m));
-    MEMBER(o, "entity_matches", entity_matches(o, b, m->entity_matches));
-    MEMBER(o, "duplicates", duplicates(o, b, m->duplicates));
+}
 
-    tab_out_key(o, "unified_schema");
+static void unified_schema(tab_out *o, const Tabella__CrossTableMap *m)
+{
     tab_out_open(o, '{');
     tab_out_key(o, "shared");
     tab_out_open(o, '[');
@@ -243,6 +242,22 @@ static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
     }
     tab_out_close(o, '}');
     tab_out_close(o, '}');
+}
+
+static void cross_table_map(tab_out *o, const Tabella__Bundle *b)
+{
+    const Tabella__CrossTableMap *m = b->cross_table_map;
+    if (m == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    MEMBER(o, "summary", map_summary(o, b, m));
+    MEMBER(o, "column_alignment", column_alignment(o, m));
+    MEMBER(o, "relations", relations(o, b, m));
+    MEMBER(o, "entity_matches", entity_matches(o, b, m->entity_matches));
+    MEMBER(o, "duplicates", duplicates(o, b, m->duplicates));
+    MEMBER(o, "unified_schema", unified_schema(o, m));
     tab_out_close(o, '}');
 }
 /* ---- the larger members ---------------------------------------------------------------------- */

@@ -54,6 +54,10 @@ void tab_bundle_json(tab_out *o, const Tabella__Bundle *b, const tab_bundle_view
 void tab_bundle_page_json(tab_out *o, const Tabella__Bundle *b, tab_paged array, size_t from, size_t limit,
                           const tab_bundle_view *view);
 
+/* The members of two columns that hold one attribute (a, b, attribute, confidence), into an object that the
+ * caller opens and closes. */
+void tab_alignment_members(tab_out *o, const Tabella__ColumnAlignment *c);
+
 /* A wire column as a column, without a copy; false when its lengths or codes are wrong. */
 bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB_CHECKED;
 

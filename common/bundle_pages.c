@@ -264,11 +264,10 @@ static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
     tab_out_close(o, '}');
 }
 
-static void unified(tab_out *o, const bundle_writer *w, size_t e)
+/* Where the entity comes from: its row in each table. */
+static void unified_from(tab_out *o, const Tabella__UnifiedRows *u, size_t e, const uint32_t *from)
 {
-    const Tabella__UnifiedRows *u = w->b->unified_rows;
     size_t tables = u->n_from_tables;
-    const uint32_t *from = u->from_row + e * tables;
     /* a and b: the two tables of two; of more, the first two that the entity is in */
     uint32_t a = tables > 0 ? from[0] : UINT32_MAX, b = tables > 1 ? from[1] : UINT32_MAX;
     for (size_t t = 0, seen = 0; tables > 2 && t < tables; t++) {
@@ -277,9 +276,6 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
         if (from[t] != UINT32_MAX && seen < 2)
             *(seen++ == 0 ? &a : &b) = from[t];
     }
-    tab_out_open(o, '{');
-    MEMBER(o, "entity", tab_out_uint(o, e));
-    tab_out_key(o, "from");
     tab_out_open(o, '{');
     MEMBER(o, "a_row", row_or_null(o, a));
     MEMBER(o, "b_row", row_or_null(o, b));
@@ -301,21 +297,17 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
         tab_out_close(o, ']');
     }
     tab_out_close(o, '}');
-    MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
-    tab_out_key(o, "record");
+}
+
+/* What each source says of an attribute that several have; w->variant is in order of attributes. */
+static void shared_variants(tab_out *o, const bundle_writer *w, size_t e, const uint32_t *from)
+{
+    size_t n = w->b->unified_rows->n_shared_variants;
     tab_out_open(o, '{');
-    for (size_t k = 0; k < u->records->n_columns; k++) {
-        tab_out_key_str(o, w->record[k].name);
-        tab_out_cell(o, &w->record[k], e);
-    }
-    tab_out_close(o, '}');
-    tab_out_key(o, "shared_variants");
-    tab_out_open(o, '{');
-    for (size_t k = 0; k < u->n_shared_variants;) {
+    for (size_t k = 0; k < n;) {
         tab_str attribute = bundle_bytes(w->variant[k].v->attribute);
         bool open = false;
-        for (; k < u->n_shared_variants && tab_str_eq(bundle_bytes(w->variant[k].v->attribute), attribute);
-             k++) {
+        for (; k < n && tab_str_eq(bundle_bytes(w->variant[k].v->attribute), attribute); k++) {
             const Tabella__ColumnRef *c = w->variant[k].v->from;
             if (from[c->table] == UINT32_MAX)
                 continue;
@@ -331,6 +323,24 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
             tab_out_close(o, '}');
     }
     tab_out_close(o, '}');
+}
+
+static void unified(tab_out *o, const bundle_writer *w, size_t e)
+{
+    const Tabella__UnifiedRows *u = w->b->unified_rows;
+    const uint32_t *from = u->from_row + e * u->n_from_tables;
+    tab_out_open(o, '{');
+    MEMBER(o, "entity", tab_out_uint(o, e));
+    MEMBER(o, "from", unified_from(o, u, e, from));
+    MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
+    tab_out_key(o, "record");
+    tab_out_open(o, '{');
+    for (size_t k = 0; k < u->records->n_columns; k++) {
+        tab_out_key_str(o, w->record[k].name);
+        tab_out_cell(o, &w->record[k], e);
+    }
+    tab_out_close(o, '}');
+    MEMBER(o, "shared_variants", shared_variants(o, w, e, from));
     tab_out_close(o, '}');
 }
 

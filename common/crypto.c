@@ -142,7 +142,7 @@ bool tab_run_keys_read(const char *text, bool seals, tab_run_keys *ret)
         tab_log(TAB_WARN, "TAB_RUN_KEY is empty: what runs leave for a while is not sealed");
     if (text[0] == 0 || ret->ring != NULL)
         return true;
-    tab_log(TAB_ERROR, "TAB_RUN_KEY is no keyring");
+    tab_log(TAB_ERROR, "TAB_RUN_KEY is not a valid keyring");
     return false;
 }
 

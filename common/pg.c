@@ -201,9 +201,9 @@ tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
     uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
     bool proves = org_key != NULL && org_key[0] != 0;
     if (org_key != NULL && !proves)
-        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only as the owner of the tables there are rows to see");
+        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only the owner of the tables sees rows");
     if (proves && tab_org_keys_read(org_key, key) == 0) {
-        tab_log(TAB_ERROR, "TAB_ORG_KEY is no list of keys of 64 hex digits");
+        tab_log(TAB_ERROR, "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
         return NULL;
     }
     tab_pg *pg = pool_new(conninfo, proves ? key[0] : NULL, pool);
@@ -361,7 +361,7 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     if (PQstatus(tx->c->pg) != CONNECTION_OK || strncmp(tx->sqlstate, "57P", 3) == 0)
         tx->broken = true;
     if (s == TAB_CONFLICT)
-        return tab_fail(err, s, constraint, "such an entry exists");
+        return tab_fail(err, s, constraint, "this entry exists already");
     if (s == TAB_CANCELLED)
         return tab_fail(err, s, NULL, "the deadline has passed");
     char head[80];
@@ -408,6 +408,57 @@ static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_
 
 enum { PARAMS_MOST = 64 };
 
+/* Parameters as libpq wants them; texts are copied, because libpq wants a NUL behind them. */
+typedef struct {
+    const char *value[PARAMS_MOST];
+    int length[PARAMS_MOST], format[PARAMS_MOST];
+    char *copies[PARAMS_MOST];
+    size_t n_copies;
+} bound;
+
+static tab_status bind_params(const tab_param *p, size_t n, bound *b, tab_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        b->value[i] = NULL;
+        b->length[i] = (int)p[i].s.n;
+        b->format[i] = p[i].kind == TAB_P_BYTES;
+        if (p[i].kind == TAB_P_NULL)
+            continue;
+        if (p[i].s.n > INT32_MAX / 2)
+            return tab_fail(err, TAB_VALIDATION, NULL, "a value is too large");
+        if (p[i].kind == TAB_P_BYTES)
+            b->value[i] = p[i].s.n == 0 ? "" : p[i].s.p;
+        else if (p[i].s.p == NULL)
+            b->value[i] = p[i].local;
+        else if (memchr(p[i].s.p, 0, p[i].s.n) != NULL)
+            return tab_fail(err, TAB_VALIDATION, NULL, "a text holds a NUL character");
+        else if ((b->copies[b->n_copies] = strndup(p[i].s.p, p[i].s.n)) == NULL)
+            return tab_no_memory(err);
+        else
+            b->value[i] = b->copies[b->n_copies++];
+    }
+    return TAB_OK;
+}
+
+/* Prepared where the connection has room for one more statement, else as it stands. */
+static tab_status send_statement(tab_tx *tx, const char *sql, const bound *b, size_t n, bool binary,
+                                 PGresult **ret, tab_error *err)
+{
+    char name[16];
+    bool dead = false;
+    PGresult *r = NULL;
+    PGconn *c = tx->c->pg;
+    tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
+    if (prepared(tx, sql, name, &r, &dead))
+        r = PQsendQueryPrepared(c, name, (int)n, b->value, b->length, b->format, binary) ? await(c, d) : NULL;
+    else if (!dead && r == NULL)
+        r = PQsendQueryParams(c, sql, (int)n, NULL, b->value, b->length, b->format, binary) ? await(c, d)
+                                                                                            : NULL;
+    *ret = r;
+    ExecStatusType st = r == NULL ? PGRES_FATAL_ERROR : PQresultStatus(r);
+    return st == PGRES_TUPLES_OK || st == PGRES_COMMAND_OK ? TAB_OK : failure(tx, r, sql, err);
+}
+
 static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                         size_t n, bool binary)
 {
@@ -416,58 +467,22 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
                         "the transaction has failed before");
     if (n > PARAMS_MOST)
         return tab_fail(err, TAB_INTERNAL, NULL, "too many parameters");
-    const char *value[PARAMS_MOST];
-    int length[PARAMS_MOST], format[PARAMS_MOST];
-    char *copies[PARAMS_MOST];
-    size_t n_copies = 0;
-    tab_status s = TAB_OK;
-    for (size_t i = 0; i < n && s == TAB_OK; i++) {
-        value[i] = NULL;
-        length[i] = (int)p[i].s.n;
-        format[i] = p[i].kind == TAB_P_BYTES;
-        if (p[i].kind == TAB_P_NULL)
-            continue;
-        if (p[i].s.n > INT32_MAX / 2)
-            s = tab_fail(err, TAB_VALIDATION, NULL, "a value is too large");
-        else if (p[i].kind == TAB_P_BYTES)
-            value[i] = p[i].s.n == 0 ? "" : p[i].s.p;
-        else if (p[i].s.p == NULL)
-            value[i] = p[i].local;
-        else if (memchr(p[i].s.p, 0, p[i].s.n) != NULL)
-            s = tab_fail(err, TAB_VALIDATION, NULL, "a text holds a NUL character");
-        else if ((copies[n_copies] = strndup(p[i].s.p, p[i].s.n)) == NULL)
-            s = tab_no_memory(err);
-        else
-            value[i] = copies[n_copies++];
-    }
+    bound b;
+    b.n_copies = 0; /* the rest is written where it is read */
     int64_t from = tab_mono_us();
     PGresult *r = NULL;
-    if (s == TAB_OK) {
-        char name[16];
-        bool dead = false;
-        tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
-        if (prepared(tx, sql, name, &r, &dead))
-            r = PQsendQueryPrepared(tx->c->pg, name, (int)n, value, length, format, binary)
-                    ? await(tx->c->pg, d)
-                    : NULL;
-        else if (!dead && r == NULL)
-            r = PQsendQueryParams(tx->c->pg, sql, (int)n, NULL, value, length, format, binary)
-                    ? await(tx->c->pg, d)
-                    : NULL;
-        ExecStatusType st = r == NULL ? PGRES_FATAL_ERROR : PQresultStatus(r);
-        if (st != PGRES_TUPLES_OK && st != PGRES_COMMAND_OK)
-            s = failure(tx, r, sql, err);
-    }
-    for (size_t i = 0; i < n_copies; i++)
-        free(copies[i]);
+    tab_status s = bind_params(p, n, &b, err);
+    if (s == TAB_OK)
+        s = send_statement(tx, sql, &b, n, binary, &r, err);
+    for (size_t i = 0; i < b.n_copies; i++)
+        free(b.copies[i]);
     tab_metric_observe(tx->pool->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    if (s == TAB_OK)
+        tab_metric_add(tx->pool->calls[0], 1);
     if (s != TAB_OK || ret == NULL) {
-        if (s == TAB_OK)
-            tab_metric_add(tx->pool->calls[0], 1);
         PQclear(r);
         return s;
     }
-    tab_metric_add(tx->pool->calls[0], 1);
     tab_rows *rows = malloc(sizeof *rows);
     if (rows == NULL) {
         PQclear(r);

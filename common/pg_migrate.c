@@ -179,7 +179,8 @@ tab_status tab_pg_org_keys(tab_pg *pg, const char *org_key, tab_error *err)
     org_keys k;
     k.n = tab_org_keys_read(org_key, k.key);
     if (k.n == 0)
-        return tab_fail(err, TAB_VALIDATION, NULL, "TAB_ORG_KEY is no list of keys of 64 hex digits");
+        return tab_fail(err, TAB_VALIDATION, NULL,
+                        "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
     tab_status s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), replace_keys, &k, err);
     explicit_bzero(&k, sizeof k);
     return s;
@@ -191,7 +192,7 @@ tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_erro
     for (size_t i = 0; i < n && s == TAB_OK; i++) {
         step st = { &m[i], false };
         if (!plain_name(m[i].service))
-            return tab_fail(err, TAB_INTERNAL, NULL, "%s is no schema's name", m[i].service);
+            return tab_fail(err, TAB_INTERNAL, NULL, "%s is not the name of a schema", m[i].service);
         if (i == 0 || strcmp(m[i].service, m[i - 1].service) != 0)
             s = tab_pg_transact(pg, TAB_ORG_ALL, tab_in_ms(60000), prepare_schema, &st, err);
         if (s == TAB_OK && m[i].number > 0)

@@ -165,8 +165,8 @@ static bool greet(tab_redis *r, wire *w, tab_deadline until)
     redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
     bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
     if (!known)
-        tab_log(TAB_ERROR, reply == NULL ? "Redis does not let us say who we are"
-                                         : "Redis does not know our user or password");
+        tab_log(TAB_ERROR,
+                reply == NULL ? "Redis does not let us log in" : "Redis refuses our user or password");
     if (reply != NULL)
         freeReplyObject(reply);
     return known;

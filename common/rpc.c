@@ -140,11 +140,21 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
-void rpc_ping_unheard(tab_rpc *rpc, uint64_t id)
+/* Nobody listened to a ping of ours, or to a beat: ids are of one count, so that one subject serves both. */
+static void unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
-    rpc_pending *p = find(rpc, id);
+    (void)nc;
+    (void)sub;
+    tab_rpc *rpc = arg;
+    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
+    pthread_mutex_lock(&rpc->lock);
+    rpc_pending *p = id == 0 ? NULL : find(rpc, id);
     if (p != NULL && p->msg == NULL)
         lose(rpc, p);
+    if (id != 0)
+        rpc_beat_unheard(rpc, id);
+    pthread_mutex_unlock(&rpc->lock);
+    natsMsg_Destroy(m);
 }
 
 static void answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -178,7 +188,7 @@ static void cut_off(natsConnection *nc, void *arg)
     (void)nc;
     tab_rpc *rpc = arg;
     if (!rpc->closing)
-        tab_log(TAB_WARN, "NATS is away");
+        tab_log(TAB_WARN, "NATS is not reachable");
     pthread_mutex_lock(&rpc->lock);
     for (size_t b = 0; b < BUCKETS && rpc->n_pending > 0; b++)
         for (rpc_pending *p = rpc->pending[b]; p != NULL; p = p->next)
@@ -201,7 +211,7 @@ static void closed(natsConnection *nc, void *arg)
         return;
     /* The library gives up for good where a server has refused the password twice, in a rotation say. The
      * one that starts this process anew also reads the password anew. */
-    tab_log(TAB_ERROR, "NATS does not take our user and password");
+    tab_log(TAB_ERROR, "NATS refuses our user and password");
     tab_signals_stop();
 }
 
@@ -209,7 +219,7 @@ static void back_again(natsConnection *nc, void *arg)
 {
     (void)nc;
     (void)arg;
-    tab_log(TAB_INFO, "NATS is there");
+    tab_log(TAB_INFO, "NATS is reachable");
 }
 
 /* Watches deadlines, silences and streams while there is anything to watch; sleeps without waking else. */
@@ -545,7 +555,7 @@ static void complained(natsConnection *nc, natsSubscription *sub, natsStatus s, 
     const char *text = NULL;
     if (natsConnection_GetLastError(nc, &text) != s || text == NULL)
         text = natsStatus_GetText(s);
-    tab_log_fields(TAB_WARN, "NATS complains", "why", text, NULL);
+    tab_log_fields(TAB_WARN, "NATS reports an error", "why", text, NULL);
 }
 
 /* Its locks wait instead of spinning: the processors have better to do. */
@@ -634,7 +644,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
         char kind;
         natsMsgHandler fn;
     } inboxes[RPC_INBOXES] = {
-        { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', rpc_beat_unheard }
+        { 'a', answered }, { 'p', rpc_pull_chunk }, { 'h', rpc_hold_asked }, { 'b', unheard }
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);

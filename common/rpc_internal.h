@@ -155,8 +155,7 @@ void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
 void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 
 /* serving */
-void rpc_ping_unheard(tab_rpc *rpc, uint64_t id); /* lock held: the worker that had call `id` is gone */
-void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
+void rpc_beat_unheard(tab_rpc *rpc, uint64_t id); /* lock held: the caller of the call `id` is gone */
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
 void rpc_serve_stop(tab_rpc *rpc);
 

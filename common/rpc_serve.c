@@ -429,22 +429,13 @@ static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
 }
 
 /* Nobody listens to the caller's inbox any more: it died, or lost its connection and gave up its calls. */
-void rpc_beat_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+void rpc_beat_unheard(tab_rpc *rpc, uint64_t id)
 {
-    (void)nc;
-    (void)sub;
-    tab_rpc *rpc = arg;
-    uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
-    pthread_mutex_lock(&rpc->lock);
-    if (id != 0)
-        rpc_ping_unheard(rpc, id); /* ids are of one count: it is a call of ours, or one of others */
-    for (rpc_job *j = rpc->jobs; id != 0 && j != NULL; j = j->next)
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
         if (j->id == id) {
             j->gone = true;
             cancel(rpc, j);
         }
-    pthread_mutex_unlock(&rpc->lock);
-    natsMsg_Destroy(m);
 }
 
 static void beat(tab_rpc *rpc, rpc_job *j, int64_t now)

@@ -1,7 +1,8 @@
 /* The gateway's module: who may call what, how often, and every answer that nginx gives by itself.
  *
- *   ngx_http_tab_module.c   directives, variables, the JSON envelope
+ *   ngx_http_tab_module.c   directives and variables
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
+ *   ngx_http_tab_request.c  a request's context, the JSON envelope
  *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_redis.c    what is asked of Redis: one call for all requests that became ready meanwhile,
@@ -12,17 +13,19 @@
  *   ngx_http_tab_clock.c    the time that identities carry
  *   tab_limits.c            request rates kept on this node, for when Redis is away
  *
- * Who calls whom; nginx calls those of the first line by the handlers that module.c installs:
+ * Calls go one way, down (decision 0256). nginx calls those of the first line by the handlers that module.c
+ * installs:
  *
- *   module ----> echo      gate      held      redis (start, stop, forget)
- *                          |
- *                          +--> clock    held    limits    body
- *                          +--> redis --> link
- *                          ^      ^         |
- *                          |      +---------+  replied, lost: later, from the event loop
- *                          +------+            answered, with what Redis said
+ *   module ---> gate, echo
+ *                 |
+ *                body
+ *                 |
+ *              request
+ *                 |
+ *               redis ---> link, clock      held      limits
  *
- * All use module for a request's context and the envelope; redis tells clock what time Redis has. */
+ * Redis' answers come back later, from the event loop, by the functions that were handed down with the
+ * question: gate's `answered` to redis, redis' `replied` and `lost` to link. */
 #ifndef NGX_HTTP_TAB_H
 #define NGX_HTTP_TAB_H
 
@@ -95,9 +98,19 @@ typedef struct {
     unsigned answered : 1;   /* the answer is counted */
 } tab_held;
 
+/* What tab_gate answered; code -1: Redis did not answer. */
+typedef struct {
+    int code;
+    ngx_str_t grant, state, epoch;
+    int64_t limit, remaining, reset_ms, retry_ms;
+} tab_redis_answer;
+
+typedef struct tab_ctx_s tab_ctx;
+typedef void tab_redis_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a);
+
 /* One request. Lives in the request's pool, and is found again after an internal redirect (which clears
  * nginx's own context pointers) through a pool cleanup. */
-typedef struct {
+struct tab_ctx_s {
     ngx_http_request_t *request;
     tab_step step;
     u_char id[32];
@@ -114,24 +127,17 @@ typedef struct {
     ngx_queue_t asked; /* among those that wait for Redis, while `waits` */
     ngx_uint_t group;  /* of its call, once that is sent */
     unsigned waits : 1;
+    tab_redis_answered *answered; /* gets Redis' answer, while `waits` */
     ngx_http_request_t *sub;
     ngx_uint_t sub_status;
     tab_echo echo[2]; /* of the request itself, and of the question about its key */
     tab_held held;
     ngx_uint_t limit, remaining, reset_s;
     unsigned rates : 1; /* the three figures hold */
-} tab_ctx;
-
-/* What tab_gate answered; code -1: Redis did not answer. */
-typedef struct {
-    int code;
-    ngx_str_t grant, state, epoch;
-    int64_t limit, remaining, reset_ms, retry_ms;
-} tab_redis_answer;
+};
 
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: no memory */
 ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
-void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a);
 /* Of a request that is let in: NGX_OK once it has a body only if its route takes one; NGX_DONE while it is
  * read, and where it is refused. */
 ngx_int_t ngx_http_tab_body(ngx_http_request_t *r, tab_ctx *ctx);
@@ -146,19 +152,18 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
 
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf);
 void ngx_http_tab_redis_stop(void);
-/* NGX_AGAIN: ngx_http_tab_answered will come. NGX_DECLINED: Redis is away. */
-ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx);
+/* NGX_AGAIN: `answered` will be called. NGX_DECLINED: Redis is away. */
+ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx, tab_redis_answered *answered);
 void ngx_http_tab_redis_forget(tab_ctx *ctx); /* the request goes away */
 
-/* The connection below it. What was sent is answered in its order by _replied (which borrows the reply), or,
- * once the connection is gone, all of it by _lost. */
-void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf);
+/* The connection below it. What was sent is answered in its order by `replied` (which borrows the reply), or,
+ * once the connection is gone, all of it by `lost`. */
+void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf, void (*replied)(redisReply *r),
+                             void (*lost)(void));
 void ngx_http_tab_link_stop(void);
 bool ngx_http_tab_link_up(void);
-ngx_int_t ngx_http_tab_link_send(const u_char *p, size_t n); /* NGX_ERROR: _lost will come */
+ngx_int_t ngx_http_tab_link_send(const u_char *p, size_t n); /* NGX_ERROR: `lost` will be called */
 void ngx_http_tab_link_drop(void);                           /* soon, outside of the callers */
-void ngx_http_tab_redis_replied(redisReply *r);
-void ngx_http_tab_redis_lost(void);
 
 /* The request was let in: may its body come? From then on it is watched and counted, until _end. */
 tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx);

@@ -228,6 +228,8 @@ static bool grant_header(ngx_http_request_t *sub, tab_grant *ret)
     return false;
 }
 
+static tab_redis_answered answered;
+
 static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     if (ctx->sub == NULL)
@@ -238,7 +240,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
     ctx->granted = 1;
-    ngx_int_t rc = ngx_http_tab_redis_ask(ctx);
+    ngx_int_t rc = ngx_http_tab_redis_ask(ctx, answered);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
         r->read_event_handler = ngx_http_test_reading;
@@ -334,7 +336,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
 
 /* The callback of Redis runs outside of nginx's phases: what it decides is kept in the context, and the
  * phases go on from it. */
-void ngx_http_tab_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
+static void answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
 {
     ngx_connection_t *c = r->connection;
     r->read_event_handler = ngx_http_block_reading;
@@ -375,7 +377,7 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);
 
-    ngx_int_t rc = ngx_http_tab_redis_ask(ctx);
+    ngx_int_t rc = ngx_http_tab_redis_ask(ctx, answered);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
         r->read_event_handler = ngx_http_test_reading; /* notices a caller that leaves */

@@ -34,6 +34,8 @@ static struct {
     ngx_event_t drop;  /* posted: close outside of its own callbacks */
     ngx_msec_t backoff;
     tab_greet greet;
+    void (*replied)(redisReply *r);
+    void (*lost)(void);
     unsigned up : 1, stopping : 1;
 } redis;
 
@@ -68,7 +70,7 @@ static void lose(void)
         return;
     ngx_add_timer(&redis.timer, redis.backoff); /* moves it where it runs */
     redis.backoff = ngx_min(redis.backoff * 2, LAST_BACKOFF);
-    ngx_http_tab_redis_lost();
+    redis.lost();
 }
 
 static void on_drop(ngx_event_t *ev)
@@ -175,7 +177,7 @@ static ngx_int_t greeted(redisReply *r)
     if (redis.greet == GREET_PASSWORD) {
         redis.greet = GREET_FUNCTIONS;
         if (refused)
-            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis does not know our user or password");
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refuses our user or password");
         return refused ? NGX_ERROR : NGX_OK;
     }
     /* A user of our own may not load functions: the keys service does. */
@@ -203,7 +205,7 @@ static ngx_int_t take_replies(void)
             return NGX_OK;
         ngx_int_t rc = NGX_OK;
         if (redis.greet == GREET_DONE)
-            ngx_http_tab_redis_replied(reply);
+            redis.replied(reply);
         else
             rc = greeted(reply);
         freeReplyObject(reply);
@@ -371,14 +373,19 @@ static void on_timer(ngx_event_t *ev)
         return;
     }
     bool greets = redis.c->ssl != NULL && !redis.c->ssl->handshaked;
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, greets ? "tab: no TLS with redis" : "tab: redis is mute");
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                  greets ? "tab: no TLS with redis"
+                         : "tab: redis accepts the connection and answers nothing");
     lose();
 }
 
-void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf)
+void ngx_http_tab_link_start(ngx_cycle_t *cycle, tab_main_conf *conf, void (*replied)(redisReply *r),
+                             void (*lost)(void))
 {
     ngx_memzero(&redis, sizeof redis);
     redis.conf = conf;
+    redis.replied = replied;
+    redis.lost = lost;
     redis.backoff = FIRST_BACKOFF;
     redis.timer.handler = on_timer;
     redis.timer.log = cycle->log;

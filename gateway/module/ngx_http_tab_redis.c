@@ -37,6 +37,8 @@ static struct {
 } redis;
 
 static void on_turn(ngx_event_t *ev);
+static void replied(redisReply *r);
+static void lost(void);
 
 ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
 {
@@ -46,7 +48,7 @@ ngx_int_t ngx_http_tab_redis_start(ngx_cycle_t *cycle, tab_main_conf *conf)
     redis.turn.log = cycle->log;
     ngx_queue_init(&redis.waiting);
     ngx_queue_init(&redis.sent);
-    ngx_http_tab_link_start(cycle, conf);
+    ngx_http_tab_link_start(cycle, conf, replied, lost);
     return NGX_OK;
 }
 
@@ -66,7 +68,7 @@ static void give(tab_ctx *ctx, const tab_redis_answer *a)
 {
     ngx_queue_remove(&ctx->asked);
     ctx->waits = 0;
-    ngx_http_tab_answered(ctx->request, ctx, a);
+    ctx->answered(ctx->request, ctx, a);
 }
 
 static void give_all(ngx_queue_t *q)
@@ -168,7 +170,7 @@ static tab_call *next_sent(void)
     return call;
 }
 
-void ngx_http_tab_redis_replied(redisReply *r)
+static void replied(redisReply *r)
 {
     tab_group group[MOST_GROUPS] = { { .answer.code = -1 } };
     bool good = false;
@@ -201,7 +203,7 @@ void ngx_http_tab_redis_replied(redisReply *r)
     ngx_free(call);
 }
 
-void ngx_http_tab_redis_lost(void)
+static void lost(void)
 {
     while (!ngx_queue_empty(&redis.sent)) {
         tab_call *call = next_sent();
@@ -304,7 +306,7 @@ static void on_turn(ngx_event_t *ev)
         give_all(&redis.waiting);
 }
 
-ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx)
+ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx, tab_redis_answered *answered)
 {
     if (!ngx_http_tab_link_up())
         return NGX_DECLINED;
@@ -313,6 +315,7 @@ ngx_int_t ngx_http_tab_redis_ask(tab_ctx *ctx)
             return NGX_DECLINED;
         redis.open_until = ngx_current_msec + BREAKER; /* this one tries; the others go on */
     }
+    ctx->answered = answered;
     ngx_queue_insert_tail(&redis.waiting, &ctx->asked);
     ctx->waits = 1;
     if (redis.under_way == NULL)

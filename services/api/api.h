@@ -6,7 +6,16 @@
  *
  * A handler runs on a worker thread, may block on short calls and SQL, and either fills r->out (status
  * 200 unless it sets another), returns an error, which dispatch.c writes as the envelope, or parks the
- * request. Decisions 0031 and 0236. */
+ * request. Decisions 0031 and 0236.
+ *
+ * Calls go one way, down (decision 0256); main.c hands the top in at the bottom:
+ *
+ *   http.c -> dispatch.c                              api.handlers and api.parked are called by request.c
+ *   handlers.c -> the routes' files -> joins.c
+ *                                        |
+ *   idempotency.c, cells.c, held.c, bills.c, body.c, params.c, render.c, service_calls.c ...
+ *                                        |
+ *   request.c                         the request itself */
 #ifndef TAB_API_H
 #define TAB_API_H
 
@@ -38,6 +47,15 @@ typedef struct {
     bool bill_pinned;
 } api_config;
 
+typedef struct request request;
+typedef tab_status handler(request *r, tab_error *err);
+
+/* How http.c takes a parked request back: see request_end and request_again. */
+typedef struct {
+    void (*end)(request *r, tab_status s, tab_error *err);
+    void (*again)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
+} request_parked;
+
 typedef struct api {
     api_config cfg;
     tab_run_keys run_keys; /* seal outputs and answers */
@@ -59,12 +77,14 @@ typedef struct api {
     atomic_int keyed;                      /* requests that hold an idempotency row now */
     struct api_joins *joins;               /* requests that wait for the first with their key (joins.c) */
     atomic_int arriving;                   /* serve calls that are here and not yet with others, or done */
+    handler *const *handlers;              /* one a route, NULL for none: handlers.c's table */
+    request_parked parked;                 /* http.c's */
 } api;
 
 /* Each has worker threads of its own: a key is looked up and a list is read whatever else there is to do. */
 typedef enum { LOOKUPS, READS, WORK, LANES } request_lane;
 
-typedef struct request {
+struct request {
     api *api;
     tab_arena *arena;
     /* asked */
@@ -105,9 +125,7 @@ typedef struct request {
     tab_status (*again)(void *arg,
                         tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
     void *again_arg;
-} request;
-
-typedef tab_status handler(request *r, tab_error *err);
+};
 
 /* What a handler returns that has given its request away: whoever has it calls request_end once. */
 #define PARKED ((tab_status)TAB_STATUS_COUNT)
@@ -116,17 +134,18 @@ typedef tab_status handler(request *r, tab_error *err);
 void api_arrived(request *r, tab_str identity_header);
 /* Fills out and status, whatever comes. False: the request is parked, and not the caller's any more. */
 bool api_dispatch(request *r) TAB_CHECKED;
-/* The handler of the request's route. */
-tab_status api_handle(request *r, tab_error *err) TAB_CHECKED;
-/* http.c, for parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that
- * ends it, or PARKED. */
+/* The answer or the envelope, and what is counted. */
+void request_finish(request *r, tab_status s, tab_error *err);
+
+/* request.c. The handler of the request's route. */
+tab_status request_handle(request *r, tab_error *err) TAB_CHECKED;
+/* For parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that ends it, or
+ * PARKED. */
 void request_end(request *r, tab_status s, tab_error *err);
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
-/* dispatch.c: the answer or the envelope, and what is counted. */
-void request_finish(request *r, tab_status s, tab_error *err);
 void request_body_drop(request *r); /* after idempotency_begin, which may have the handler called again */
 void request_arrived(request *r);   /* is no longer one of api.arriving */
-bool api_serves(tab_route_id id);   /* false: the route answers not_found, so OpenAPI leaves it out */
+bool api_serves(const api *a, tab_route_id id); /* false: not_found, so OpenAPI leaves the route out */
 
 /* params.c: query parameters and signed cursors. */
 tab_status query_param(const request *r, const char *name, tab_str *ret,
@@ -157,10 +176,15 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 void cells_give_back(request *r, tab_status s);
 
-/* idempotency.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still
- * at work: the handler returns it at once and touches nothing of the request any more; it is called again,
- * from its beginning, should the first fail. */
+/* joins.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still at
+ * work: the handler returns it at once and touches nothing of the request any more; it is called again, from
+ * its beginning, should the first fail. It waits without a thread until the first has ended. */
 tab_status idempotency_begin(request *r, tab_error *err) TAB_CHECKED;
+struct api_joins *joins_open(api *a);
+void joins_free(struct api_joins *j);
+
+/* idempotency.c: the rows of keys. */
+tab_status idempotency_key_check(const request *r, tab_error *err) TAB_CHECKED; /* the header's form */
 /* One try: claimed, answered by another (replayed), or neither (it is in flight). */
 tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
 tab_status idempotency_complete(request *r, tab_tx *tx,
@@ -173,11 +197,6 @@ void idempotency_release(request *r, tab_status why);
 /* housekeeping.c */
 struct api_housekeeping *housekeeping_open(api *a);
 void housekeeping_free(struct api_housekeeping *h);
-
-/* joins.c: the request waits, without a thread, until the first with its key has ended. */
-tab_status join(request *r, tab_error *err) TAB_CHECKED; /* PARKED, or UNAVAILABLE */
-struct api_joins *joins_open(api *a);
-void joins_free(struct api_joins *j);
 
 /* held.c: bytes of bodies and answers that are here. */
 bool held_open(void) TAB_CHECKED;
@@ -236,6 +255,17 @@ tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, 
 tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, tab_str position,
                        uint32_t limit, tab_error *err) TAB_CHECKED;
 
+/* The answer of a route that lists: {NAME: [n entries], "next_cursor", "total"}. */
+typedef struct {
+    const char *list, *name; /* what its cursors are signed for; the array's member */
+    const void *reply;       /* of the service */
+    size_t n;
+    void (*entry)(request *r, const void *reply, size_t i); /* writes one as a JSON object */
+    tab_str next;                                           /* where the next page begins; empty: none */
+    uint64_t total;
+} list_page;
+void list_answer(request *r, const list_page *p);
+
 void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
 void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
 
@@ -264,7 +294,8 @@ tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_erro
 void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
 tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its JSON, in the scratch */
 
-/* Handlers, one a route; the table is in dispatch.c. */
+/* handlers.c: the table, by tab_route_id; and its handlers, one a route. */
+extern handler *const api_handlers[TAB_ROUTE_COUNT];
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
     post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint,

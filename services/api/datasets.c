@@ -34,6 +34,11 @@ static void data_json(tab_out *o, const Tabella__DataObject *d)
     tab_out_close(o, '}');
 }
 
+static void data_entry(request *r, const void *reply, size_t i)
+{
+    data_json(&r->out, ((const Tabella__ListDataReply *)reply)->data[i]);
+}
+
 tab_status get_data_list(request *r, tab_error *err)
 {
     Tabella__ListDataRequest q = TABELLA__LIST_DATA_REQUEST__INIT;
@@ -46,14 +51,8 @@ tab_status get_data_list(request *r, tab_error *err)
     s = call(r, "data-connector", "List", &q.base, &tabella__list_data_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(&r->out, '{');
-    open_member(&r->out, "datasets", '[');
-    for (size_t i = 0; i < y->n_data; i++)
-        data_json(&r->out, y->data[i]);
-    tab_out_close(&r->out, ']');
-    next_cursor_member(r, "data", tab_str_of(y->next));
-    uint_member(&r->out, "total", y->total);
-    tab_out_close(&r->out, '}');
+    list_answer(r,
+                &(list_page){ "data", "datasets", y, y->n_data, data_entry, tab_str_of(y->next), y->total });
     return TAB_OK;
 }
 

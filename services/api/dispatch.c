@@ -12,57 +12,6 @@
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
 
-static handler *const HANDLERS[TAB_ROUTE_COUNT] = {
-    [TAB_POST_RUN] = post_run,
-    [TAB_GET_MODELS] = get_models,
-    [TAB_GET_KEYS] = get_keys,
-    [TAB_POST_KEYS] = post_keys,
-    [TAB_POST_KEY_ROTATE] = post_key_rotate,
-    [TAB_DELETE_KEY] = delete_key,
-    [TAB_GET_JOBS] = get_jobs,
-    [TAB_GET_JOB] = get_job,
-    [TAB_POST_JOB_CANCEL] = post_job_cancel,
-    [TAB_GET_REPORTS] = get_reports,
-    [TAB_GET_REPORT] = get_report,
-    [TAB_GET_USAGE] = get_usage,
-    [TAB_GET_DATA_LIST] = get_data_list,
-    [TAB_GET_DATA] = get_data,
-    [TAB_POST_DATA_CONNECT] = post_data_connect,
-    [TAB_POST_DATA_SYNC] = post_data_sync,
-    [TAB_POST_DATA_PIN] = post_data_pin,
-    [TAB_POST_DATA_UNPIN] = post_data_unpin,
-    [TAB_DELETE_DATA] = delete_data,
-    [TAB_POST_ENDPOINTS] = post_endpoints,
-    [TAB_GET_ENDPOINTS] = get_endpoints,
-    [TAB_GET_ENDPOINT] = get_endpoint,
-    [TAB_POST_SERVE] = post_serve,
-    [TAB_POST_ENDPOINT_REFRESH] = post_endpoint_refresh,
-    [TAB_POST_ENDPOINT_UPGRADE] = post_endpoint_upgrade,
-    [TAB_GET_ENDPOINT_LOGS] = get_endpoint_logs,
-    [TAB_DELETE_ENDPOINT] = delete_endpoint,
-    [TAB_PATCH_ENDPOINT] = patch_endpoint,
-    [TAB_POST_PROMPTS] = post_prompts,
-    [TAB_PATCH_PROMPT] = patch_prompt,
-    [TAB_DELETE_PROMPT] = delete_prompt,
-    [TAB_POST_REPORT_STAR] = post_report_star,
-    [TAB_POST_REPORT_UNSTAR] = post_report_unstar,
-    [TAB_GET_AUDIT] = get_audit,
-    [TAB_GET_OPENAPI] = get_openapi,
-    [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
-};
-
-bool api_serves(tab_route_id id)
-{
-    return HANDLERS[id] != NULL;
-}
-
-void request_body_drop(request *r)
-{
-    free(r->body);
-    r->body = NULL;
-    r->body_n = 0;
-}
-
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 
 static tab_status authenticate(request *r, tab_error *err)
@@ -233,12 +182,6 @@ void api_arrived(request *r, tab_str identity_header)
     r->deadline = tab_in_ms(reads ? 6000 : 50000);
 }
 
-tab_status api_handle(request *r, tab_error *err)
-{
-    handler *h = HANDLERS[r->route];
-    return h != NULL ? h(r, err) : tab_fail(err, TAB_NOT_FOUND, "", "no such path");
-}
-
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
@@ -258,7 +201,7 @@ bool api_dispatch(request *r)
     } else if (s == TAB_OK) {
         if (r->idempotency_key != NULL)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
-        s = api_handle(r, &err);
+        s = request_handle(r, &err);
         if (s == PARKED) {
             tab_log_context(NULL, NULL);
             return false;
@@ -266,13 +209,6 @@ bool api_dispatch(request *r)
     }
     request_finish(r, s, &err);
     return true;
-}
-
-void request_arrived(request *r)
-{
-    if (r->arrives)
-        atomic_fetch_sub(&r->api->arriving, 1);
-    r->arrives = false;
 }
 
 void request_finish(request *r, tab_status s, tab_error *err)

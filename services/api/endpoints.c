@@ -109,6 +109,13 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
     }
 }
 
+static void endpoint_entry(request *r, const void *reply, size_t i)
+{
+    tab_out_open(&r->out, '{');
+    endpoint_members(r, ((const Tabella__ListEndpointsReply *)reply)->endpoints[i], false);
+    tab_out_close(&r->out, '}');
+}
+
 tab_status get_endpoints(request *r, tab_error *err)
 {
     Tabella__ListEndpointsRequest q = TABELLA__LIST_ENDPOINTS_REQUEST__INIT;
@@ -121,17 +128,9 @@ tab_status get_endpoints(request *r, tab_error *err)
     s = call(r, "jobs", "ListEndpoints", &q.base, &tabella__list_endpoints_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(&r->out, '{');
-    open_member(&r->out, "endpoints", '[');
-    for (size_t i = 0; i < y->n_endpoints; i++) {
-        tab_out_open(&r->out, '{');
-        endpoint_members(r, y->endpoints[i], false);
-        tab_out_close(&r->out, '}');
-    }
-    tab_out_close(&r->out, ']');
-    next_cursor_member(r, "endpoints", (tab_str){ (const char *)y->next.data, y->next.len });
-    uint_member(&r->out, "total", y->total);
-    tab_out_close(&r->out, '}');
+    tab_str next = { (const char *)y->next.data, y->next.len };
+    list_answer(r,
+                &(list_page){ "endpoints", "endpoints", y, y->n_endpoints, endpoint_entry, next, y->total });
     return TAB_OK;
 }
 
@@ -419,11 +418,23 @@ tab_status delete_endpoint(request *r, tab_error *err)
     return s;
 }
 
+static void log_entry(request *r, const void *reply, size_t i)
+{
+    const Tabella__EndpointLog *l = ((const Tabella__EndpointLogsReply *)reply)->logs[i];
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    time_member(o, "at", l->at_us);
+    text_member(o, "event", l->event);
+    text_member(o, "job_id", l->job_id[0] != 0 ? l->job_id : NULL);
+    text_member(o, "actor", l->actor[0] != 0 ? l->actor : NULL);
+    text_member(o, "message", l->message);
+    tab_out_close(o, '}');
+}
+
 tab_status get_endpoint_logs(request *r, tab_error *err)
 {
     Tabella__EndpointLogsRequest q = TABELLA__ENDPOINT_LOGS_REQUEST__INIT;
     const Tabella__EndpointLogsReply *y = NULL;
-    tab_out *o = &r->out;
     char list[160];
     tab_str after;
     snprintf(list, sizeof list, "logs:%.*s", TAB_STR(r->param[0]));
@@ -435,20 +446,7 @@ tab_status get_endpoint_logs(request *r, tab_error *err)
     s = call(r, "jobs", "EndpointLogs", &q.base, &tabella__endpoint_logs_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(o, '{');
-    open_member(o, "logs", '[');
-    for (size_t i = 0; i < y->n_logs; i++) {
-        tab_out_open(o, '{');
-        time_member(o, "at", y->logs[i]->at_us);
-        text_member(o, "event", y->logs[i]->event);
-        text_member(o, "job_id", y->logs[i]->job_id[0] != 0 ? y->logs[i]->job_id : NULL);
-        text_member(o, "actor", y->logs[i]->actor[0] != 0 ? y->logs[i]->actor : NULL);
-        text_member(o, "message", y->logs[i]->message);
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
-    next_cursor_member(r, list, (tab_str){ (const char *)y->next.data, y->next.len });
-    uint_member(o, "total", y->total);
-    tab_out_close(o, '}');
+    tab_str next = { (const char *)y->next.data, y->next.len };
+    list_answer(r, &(list_page){ list, "logs", y, y->n_logs, log_entry, next, y->total });
     return TAB_OK;
 }

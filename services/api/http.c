@@ -387,7 +387,7 @@ static exchange *exchange_of(request *r)
     return (exchange *)(void *)((char *)r - offsetof(exchange, r));
 }
 
-void request_end(request *r, tab_status s, tab_error *err)
+static void end_parked(request *r, tab_status s, tab_error *err)
 {
     exchange *x = exchange_of(r);
     http *h = x->h;
@@ -396,7 +396,7 @@ void request_end(request *r, tab_status s, tab_error *err)
 }
 
 /* In front of what waits of its organization: it has waited already. */
-void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
     exchange *x = exchange_of(r);
     http *h = x->h;
@@ -408,7 +408,7 @@ void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void
     pthread_mutex_unlock(&h->lock);
     if (!waits) {
         tab_error err;
-        request_end(r, tab_no_memory(&err), &err);
+        end_parked(r, tab_no_memory(&err), &err);
     }
 }
 
@@ -497,6 +497,7 @@ http *http_open(api *a)
         return NULL;
     }
     h->a = a;
+    a->parked = (request_parked){ end_parked, again_parked };
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->idle, NULL);

@@ -19,7 +19,7 @@
 #include "common/log.h"
 #include "services/api/api.h"
 
-static tab_status read_key(request *r, tab_error *err)
+tab_status idempotency_key_check(const request *r, tab_error *err)
 {
     const char *k = r->idempotency_key;
     size_t n = strlen(k);
@@ -44,51 +44,43 @@ static tab_str answer_context(request *r)
     return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
 }
 
-tab_status idempotency_claim(request *r, tab_error *err)
+/* The row becomes this request's, with the seed of an attempt before it, or stays another's. */
+static tab_status take_row(request *r, tab_tx *tx, tab_str digest, bool *ret_claimed, tab_error *err)
 {
-    TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *rows = NULL;
-    tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
-    tab_status s =
-        tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err);
-    if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &rows, err,
-            "INSERT INTO api.idempotency AS i "
-            "(org, method, path, key, body_sha256, seed, owner, lease_until) "
-            "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " IDEMPOTENCY_LEASE ") "
-            "ON CONFLICT (org, method, path, key) "
-            "DO UPDATE SET owner = excluded.owner, attempt = i.attempt + 1, "
-            "lease_until = excluded.lease_until, "
-            "seed = CASE WHEN i.expires_at < now() OR i.body_sha256 <> excluded.body_sha256 "
-            "THEN excluded.seed ELSE i.seed END, "
-            "body_sha256 = excluded.body_sha256, status = NULL, answer = NULL, "
-            "expires_at = now() + interval '7 days' "
-            "WHERE i.expires_at < now() OR (i.status IS NULL AND i.lease_until < now() "
-            "AND (i.owner = '' OR i.body_sha256 = excluded.body_sha256)) "
-            "RETURNING seed, attempt",
-            TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed), tab_p_text(r->api->owner)));
-    if (s != TAB_OK)
-        return s;
-    if (tab_rows_count(rows) == 1) {
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "INSERT INTO api.idempotency AS i (org, method, path, key, body_sha256, seed, owner, lease_until) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, now() + " IDEMPOTENCY_LEASE ") "
+        "ON CONFLICT (org, method, path, key) "
+        "DO UPDATE SET owner = excluded.owner, attempt = i.attempt + 1, lease_until = excluded.lease_until, "
+        "seed = CASE WHEN i.expires_at < now() OR i.body_sha256 <> excluded.body_sha256 "
+        "THEN excluded.seed ELSE i.seed END, "
+        "body_sha256 = excluded.body_sha256, status = NULL, answer = NULL, "
+        "expires_at = now() + interval '7 days' "
+        "WHERE i.expires_at < now() OR (i.status IS NULL AND i.lease_until < now() "
+        "AND (i.owner = '' OR i.body_sha256 = excluded.body_sha256)) "
+        "RETURNING seed, attempt",
+        TAB_P(KEY_PARAMS(r), tab_p_bytes(digest), tab_p_text(r->seed), tab_p_text(r->api->owner))));
+    *ret_claimed = tab_rows_count(rows) == 1;
+    if (*ret_claimed) {
         tab_str seed = tab_rows_str(rows, 0, 0);
         memcpy(r->seed, seed.p, seed.n < TAB_ID ? seed.n : TAB_ID - 1);
         r->seed[seed.n < TAB_ID ? seed.n : TAB_ID - 1] = 0;
         r->attempt = tab_rows_int(rows, 0, 1);
-        s = tab_tx_commit(&tx, err);
-        if (s == TAB_OK) {
-            r->claimed = true;
-            atomic_fetch_add(&r->api->keyed, 1);
-        }
-        return s;
     }
-    tab_rows_free(rows);
-    rows = NULL;
-    s = tab_tx_query(tx, &rows, err,
-                     "SELECT body_sha256 = $5, status, answer "
-                     "FROM api.idempotency "
-                     "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4",
-                     TAB_P(KEY_PARAMS(r), tab_p_bytes(digest)));
+    return TAB_OK;
+}
+
+/* The answer of the request that had the key first, into r->out; nothing while that one is at work. */
+static tab_status replay(request *r, tab_tx *tx, tab_str digest, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT body_sha256 = $5, status, answer "
+                                "FROM api.idempotency "
+                                "WHERE org = $1 AND method = $2 AND path = $3 AND key = $4",
+                                TAB_P(KEY_PARAMS(r), tab_p_bytes(digest)));
     if (s != TAB_OK || tab_rows_count(rows) == 0)
         return s;
     if (!tab_rows_bool(rows, 0, 0))
@@ -106,14 +98,19 @@ tab_status idempotency_claim(request *r, tab_error *err)
     return TAB_OK;
 }
 
-tab_status idempotency_begin(request *r, tab_error *err)
+tab_status idempotency_claim(request *r, tab_error *err)
 {
-    if (r->idempotency_key == NULL || r->claimed)
-        return TAB_OK;
-    tab_status s = read_key(r, err);
-    if (s == TAB_OK)
-        s = idempotency_claim(r, err);
-    return s != TAB_OK || r->claimed || r->replayed ? s : join(r, err);
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_str digest = { (const char *)r->body_sha256, sizeof r->body_sha256 };
+    bool claimed;
+    TAB_TRY(tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(take_row(r, tx, digest, &claimed, err));
+    if (!claimed)
+        return replay(r, tx, digest, err);
+    TAB_TRY(tab_tx_commit(&tx, err));
+    r->claimed = true;
+    atomic_fetch_add(&r->api->keyed, 1);
+    return TAB_OK;
 }
 
 tab_status idempotency_complete(request *r, tab_tx *tx, tab_error *err)

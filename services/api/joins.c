@@ -25,6 +25,8 @@ struct api_joins {
     bool stop;
 };
 
+static tab_status join(request *r, tab_error *err);
+
 /* On a worker's thread, for a joiner that may go on. */
 static tab_status go_on(void *arg, tab_error *err)
 {
@@ -32,7 +34,7 @@ static tab_status go_on(void *arg, tab_error *err)
     tab_status s = idempotency_claim(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
-    return r->claimed ? api_handle(r, err) : join(r, err);
+    return r->claimed ? request_handle(r, err) : join(r, err);
 }
 
 static tab_status give_up(void *arg, tab_error *err)
@@ -41,7 +43,8 @@ static tab_status give_up(void *arg, tab_error *err)
     return tab_fail(err, TAB_UNAVAILABLE, "", "the first request with this key is still at work; try again");
 }
 
-tab_status join(request *r, tab_error *err)
+/* PARKED, or UNAVAILABLE. */
+static tab_status join(request *r, tab_error *err)
 {
     struct api_joins *j = r->api->joins;
     joiner *w = tab_left_ms(r->deadline, LEFT_MS) < LEFT_MS ? NULL : calloc(1, sizeof *w);
@@ -62,6 +65,16 @@ tab_status join(request *r, tab_error *err)
         return give_up(NULL, err);
     }
     return PARKED;
+}
+
+tab_status idempotency_begin(request *r, tab_error *err)
+{
+    if (r->idempotency_key == NULL || r->claimed)
+        return TAB_OK;
+    tab_status s = idempotency_key_check(r, err);
+    if (s == TAB_OK)
+        s = idempotency_claim(r, err);
+    return s != TAB_OK || r->claimed || r->replayed ? s : join(r, err);
 }
 
 /* Of some: whether the one that each waits for has ended. One statement for all. */

@@ -142,6 +142,13 @@ tab_status delete_key(request *r, tab_error *err)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+static void job_entry(request *r, const void *reply, size_t i)
+{
+    tab_out_open(&r->out, '{');
+    job_members(r, ((const Tabella__ListJobsReply *)reply)->jobs[i], false);
+    tab_out_close(&r->out, '}');
+}
+
 tab_status get_jobs(request *r, tab_error *err)
 {
     static const char *const statuses[] = { "queued", "running", "done", "failed", "cancelled", "expired" };
@@ -165,17 +172,7 @@ tab_status get_jobs(request *r, tab_error *err)
     s = call(r, "jobs", "List", &q.base, &tabella__list_jobs_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(&r->out, '{');
-    open_member(&r->out, "jobs", '[');
-    for (size_t i = 0; i < y->n_jobs; i++) {
-        tab_out_open(&r->out, '{');
-        job_members(r, y->jobs[i], false);
-        tab_out_close(&r->out, '}');
-    }
-    tab_out_close(&r->out, ']');
-    next_cursor_member(r, list, bytes_of(y->next));
-    uint_member(&r->out, "total", y->total);
-    tab_out_close(&r->out, '}');
+    list_answer(r, &(list_page){ list, "jobs", y, y->n_jobs, job_entry, bytes_of(y->next), y->total });
     return TAB_OK;
 }
 
@@ -299,11 +296,34 @@ static void delta_or_null(tab_out *o, double delta)
     tab_out_cstr(o, text);
 }
 
+static void report_entry(request *r, const void *reply, size_t i)
+{
+    const Tabella__ReportSummary *x = ((const Tabella__ListReportsReply *)reply)->reports[i];
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    text_member(o, "id", x->id);
+    text_member(o, "name", x->name);
+    text_member(o, "kind", x->kind);
+    text_member(o, "base", x->base_model);
+    text_member(o, "metric", x->metric[0] != 0 ? x->metric : NULL);
+    tab_out_key(o, "score");
+    if (x->has_score)
+        tab_out_fixed(o, x->score);
+    else
+        tab_out_null(o);
+    if (x->has_delta) {
+        tab_out_key(o, "delta");
+        delta_or_null(o, x->delta);
+    }
+    bool_member(o, "pinned", x->pinned);
+    time_member(o, "created_at", x->created_us);
+    tab_out_close(o, '}');
+}
+
 tab_status get_reports(request *r, tab_error *err)
 {
     Tabella__ListReportsRequest q = TABELLA__LIST_REPORTS_REQUEST__INIT;
     const Tabella__ListReportsReply *y;
-    tab_out *o = &r->out;
     tab_str after;
     tab_status s = query_page(r, "reports", 20, &q.limit, &after, err);
     if (s != TAB_OK)
@@ -312,33 +332,8 @@ tab_status get_reports(request *r, tab_error *err)
     s = call(r, "reports", "List", &q.base, &tabella__list_reports_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(o, '{');
-    open_member(o, "reports", '[');
-    for (size_t i = 0; i < y->n_reports; i++) {
-        const Tabella__ReportSummary *x = y->reports[i];
-        tab_out_open(o, '{');
-        text_member(o, "id", x->id);
-        text_member(o, "name", x->name);
-        text_member(o, "kind", x->kind);
-        text_member(o, "base", x->base_model);
-        text_member(o, "metric", x->metric[0] != 0 ? x->metric : NULL);
-        tab_out_key(o, "score");
-        if (x->has_score)
-            tab_out_fixed(o, x->score);
-        else
-            tab_out_null(o);
-        if (x->has_delta) {
-            tab_out_key(o, "delta");
-            delta_or_null(o, x->delta);
-        }
-        bool_member(o, "pinned", x->pinned);
-        time_member(o, "created_at", x->created_us);
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
-    next_cursor_member(r, "reports", bytes_of(y->next));
-    uint_member(o, "total", y->total);
-    tab_out_close(o, '}');
+    list_answer(
+        r, &(list_page){ "reports", "reports", y, y->n_reports, report_entry, bytes_of(y->next), y->total });
     return TAB_OK;
 }
 
@@ -394,10 +389,7 @@ static void cross_table_member(tab_out *o, const Tabella__Report *x)
         if (c->a == NULL || c->b == NULL)
             continue;
         tab_out_open(o, '{');
-        str_member(o, "a", bytes_of(c->a->address));
-        str_member(o, "b", bytes_of(c->b->address));
-        str_member(o, "attribute", bytes_of(c->attribute));
-        fixed_member(o, "confidence", c->confidence);
+        tab_alignment_members(o, c);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');

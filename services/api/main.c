@@ -45,7 +45,7 @@ static bool keys_set(api *a)
     while (secret.n > 0 && (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
         secret.n--;
     if (!tab_identity_key_set(&a->identity, secret)) {
-        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET has 32 characters or more");
+        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET must have 32 characters or more");
         return false;
     }
     tab_hmac_sha256(secret, TAB_S("tabella cursor v1"), a->cursor_key);
@@ -88,6 +88,7 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
+    self.handlers = api_handlers;
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);

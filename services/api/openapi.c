@@ -143,7 +143,8 @@ tab_status get_openapi(request *r, tab_error *err)
     open_member(o, "paths", '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
-        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 || !api_serves((tab_route_id)i))
+        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 ||
+            !api_serves(r->api, (tab_route_id)i))
             continue;
         char path[96];
         const char *colon = strstr(tab_routes[i].path, ":id");
@@ -154,7 +155,7 @@ tab_status get_openapi(request *r, tab_error *err)
             snprintf(path, sizeof path, "%s", tab_routes[i].path);
         open_member(o, path, '{');
         for (int k = i; k < TAB_ROUTE_COUNT; k++)
-            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves((tab_route_id)k)) {
+            if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves(r->api, (tab_route_id)k)) {
                 operation(o, (tab_route_id)k);
                 written[k] = true;
             }
@@ -277,23 +278,9 @@ static tab_status read_pinned(request *r, const Tabella__Endpoint *e, const tab_
     return TAB_OK;
 }
 
-tab_status get_endpoint_openapi(request *r, tab_error *err)
+/* The one path that the endpoint has, with an example of its own columns. */
+static void serve_path(tab_out *o, const Tabella__Endpoint *e, const tab_table *const *table)
 {
-    const Tabella__Endpoint *e = NULL;
-    tab_out *o = &r->out;
-    tab_status s = endpoint_of(r, &e, err);
-    if (s != TAB_OK)
-        return s;
-    if (strcmp(e->status, "live") != 0)
-        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
-    const tab_table **table = tab_arena_new_of(r->arena, const tab_table *, e->n_datasets + 1);
-    if (table == NULL)
-        return tab_no_memory(err);
-    if ((s = read_pinned(r, e, table, err)) != TAB_OK)
-        return s;
-    tab_out_open(o, '{');
-    head(r, e->name);
-    open_member(o, "paths", '{');
     char path[96];
     snprintf(path, sizeof path, "/v2/serve/%.40s", e->id);
     open_member(o, path, '{');
@@ -318,12 +305,10 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
     tab_out_close(o, '}');
     tab_out_bytes(o, "}", 1); /* post */
     tab_out_close(o, '}');    /* the path */
-    tab_out_close(o, '}');    /* paths */
-    open_member(o, "components", '{');
-    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
-    open_member(o, "schemas", '{');
-    raw_member(o, "Error", API_SCHEMA_ERROR);
-    raw_member(o, "Bundle", "{\"type\":\"object\"}");
+}
+
+static void serve_request(tab_out *o, const Tabella__Endpoint *e, const tab_table *const *table)
+{
     open_member(o, "ServeRequest", '{');
     text_member(o, "type", "object");
     raw_member(o, "required", "[\"tables\"]");
@@ -339,8 +324,35 @@ tab_status get_endpoint_openapi(request *r, tab_error *err)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     tab_out_close(o, '}');
+}
+
+tab_status get_endpoint_openapi(request *r, tab_error *err)
+{
+    const Tabella__Endpoint *e = NULL;
+    tab_out *o = &r->out;
+    tab_status s = endpoint_of(r, &e, err);
+    if (s != TAB_OK)
+        return s;
+    if (strcmp(e->status, "live") != 0)
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
+    const tab_table **table = tab_arena_new_of(r->arena, const tab_table *, e->n_datasets + 1);
+    if (table == NULL)
+        return tab_no_memory(err);
+    if ((s = read_pinned(r, e, table, err)) != TAB_OK)
+        return s;
+    tab_out_open(o, '{');
+    head(r, e->name);
+    open_member(o, "paths", '{');
+    serve_path(o, e, table);
     tab_out_close(o, '}');
-    tab_out_close(o, '}');
+    open_member(o, "components", '{');
+    raw_member(o, "securitySchemes", "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    open_member(o, "schemas", '{');
+    raw_member(o, "Error", API_SCHEMA_ERROR);
+    raw_member(o, "Bundle", "{\"type\":\"object\"}");
+    serve_request(o, e, table);
+    tab_out_close(o, '}'); /* schemas */
+    tab_out_close(o, '}'); /* components */
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -172,11 +172,25 @@ tab_status post_report_unstar(request *r, tab_error *err)
     return star(r, false, err);
 }
 
+static void audit_entry(request *r, const void *reply, size_t i)
+{
+    const Tabella__AuditEntry *a = ((const Tabella__ListAuditReply *)reply)->entries[i];
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    text_member(o, "id", a->id);
+    time_member(o, "at", a->at);
+    text_member(o, "actor", a->actor);
+    text_member(o, "action", a->action);
+    text_member(o, "object", a->object);
+    text_member(o, "detail", a->detail[0] != 0 ? a->detail : NULL);
+    text_member(o, "request_id", a->request_id[0] != 0 ? a->request_id : NULL);
+    tab_out_close(o, '}');
+}
+
 tab_status get_audit(request *r, tab_error *err)
 {
     Tabella__ListAuditRequest q = TABELLA__LIST_AUDIT_REQUEST__INIT;
     const Tabella__ListAuditReply *y = NULL;
-    tab_out *o = &r->out;
     tab_str after;
     tab_status s = query_page(r, "audit", 20, &q.limit, &after, err);
     if (s != TAB_OK)
@@ -186,26 +200,10 @@ tab_status get_audit(request *r, tab_error *err)
     s = call(r, "keys", "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &y, err);
     if (s != TAB_OK)
         return s;
-    tab_out_open(o, '{');
-    open_member(o, "audit", '[');
-    for (size_t i = 0; i < y->n_entries; i++) {
-        const Tabella__AuditEntry *a = y->entries[i];
-        tab_out_open(o, '{');
-        text_member(o, "id", a->id);
-        time_member(o, "at", a->at);
-        text_member(o, "actor", a->actor);
-        text_member(o, "action", a->action);
-        text_member(o, "object", a->object);
-        text_member(o, "detail", a->detail[0] != 0 ? a->detail : NULL);
-        text_member(o, "request_id", a->request_id[0] != 0 ? a->request_id : NULL);
-        tab_out_close(o, '}');
-    }
-    tab_out_close(o, ']');
     char position[24] = "";
     if (y->n_entries == q.limit && y->n_position == y->n_entries)
         snprintf(position, sizeof position, "%lld", (long long)y->position[y->n_position - 1]);
-    next_cursor_member(r, "audit", tab_str_of(position));
-    uint_member(o, "total", y->total);
-    tab_out_close(o, '}');
+    list_answer(
+        r, &(list_page){ "audit", "audit", y, y->n_entries, audit_entry, tab_str_of(position), y->total });
     return TAB_OK;
 }

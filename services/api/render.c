@@ -321,3 +321,18 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
         result_json(r, j);
     }
 }
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+void list_answer(request *r, const list_page *p)
+{
+    tab_out *o = &r->out;
+    tab_out_open(o, '{');
+    open_member(o, p->name, '[');
+    for (size_t i = 0; i < p->n; i++)
+        p->entry(r, p->reply, i);
+    tab_out_close(o, ']');
+    next_cursor_member(r, p->list, p->next);
+    uint_member(o, "total", p->total);
+    tab_out_close(o, '}');
+}

@@ -112,7 +112,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
         return s;
     *ret = answer.msg;
     if ((*ret)->n_parts != n)
-        return tab_fail(err, TAB_INTERNAL, "", "an answer of another number of calls");
+        return tab_fail(err, TAB_INTERNAL, "", "an answer for another number of calls than were asked");
     if (strcmp((*ret)->worker, c[0]->worker) != 0)
         serve_cache_worker(r, (*ret)->worker);
     return TAB_OK;

@@ -406,7 +406,7 @@ static tab_status drop(void *arg, tab_call *call, tab_error *err)
     const Tabella__DropRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
     if (q->owner[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "owner", "whose datasets are to be dropped is missing");
+        return tab_fail(err, TAB_VALIDATION, "owner", "the owner of the datasets to drop is missing");
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_hold_blocks(tx, call->org, true, err));
     TAB_TRY(store_dataset_drop(tx, call->org, NULL, q->owner, err));

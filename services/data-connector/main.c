@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
     if (cfg.kek[0] != '\0' && kek == NULL) {
-        tab_log(TAB_ERROR, "TAB_KEK is no keyring");
+        tab_log(TAB_ERROR, "TAB_KEK is not a valid keyring");
         return EXIT_FAILURE;
     }
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);

@@ -151,9 +151,67 @@ static tab_status settled(const source *s, PGconn *c, tab_error *err)
     }
 }
 
+static PGconn *start_connect(const source *s, bool plain, const char *roots)
+{
+    char port[8], seconds[24];
+    snprintf(port, sizeof port, "%u", s->ref->port);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)(s->connect_s < 2 ? 2 : s->connect_s));
+    const struct {
+        const char *name, *value;
+    } option[] = {
+        { "host", s->ref->host },
+        { "hostaddr", s->address },
+        { "port", port },
+        { "dbname", s->ref->segment[0] },
+        { "user", credential(s, "user") },
+        { "password", credential(s, "password") },
+        { "sslmode", plain ? "disable" : "verify-full" },
+        { "sslrootcert", roots },
+        { "connect_timeout", seconds },
+        { "passfile", "/dev/null/none" },
+        { "gssencmode", "disable" },
+        { "application_name", "tabella" },
+        { "client_encoding", "UTF8" },
+        { "options", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 -c "
+                     "bytea_output=hex -c default_transaction_read_only=on" },
+        { "keepalives_idle", "15" },
+        { "tcp_user_timeout", "30000" },
+    };
+    enum { OPTIONS = sizeof option / sizeof *option };
+    const char *name[OPTIONS + 1] = { NULL }, *value[OPTIONS + 1] = { NULL };
+    for (size_t i = 0; i < OPTIONS; i++) {
+        name[i] = option[i].name;
+        value[i] = option[i].value;
+    }
+    return PQconnectStartParams(name, value, 0);
+}
+
+/* Why there is no connection. libpq gives no SQLSTATE of a failed login; the server's own text is only looked
+ * at, never shown. */
+static tab_status unreachable(PGconn *c, tab_error *err)
+{
+    const char *why = c == NULL ? "" : PQerrorMessage(c);
+    bool login = strstr(why, "authentication failed") != NULL ||
+                 strstr(why, "no pg_hba.conf entry") != NULL || strstr(why, "role \"") != NULL ||
+                 strstr(why, "no password supplied") != NULL;
+    bool database = strstr(why, "database \"") != NULL;
+    bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
+    if (guard_laboured())
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The source asks for more iterations of the password's hash than are computed (%d).",
+                        GUARD_KEYINGS);
+    if (login)
+        return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+    if (database)
+        return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
+    if (certificate)
+        return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
+    return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+}
+
 static tab_status dial(const source *s, PGconn **ret, tab_error *err)
 {
-    char port[8], seconds[24], roots[64] = "/etc/ssl/certs/ca-certificates.crt";
+    char roots[64] = "/etc/ssl/certs/ca-certificates.crt";
     int root = -1;
     const char *tls = credential(s, "tls");
     bool plain = strcmp(tls, "disable") == 0;
@@ -162,74 +220,16 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
     if (plain && s->is_public)
         return tab_fail(err, TAB_VALIDATION, "credentials.tls",
                         "TLS can only be left out in networks that the operator allows.");
-    tab_status st = plain ? TAB_OK : root_file(s, roots, &root, err);
-    if (st != TAB_OK)
-        return st;
-    snprintf(port, sizeof port, "%u", s->ref->port);
-    snprintf(seconds, sizeof seconds, "%lld", (long long)(s->connect_s < 2 ? 2 : s->connect_s));
-    const char *const names[] = { "host",
-                                  "hostaddr",
-                                  "port",
-                                  "dbname",
-                                  "user",
-                                  "password",
-                                  "sslmode",
-                                  "sslrootcert",
-                                  "connect_timeout",
-                                  "passfile",
-                                  "gssencmode",
-                                  "application_name",
-                                  "client_encoding",
-                                  "options",
-                                  "keepalives_idle",
-                                  "tcp_user_timeout",
-                                  NULL };
-    const char *const values[] = {
-        s->ref->host,
-        s->address,
-        port,
-        s->ref->segment[0],
-        credential(s, "user"),
-        credential(s, "password"),
-        plain ? "disable" : "verify-full",
-        roots,
-        seconds,
-        "/dev/null/none",
-        "disable",
-        "tabella",
-        "UTF8",
-        "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 -c "
-        "bytea_output=hex -c default_transaction_read_only=on",
-        "15",
-        "30000",
-        NULL
-    };
-    PGconn *c = PQconnectStartParams(names, values, 0);
+    if (!plain)
+        TAB_TRY(root_file(s, roots, &root, err));
+    PGconn *c = start_connect(s, plain, roots);
     bool reached = c != NULL && connected(s, c);
     if (root >= 0)
         close(root);
     if (!reached) {
-        /* libpq gives no SQLSTATE of a failed login; the server's own text is only looked at, never
-         * shown. */
-        const char *why = c == NULL ? "" : PQerrorMessage(c);
-        bool login = strstr(why, "authentication failed") != NULL ||
-                     strstr(why, "no pg_hba.conf entry") != NULL || strstr(why, "role \"") != NULL ||
-                     strstr(why, "no password supplied") != NULL;
-        bool database = strstr(why, "database \"") != NULL;
-        bool certificate = strstr(why, "SSL") != NULL || strstr(why, "certificate") != NULL;
+        tab_status st = unreachable(c, err);
         PQfinish(c);
-        if (guard_laboured())
-            return tab_fail(err, TAB_VALIDATION, "source",
-                            "The source asks for more iterations of the password's hash than are computed "
-                            "(%d).",
-                            GUARD_KEYINGS);
-        if (login)
-            return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
-        if (database)
-            return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
-        if (certificate)
-            return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
+        return st;
     }
     *ret = c;
     return TAB_OK;

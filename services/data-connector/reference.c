@@ -9,7 +9,7 @@
 
 static tab_status bad_ref(tab_error *err, const char *why)
 {
-    return tab_fail(err, TAB_VALIDATION, "source", "The source is no valid ref: %s.", why);
+    return tab_fail(err, TAB_VALIDATION, "source", "The source is not a valid reference: %s.", why);
 }
 
 bool looks_secret(const char *text)
@@ -131,10 +131,9 @@ static size_t write_ref(const source_ref *r, char out[WRITTEN])
     return n;
 }
 
-tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err)
+/* What no ref may hold, whatever its scheme. */
+static tab_status form_check(const char *text, tab_error *err)
 {
-    source_ref r = { 0 };
-    const char *sep = strstr(text, "://");
     if (strlen(text) > REF_LENGTH)
         return bad_ref(err, "it is longer than 2,048 bytes");
     if (looks_secret(text) || strchr(text, '@') != NULL)
@@ -142,6 +141,45 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     for (const char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '?' || *p == '#' || *p == '\\')
             return bad_ref(err, "it holds a query, a fragment or a control character");
+    return TAB_OK;
+}
+
+/* The path's parts, in place. */
+static bool take_path(char *at, source_ref *r)
+{
+    while (at != NULL) {
+        char *end = strchr(at, '/');
+        if (end != NULL)
+            *end = '\0';
+        if (r->segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0')
+            return false;
+        r->segment[r->segments++] = at;
+        at = end == NULL ? NULL : end + 1;
+    }
+    return true;
+}
+
+/* r->text: the one spelling, of which no part looks like a secret. */
+static tab_status spell(tab_arena *a, source_ref *r, tab_error *err)
+{
+    char out[WRITTEN];
+    size_t n = write_ref(r, out);
+    if (n > REF_LENGTH)
+        return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
+    r->text = tab_arena_copy(a, (tab_str){ out, n }).p;
+    if (r->text == NULL)
+        return tab_no_memory(err);
+    bool secret = looks_secret(r->text);     /* once its host is of one case */
+    for (size_t i = 0; i < r->segments; i++) /* and its escapes are undone */
+        secret = secret || looks_secret(r->segment[i]);
+    return secret ? bad_ref(err, "it must not hold credentials; they go into `credentials`") : TAB_OK;
+}
+
+tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err)
+{
+    source_ref r = { 0 };
+    const char *sep = strstr(text, "://");
+    TAB_TRY(form_check(text, err));
     if (sep == NULL || sep == text)
         return bad_ref(err, "it must begin with a scheme and ://");
     char *copy = (char *)tab_arena_copy(a, tab_str_of(text)).p;
@@ -151,7 +189,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     r.scheme = copy;
     for (const char *p = copy; *p != '\0'; p++)
         if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '+' && *p != '-')
-            return bad_ref(err, "its scheme is not one");
+            return bad_ref(err, "its scheme is not valid");
     const provider *p = provider_of(r.scheme);
     if (p == NULL)
         return tab_fail(err, TAB_VALIDATION, "source", "This installation has no provider of that scheme.");
@@ -161,33 +199,14 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return bad_ref(err, "it names no table or location");
     *slash = '\0';
     if (!take_host(rest, &r))
-        return bad_ref(err, "its host or port is not one");
-    for (char *at = slash + 1; at != NULL;) {
-        char *end = strchr(at, '/');
-        if (end != NULL)
-            *end = '\0';
-        if (r.segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0')
-            return bad_ref(err, "its path is not one");
-        r.segment[r.segments++] = at;
-        at = end == NULL ? NULL : end + 1;
-    }
+        return bad_ref(err, "its host or port is not valid");
+    if (!take_path(slash + 1, &r))
+        return bad_ref(err, "its path is not valid");
     if (r.segments != p->segments)
         return bad_ref(err, "its path has too few or too many parts");
-    if (r.port == p->port)
+    if (r.port == p->port) /* it is not written */
         r.port = 0;
-
-    char out[WRITTEN];
-    size_t n = write_ref(&r, out);
-    if (n > REF_LENGTH)
-        return bad_ref(err, "written with its escapes it is longer than 2,048 bytes");
-    r.text = tab_arena_copy(a, (tab_str){ out, n }).p;
-    if (r.text == NULL)
-        return tab_no_memory(err);
-    bool secret = looks_secret(r.text);     /* once its host is of one case */
-    for (size_t i = 0; i < r.segments; i++) /* and its escapes are undone */
-        secret = secret || looks_secret(r.segment[i]);
-    if (secret)
-        return bad_ref(err, "it must not hold credentials; they go into `credentials`");
+    TAB_TRY(spell(a, &r, err));
     if (r.port == 0)
         r.port = p->port;
     *ret = r;

@@ -36,8 +36,9 @@ typedef struct {
     tab_status (*read)(const source *s, tab_arena *a, const tab_table **ret, tab_error *err);
 } provider;
 
+/* Calls go one way: providers.c, the list, knows each provider; a provider knows source.c. */
+const provider *provider_of(const char *scheme); /* providers.c; NULL: not enabled here */
 extern const provider provider_postgres;
-const provider *provider_of(const char *scheme);           /* NULL: not enabled here */
-const char *credential(const source *s, const char *name); /* "" when absent */
+const char *credential(const source *s, const char *name); /* source.c; "" when absent */
 
 #endif

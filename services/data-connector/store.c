@@ -398,6 +398,37 @@ static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)
     *ret_n = n;
 }
 
+static void read_dataset(tab_arena *a, const tab_rows *r, Tabella__DataObject *o)
+{
+    o->id = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    o->name = tab_proto_text(a, tab_rows_text(r, 0, 1));
+    o->source = tab_proto_text(a, tab_rows_text(r, 0, 2));
+    o->snapshot = tab_proto_text(a, tab_rows_text(r, 0, 3));
+    o->snapshot_at = tab_rows_time(r, 0, 4);
+    o->rows = (uint64_t)tab_rows_int(r, 0, 5);
+    o->cols = (uint64_t)tab_rows_int(r, 0, 6);
+    o->cells = o->rows * o->cols;
+    o->size_bytes = (uint64_t)tab_rows_int(r, 0, 7);
+    o->created_at = tab_rows_time(r, 0, 9);
+    split(a, tab_rows_text(r, 0, 10), &o->pinned_by, &o->n_pinned_by);
+    o->pinned = tab_rows_bool(r, 0, 8) || o->n_pinned_by > 0;
+}
+
+/* Over what its dataset says. */
+static void read_connection(tab_arena *a, const tab_rows *c, Tabella__DataObject *o)
+{
+    o->dataset = tab_proto_text(a, tab_rows_text(c, 0, 3));
+    o->id = tab_proto_text(a, tab_rows_text(c, 0, 0));
+    o->name = tab_proto_text(a, tab_rows_text(c, 0, 1));
+    o->source = tab_proto_text(a, tab_rows_text(c, 0, 2));
+    split(a, tab_rows_text(c, 0, 4), &o->credentials_set, &o->n_credentials_set);
+    o->created_at = tab_rows_time(c, 0, 5);
+    o->last_sync_at = tab_rows_time(c, 0, 6);
+    if (o->last_sync_at != 0)
+        o->last_sync_outcome = tab_proto_text(a, tab_rows_bool(c, 0, 7) ? "ok" : "failed");
+    o->last_sync_message = tab_proto_text(a, tab_rows_text(c, 0, 8));
+}
+
 tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__DataObject **ret,
                         tab_error *err)
 {
@@ -429,33 +460,11 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
     if (o == NULL)
         return tab_no_memory(err);
     tabella__data_object__init(o);
-    if (tab_rows_count(r) == 1) {
-        o->id = tab_proto_text(a, tab_rows_text(r, 0, 0));
-        o->name = tab_proto_text(a, tab_rows_text(r, 0, 1));
-        o->source = tab_proto_text(a, tab_rows_text(r, 0, 2));
-        o->snapshot = tab_proto_text(a, tab_rows_text(r, 0, 3));
-        o->snapshot_at = tab_rows_time(r, 0, 4);
-        o->rows = (uint64_t)tab_rows_int(r, 0, 5);
-        o->cols = (uint64_t)tab_rows_int(r, 0, 6);
-        o->cells = o->rows * o->cols;
-        o->size_bytes = (uint64_t)tab_rows_int(r, 0, 7);
-        o->created_at = tab_rows_time(r, 0, 9);
-        split(a, tab_rows_text(r, 0, 10), &o->pinned_by, &o->n_pinned_by);
-        o->pinned = tab_rows_bool(r, 0, 8) || o->n_pinned_by > 0;
-    }
+    if (tab_rows_count(r) == 1)
+        read_dataset(a, r, o);
+    if (connection)
+        read_connection(a, c, o);
     o->kind = tab_proto_text(a, connection ? "connection" : "dataset");
-    if (connection) {
-        o->dataset = tab_proto_text(a, tab_rows_text(c, 0, 3));
-        o->id = tab_proto_text(a, tab_rows_text(c, 0, 0));
-        o->name = tab_proto_text(a, tab_rows_text(c, 0, 1));
-        o->source = tab_proto_text(a, tab_rows_text(c, 0, 2));
-        split(a, tab_rows_text(c, 0, 4), &o->credentials_set, &o->n_credentials_set);
-        o->created_at = tab_rows_time(c, 0, 5);
-        o->last_sync_at = tab_rows_time(c, 0, 6);
-        if (o->last_sync_at != 0)
-            o->last_sync_outcome = tab_proto_text(a, tab_rows_bool(c, 0, 7) ? "ok" : "failed");
-        o->last_sync_message = tab_proto_text(a, tab_rows_text(c, 0, 8));
-    }
     if (tab_arena_full(a))
         return tab_no_memory(err);
     *ret = o;

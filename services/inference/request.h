@@ -26,7 +26,7 @@ void serve_request_param(const serve_request *r, size_t i, tab_error *err);
 
 /* Missing cells of the request filled: the target's by the prediction, the others' by models of the pinned
  * rows. */
-tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
+tab_status serve_impute(const tab_engine *e, serve_state *st, const serve_request *r,
                         const Tabella__Prediction *prediction, Tabella__Imputation **ret,
                         tab_error *err) TAB_CHECKED;
 

@@ -103,7 +103,7 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
     return s;
 }
 
-static tab_status end(inference *self, const tab_engine *e, serve_state *st, part *p, tab_error *err)
+static tab_status end(const tab_engine *e, serve_state *st, part *p, tab_error *err)
 {
     tab_status s = TAB_OK;
     if (p->scores)
@@ -111,7 +111,7 @@ static tab_status end(inference *self, const tab_engine *e, serve_state *st, par
     if (s == TAB_OK && st->n > 1)
         s = serve_cross(e, st, &p->r, p->b, err);
     if (s == TAB_OK)
-        s = serve_impute(self, e, st, &p->r, p->b->prediction, &p->b->imputation, err);
+        s = serve_impute(e, st, &p->r, p->b->prediction, &p->b->imputation, err);
     return s;
 }
 
@@ -164,7 +164,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
     for (size_t i = 0; i < n; i++) {
         size_t tables = q->n_calls > 0 ? q->calls[i] : call->n_tables;
         if (tables > call->n_tables - at)
-            return tab_fail(err, TAB_VALIDATION, "calls", "more tables than came");
+            return tab_fail(err, TAB_VALIDATION, "calls", "the call names more tables than it carries");
         p[i].tables = call->tables + at;
         p[i].n = tables;
         at += tables;
@@ -187,7 +187,7 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
         s = tab_no_memory(err);
     for (size_t i = 0; s == TAB_OK && i < n; i++)
         if (p[i].s == TAB_OK)
-            p[i].s = end(self, &e, st, &p[i], &p[i].err);
+            p[i].s = end(&e, st, &p[i], &p[i].err);
     pass_end(&own);
     for (size_t i = 0; i < n; i++) {
         m[i].status = (uint32_t)p[i].s;

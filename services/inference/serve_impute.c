@@ -213,33 +213,38 @@ static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_
     return TAB_OK;
 }
 
-tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, const serve_request *r,
-                        const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err)
+/* How many cells of the request are missing. */
+static size_t count_missing(const serve_request *r)
 {
-    (void)self;
-    tab_arena *a = e->arena;
-    size_t most = 0, n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < r->n; i++)
         for (size_t c = 0; c < r->table[i]->cols; c++)
             for (size_t k = 0; k < r->table[i]->rows; k++)
-                most += missing(&r->table[i]->col[c], k);
-    filled *f = tab_arena_new_of(a, filled, most + 1);
-    Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
-    if (f == NULL || m == NULL)
-        return tab_no_memory(err);
+                n += missing(&r->table[i]->col[c], k);
+    return n;
+}
+
+/* All that can be filled, by table, row and column. f has room for it. */
+static tab_status fill_all(const tab_engine *e, serve_state *st, const serve_request *r,
+                           const Tabella__Prediction *prediction, filled *f, size_t *ret_n, tab_error *err)
+{
+    size_t n = 0;
     for (size_t i = 0; i < r->n; i++)
         for (size_t c = 0; c < r->table[i]->cols; c++) {
             bool any = false;
             for (size_t k = 0; !any && k < r->table[i]->rows; k++)
                 any = missing(&r->table[i]->col[c], k);
-            if (!any || !imputable(&st->profile[r->pinned[i]]->col[c]))
-                continue;
-            tab_status s = fill_column(e, st, r, i, c, prediction, f, &n, err);
-            if (s != TAB_OK)
-                return s;
+            if (any && imputable(&st->profile[r->pinned[i]]->col[c]))
+                TAB_TRY(fill_column(e, st, r, i, c, prediction, f, &n, err));
         }
     qsort(f, n, sizeof *f, by_cell);
+    *ret_n = n;
+    return TAB_OK;
+}
 
+/* Room for n cells. */
+static tab_status begin_message(tab_arena *a, Tabella__Imputation *m, size_t n, tab_error *err)
+{
     m->table = tab_arena_new_of(a, uint32_t, n + 1);
     m->row = tab_arena_new_of(a, uint32_t, n + 1);
     m->column = tab_arena_new_of(a, uint32_t, n + 1);
@@ -249,13 +254,22 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, c
     m->row_confidence = tab_arena_new_of(a, double, n + 1);
     m->n_method = sizeof methods / sizeof *methods;
     m->method = tab_arena_new_of(a, char *, m->n_method);
-    tab_builder *b = tab_builder_new(a, TAB_S(""));
-    if (tab_arena_full(a) || b == NULL)
+    if (tab_arena_full(a))
         return tab_no_memory(err);
     for (size_t k = 0; k < m->n_method; k++)
         m->method[k] = tab_text(methods[k]);
     m->n_table = m->n_row = m->n_column = m->n_method_of = n;
+    return TAB_OK;
+}
+
+/* A row's confidence is the mean of its cells'. */
+static tab_status write_cells(tab_arena *a, Tabella__Imputation *m, const filled *f, size_t n, tab_error *err)
+{
+    tab_builder *b = tab_builder_new(a, TAB_S(""));
+    tab_column value;
     double sum = 0, cells = 0;
+    if (b == NULL)
+        return tab_no_memory(err);
     for (size_t k = 0; k < n; k++) {
         m->table[k] = f[k].table;
         m->row[k] = f[k].row;
@@ -272,9 +286,22 @@ tab_status serve_impute(inference *self, const tab_engine *e, serve_state *st, c
         }
     }
     m->n_confidence_table = m->n_confidence_row = m->n_row_confidence;
-    tab_column value;
-    if (!tab_builder_finish(b, &value) || (m->value = tab_cells_message(a, &value, n)) == NULL)
+    m->value = tab_builder_finish(b, &value) ? tab_cells_message(a, &value, n) : NULL;
+    return m->value == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+tab_status serve_impute(const tab_engine *e, serve_state *st, const serve_request *r,
+                        const Tabella__Prediction *prediction, Tabella__Imputation **ret, tab_error *err)
+{
+    tab_arena *a = e->arena;
+    size_t n;
+    filled *f = tab_arena_new_of(a, filled, count_missing(r) + 1);
+    Tabella__Imputation *m = tab_message(a, Tabella__Imputation, TABELLA__IMPUTATION__INIT);
+    if (f == NULL || m == NULL)
         return tab_no_memory(err);
+    TAB_TRY(fill_all(e, st, r, prediction, f, &n, err));
+    TAB_TRY(begin_message(a, m, n, err));
+    TAB_TRY(write_cells(a, m, f, n, err));
     *ret = m;
     return TAB_OK;
 }

@@ -159,34 +159,68 @@ bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_l
     return true;
 }
 
+/* A state that is there or being fitted by another call, which is waited for. The lock is held. */
+static tab_status join_entry(tab_states *s, entry *e, const atomic_bool *cancel, tab_loan **ret,
+                             bool *ret_warm, tab_error *err)
+{
+    e->users++;
+    bool warm = e->phase == READY;
+    *(warm ? &s->fig.hits : &s->fig.joined) += 1;
+    bool there = wait_for(s, e, cancel);
+    if (there && e->phase == READY) {
+        if (e->linked) {
+            unlink_entry(s, e);
+            link_newest(s, e);
+        }
+        *ret = e;
+        *ret_warm = warm;
+        return TAB_OK;
+    }
+    tab_error failed = e->error;
+    release(s, e);
+    if (!there)
+        return tab_fail(err, TAB_CANCELLED, "", "the call ended before its endpoint was ready");
+    return tab_fail(err, failed.status, failed.param, "%s", failed.message);
+}
+
+/* The fit has ended, in `why` or in a state: those that wait are told. */
+static tab_status end_fit(tab_states *s, entry *e, void *state, size_t bytes, const tab_error *why,
+                          tab_error *err)
+{
+    tab_status st = why->status;
+    pthread_mutex_lock(&s->lock);
+    if (st != TAB_OK) {
+        e->phase = FAILED;
+        e->error = *why;
+        if (e->linked)
+            unlink_entry(s, e), s->fig.count--;
+        pthread_cond_broadcast(&s->changed);
+        release(s, e);
+        pthread_mutex_unlock(&s->lock);
+        return tab_fail(err, st, why->param, "%s", why->message);
+    }
+    e->state = state;
+    e->phase = READY;
+    if (e->linked) {
+        e->bytes = bytes;
+        s->fig.bytes += bytes;
+        make_room(s, e);
+    }
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return TAB_OK;
+}
+
 tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void *arg,
                            const atomic_bool *cancel, tab_loan **ret, bool *ret_warm, tab_error *err)
 {
     pthread_mutex_lock(&s->lock);
     entry *e = find(s, key);
     if (e != NULL) {
-        e->users++;
-        bool warm = e->phase == READY;
-        *(warm ? &s->fig.hits : &s->fig.joined) += 1;
-        bool there = wait_for(s, e, cancel);
-        if (there && e->phase == READY) {
-            if (e->linked) {
-                unlink_entry(s, e);
-                link_newest(s, e);
-            }
-            *ret = e;
-            *ret_warm = warm;
-            pthread_mutex_unlock(&s->lock);
-            return TAB_OK;
-        }
-        tab_error failed = e->error;
-        release(s, e);
+        tab_status st = join_entry(s, e, cancel, ret, ret_warm, err);
         pthread_mutex_unlock(&s->lock);
-        if (!there)
-            return tab_fail(err, TAB_CANCELLED, "", "the call ended before its endpoint was ready");
-        return tab_fail(err, failed.status, failed.param, "%s", failed.message);
+        return st;
     }
-
     e = entry_new(key);
     if (e == NULL) {
         pthread_mutex_unlock(&s->lock);
@@ -201,31 +235,10 @@ tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void 
     void *state = NULL;
     size_t bytes = 0;
     tab_error why = { 0 };
-    tab_status st = fit(arg, &state, &bytes, &why);
-
-    pthread_mutex_lock(&s->lock);
-    if (st != TAB_OK) {
-        e->phase = FAILED;
-        e->error = why;
-        e->error.status = st;
-        if (e->linked)
-            unlink_entry(s, e), s->fig.count--;
-        pthread_cond_broadcast(&s->changed);
-        release(s, e);
-        pthread_mutex_unlock(&s->lock);
-        return tab_fail(err, st, why.param, "%s", why.message);
-    }
-    e->state = state;
-    e->phase = READY;
-    if (e->linked) {
-        e->bytes = bytes;
-        s->fig.bytes += bytes;
-        make_room(s, e);
-    }
-    pthread_cond_broadcast(&s->changed);
+    why.status = fit(arg, &state, &bytes, &why);
+    TAB_TRY(end_fit(s, e, state, bytes, &why, err));
     *ret = e;
     *ret_warm = false;
-    pthread_mutex_unlock(&s->lock);
     return TAB_OK;
 }
 

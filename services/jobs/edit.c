@@ -76,94 +76,118 @@ static tab_status busy(const Tabella__Endpoint *e, tab_error *err)
                     "a mutating job of this endpoint is running: wait for it or cancel it");
 }
 
-tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
-{
-    jobs *self = arg;
-    const Tabella__EditEndpointRequest *q = call->in;
-    TAB_AUTO(tab_tx) *first = NULL, *tx = NULL;
-    Tabella__Endpoint *e = NULL, *now = NULL;
-    const Tabella__EvaluateReply *y = NULL;
-    tab_status s;
-    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &first,
-                          err)) != TAB_OK ||
-        (s = endpoint_get(first, call->arena, call->org, q->id_or_name, false, &e, err)) != TAB_OK ||
-        (s = tab_tx_commit(&first, err)) != TAB_OK)
-        return s;
-    if (strcmp(e->status, "live") != 0)
-        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
+/* One edit: what is asked for, and what it comes to. */
+typedef struct {
+    const Tabella__EditEndpointRequest *q;
+    Tabella__RunOptions options;
+    bool changed;                    /* of target, task or threshold: the endpoint is evaluated anew */
+    const Tabella__EvaluateReply *y; /* what came of that; else NULL */
+    bool renamed;
+    char output[TAB_ID]; /* the id that its new bundle is kept under, like a job's; "" without */
+} edit;
 
-    Tabella__RunOptions options = TABELLA__RUN_OPTIONS__INIT;
+static void choose_options(edit *x, const Tabella__Endpoint *e)
+{
+    const Tabella__EditEndpointRequest *q = x->q;
+    Tabella__RunOptions old = TABELLA__RUN_OPTIONS__INIT;
     if (e->options != NULL)
-        options = *e->options;
-    const Tabella__RunOptions old = options;
+        old = *e->options;
+    x->options = old;
     if (q->options != NULL && q->set_target) {
-        options.target_mode = q->options->target_mode;
-        options.target_column = q->options->target_column;
+        x->options.target_mode = q->options->target_mode;
+        x->options.target_column = q->options->target_column;
     }
     if (q->options != NULL && q->set_task)
-        options.task = q->options->task;
+        x->options.task = q->options->task;
     if (q->options != NULL && q->set_threshold)
-        options.threshold = q->options->threshold;
-    bool changed = !same_options(&old, &options);
-    if (changed && e->job_id[0] != 0)
-        return busy(e, err);
-    if (changed && (s = evaluate(self, call, e, &options, &y, err)) != TAB_OK)
-        return s;
+        x->options.threshold = q->options->threshold;
+    x->changed = !same_options(&old, &x->options);
+}
 
-    /* In force in one transaction, on the state that was evaluated. */
-    if ((s = tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err)) !=
-            TAB_OK ||
-        (s = endpoint_get(tx, call->arena, call->org, e->id, true, &now, err)) != TAB_OK)
-        return s;
-    if (changed && now->job_id[0] != 0)
-        return busy(now, err);
-    if (changed && (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
-                    strcmp(now->base_model, e->base_model) != 0))
-        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
-    bool renamed = q->rename[0] != 0 && strcmp(q->rename, now->name) != 0;
-    state_forget(self, call->org, now);
-    char output[TAB_ID] = "";
-    if (changed) {
-        now->options = tab_arena_new_of(call->arena, Tabella__RunOptions,
-                                        1); /* outlives this function: it is packed later */
+static tab_status rename_to(tab_call *call, Tabella__Endpoint *now, const char *name, tab_error *err)
+{
+    now->name = tab_proto_text(call->arena, name);
+    if (strspn(now->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(now->name) ||
+        strlen(now->name) > 63 || now->name[0] == '-' || now->name[strlen(now->name) - 1] == '-')
+        return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+    return TAB_OK;
+}
+
+/* The edit into the endpoint's row as it was read in this transaction; what it needs beside the row is
+ * written. */
+static tab_status apply(edit *x, tab_call *call, tab_tx *tx, Tabella__Endpoint *now, tab_error *err)
+{
+    const Tabella__EditEndpointRequest *q = x->q;
+    x->renamed = q->rename[0] != 0 && strcmp(q->rename, now->name) != 0;
+    if (x->changed) {
+        /* in the arena, because the answer is packed later */
+        now->options = tab_arena_new_of(call->arena, Tabella__RunOptions, 1);
         if (now->options == NULL)
             return tab_no_memory(err);
-        *now->options = options;
-        now->held_out = y->held_out;
+        *now->options = x->options;
+        now->held_out = x->y->held_out;
         now->config_revision++;
-        tab_id_new(output, "job_"); /* its bundle is kept under an id like a job's */
-        if ((s = jobs_output_put(tx, call->org, output, y->bundle, NULL, err)) != TAB_OK)
-            return s;
+        tab_id_new(x->output, "job_");
+        TAB_TRY(jobs_output_put(tx, call->org, x->output, x->y->bundle, NULL, err));
     } else if (q->set_prompts) {
         now->config_revision++;
     }
-    if (renamed) {
-        now->name = tab_proto_text(call->arena, q->rename);
-        if (strspn(now->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(now->name) ||
-            strlen(now->name) > 63 || now->name[0] == '-' || now->name[strlen(now->name) - 1] == '-')
-            return tab_fail(err, TAB_VALIDATION, "name", "a name is 1 to 63 of a-z, 0-9 and inner hyphens");
+    if (x->renamed)
+        TAB_TRY(rename_to(call, now, q->rename, err));
+    if (q->set_prompts)
+        TAB_TRY(endpoint_prompts(tx, call->arena, call->org, now, q->prompts, q->n_prompts, err));
+    return TAB_OK;
+}
+
+/* The row, the audit event and the endpoint's log; committed on OK. */
+static tab_status store(const edit *x, tab_call *call, tab_tx **tx, const Tabella__Endpoint *now,
+                        tab_error *err)
+{
+    const char *what = x->q->set_prompts           ? "endpoint.prompts"
+                       : x->renamed && !x->changed ? "endpoint.rename"
+                                                   : "endpoint.config";
+    TAB_TRY(endpoint_put(*tx, call->arena, call->org, now, x->changed ? x->output : NULL, err));
+    TAB_TRY(audit(*tx, call, now, x->q->actor, what, err));
+    TAB_TRY(endpoint_log(*tx, call->org, now->id, "config.edited", "", x->q->actor, err,
+                         "configuration revision %llu", (unsigned long long)now->config_revision));
+    return tab_tx_commit(tx, err);
+}
+
+tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    edit x = { .q = call->in };
+    TAB_AUTO(tab_tx) *first = NULL, *tx = NULL;
+    Tabella__Endpoint *e = NULL, *now = NULL;
+    tab_deadline soon = tab_within_ms(call->deadline, TAB_SMALL_TX_MS);
+    TAB_TRY(tab_tx_begin(self->pg, call->org, soon, &first, err));
+    TAB_TRY(endpoint_get(first, call->arena, call->org, x.q->id_or_name, false, &e, err));
+    TAB_TRY(tab_tx_commit(&first, err));
+    if (strcmp(e->status, "live") != 0)
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint is not live yet");
+    choose_options(&x, e);
+    if (x.changed && e->job_id[0] != 0)
+        return busy(e, err);
+    if (x.changed)
+        TAB_TRY(evaluate(self, call, e, &x.options, &x.y, err));
+
+    /* In force in one transaction, on the state that was evaluated. */
+    soon = tab_within_ms(call->deadline, TAB_SMALL_TX_MS);
+    TAB_TRY(tab_tx_begin(self->pg, call->org, soon, &tx, err));
+    TAB_TRY(endpoint_get(tx, call->arena, call->org, e->id, true, &now, err));
+    if (x.changed && now->job_id[0] != 0)
+        return busy(now, err);
+    if (x.changed && (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
+                      strcmp(now->base_model, e->base_model) != 0))
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
+    state_forget(self, call->org, now);
+    TAB_TRY(apply(&x, call, tx, now, err));
+    if (x.changed || x.renamed || x.q->set_prompts) {
+        TAB_TRY(store(&x, call, &tx, now, err));
+        now->state_version++;
+        state_show(self, call->org, now);
+        tab_relay_nudge(self->relay);
     }
-    if (q->set_prompts &&
-        (s = endpoint_prompts(tx, call->arena, call->org, now, q->prompts, q->n_prompts, err)) != TAB_OK)
-        return s;
-    if (!changed && !renamed && !q->set_prompts) {
-        *(Tabella__Endpoint *)call->out = *now;
-        return TAB_OK;
-    }
-    if ((s = endpoint_put(tx, call->arena, call->org, now, changed ? output : NULL, err)) != TAB_OK ||
-        (s = audit(tx, call, now, q->actor,
-                   q->set_prompts        ? "endpoint.prompts"
-                   : renamed && !changed ? "endpoint.rename"
-                                         : "endpoint.config",
-                   err)) != TAB_OK ||
-        (s = endpoint_log(tx, call->org, now->id, "config.edited", "", q->actor, err,
-                          "configuration revision %llu", (unsigned long long)now->config_revision)) !=
-            TAB_OK ||
-        (s = tab_tx_commit(&tx, err)) != TAB_OK)
-        return s;
-    now->state_version++;
-    state_show(self, call->org, now);
-    tab_relay_nudge(self->relay);
     *(Tabella__Endpoint *)call->out = *now;
     return TAB_OK;
 }

@@ -100,43 +100,43 @@ static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
     return tab_proto_write(a, &b.base);
 }
 
-tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabella__CreateEndpointRequest *q,
-                           const char *request_id, tab_error *err)
+/* The name is free, or has just been freed: what a failed or cancelled creation left behind gives it up.
+ * *ret_again: this very call has been made before. */
+static tab_status free_name(tab_tx *tx, const char *org, const Tabella__CreateEndpointRequest *q,
+                            bool *ret_again, tab_error *err)
 {
-    TAB_AUTO(tab_rows) *have = NULL, *rows = NULL;
-    tab_status s =
-        tab_tx_query(tx, &have, err,
-                     "SELECT e.endpoint_id, e.status, j.status "
-                     "FROM jobs.endpoint e "
-                     "JOIN jobs.job j ON j.org = e.org AND j.job_id = e.create_job "
-                     "WHERE e.org = $1 AND e.deleted_at IS NULL AND (e.name = $2 OR e.endpoint_id = $3) "
-                     "ORDER BY e.endpoint_id = $3 DESC "
-                     "LIMIT 1 "
-                     "FOR UPDATE OF e",
-                     TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->endpoint_id)));
-    if (s != TAB_OK)
-        return s;
-    if (tab_rows_count(have) == 1) {
-        const char *id = tab_rows_text(have, 0, 0), *job = tab_rows_text(have, 0, 2);
-        if (strcmp(id, q->endpoint_id) == 0)
-            return TAB_OK; /* this very call, again */
-        bool remains = strcmp(tab_rows_text(have, 0, 1), "creating") == 0 &&
-                       (strcmp(job, "failed") == 0 || strcmp(job, "cancelled") == 0);
-        if (!remains)
-            return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
-        s = tab_tx_query(tx, NULL, err,
-                         "UPDATE jobs.endpoint "
-                         "SET deleted_at = now(), state_version = state_version + 1 "
-                         "WHERE org = $1 AND endpoint_id = $2",
-                         TAB_P(tab_p_text(org), tab_p_text(id)));
-        if (s != TAB_OK)
-            return s;
-    }
-    s = tab_tx_room(tx, org, "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
-                    ENDPOINTS_MOST, "endpoints", err);
-    if (s != TAB_OK)
-        return s;
+    TAB_AUTO(tab_rows) *have = NULL;
+    *ret_again = false;
+    TAB_TRY(tab_tx_query(tx, &have, err,
+                         "SELECT e.endpoint_id, e.status, j.status "
+                         "FROM jobs.endpoint e "
+                         "JOIN jobs.job j ON j.org = e.org AND j.job_id = e.create_job "
+                         "WHERE e.org = $1 AND e.deleted_at IS NULL AND (e.name = $2 OR e.endpoint_id = $3) "
+                         "ORDER BY e.endpoint_id = $3 DESC "
+                         "LIMIT 1 "
+                         "FOR UPDATE OF e",
+                         TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->endpoint_id))));
+    if (tab_rows_count(have) == 0)
+        return TAB_OK;
+    const char *id = tab_rows_text(have, 0, 0), *job = tab_rows_text(have, 0, 2);
+    *ret_again = strcmp(id, q->endpoint_id) == 0;
+    if (*ret_again)
+        return TAB_OK;
+    bool remains = strcmp(tab_rows_text(have, 0, 1), "creating") == 0 &&
+                   (strcmp(job, "failed") == 0 || strcmp(job, "cancelled") == 0);
+    if (!remains)
+        return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE jobs.endpoint "
+                        "SET deleted_at = now(), state_version = state_version + 1 "
+                        "WHERE org = $1 AND endpoint_id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(id)));
+}
 
+/* The endpoint as its creation asks for it, with one system prompt to begin with. */
+static tab_status first_state(tab_tx *tx, tab_arena *a, const char *org,
+                              const Tabella__CreateEndpointRequest *q, Tabella__Endpoint *ret, tab_error *err)
+{
     Tabella__Endpoint e = TABELLA__ENDPOINT__INIT;
     e.id = q->endpoint_id;
     e.name = q->name;
@@ -158,7 +158,7 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
     }
     e.snapshot = e.data_snapshot = q->n_sources > 0 ? q->sources[0]->snapshot : e.snapshot;
 
-    /* One fragment to begin with: how an LLM should read what the endpoint answers. */
+    /* How an LLM should read what the endpoint answers. */
     Tabella__SystemPrompt first = TABELLA__SYSTEM_PROMPT__INIT, *list[] = { &first };
     first.name = (char *)"default";
     first.active = true;
@@ -166,22 +166,34 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
                          "Give each statement the confidence that stands beside it, "
                          "say when a value was imputed or predicted rather than supplied, "
                          "and never present a low-confidence result as a fact.";
-    if ((s = endpoint_prompts(tx, a, org, &e, list, 1, err)) != TAB_OK)
-        return s;
+    TAB_TRY(endpoint_prompts(tx, a, org, &e, list, 1, err));
+    *ret = e;
+    return TAB_OK;
+}
 
+tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabella__CreateEndpointRequest *q,
+                           const char *request_id, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    Tabella__Endpoint e;
+    bool again;
+    TAB_TRY(free_name(tx, org, q, &again, err));
+    if (again)
+        return TAB_OK;
+    TAB_TRY(tab_tx_room(tx, org, "SELECT count(*) FROM jobs.endpoint WHERE org = $1 AND deleted_at IS NULL",
+                        ENDPOINTS_MOST, "endpoints", err));
+    TAB_TRY(first_state(tx, a, org, q, &e, err));
     tab_str body = body_of(a, &e), request = tab_proto_write(a, &q->base);
     if (body.p == NULL || request.p == NULL)
         return tab_no_memory(err);
     const char *base = q->options == NULL ? "" : q->options->base_model;
-    s = tab_tx_query(tx, &rows, err,
-                     "INSERT INTO jobs.endpoint (org, endpoint_id, name, base, body, create_job) "
-                     "VALUES ($1, $2, $3, $4, $5, $6) "
-                     "ON CONFLICT DO NOTHING "
-                     "RETURNING 1",
-                     TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name), tab_p_text(base),
-                           tab_p_bytes(body), tab_p_text(q->job_id)));
-    if (s != TAB_OK)
-        return s;
+    TAB_TRY(tab_tx_query(tx, &rows, err,
+                         "INSERT INTO jobs.endpoint (org, endpoint_id, name, base, body, create_job) "
+                         "VALUES ($1, $2, $3, $4, $5, $6) "
+                         "ON CONFLICT DO NOTHING "
+                         "RETURNING 1",
+                         TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name),
+                               tab_p_text(base), tab_p_bytes(body), tab_p_text(q->job_id))));
     if (tab_rows_count(rows) == 0) /* two at once: the other one was first */
         return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
     char report[TAB_ID];
@@ -197,11 +209,9 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
                      .surface = q->surface,
                      .request_id = request_id,
                      .request = request };
-    s = jobs_insert(tx, org, &job, err);
-    if (s == TAB_OK)
-        s = endpoint_log(tx, org, q->endpoint_id, "create.submitted", q->job_id, q->key_id, err,
-                         "creation submitted");
-    return s;
+    TAB_TRY(jobs_insert(tx, org, &job, err));
+    return endpoint_log(tx, org, q->endpoint_id, "create.submitted", q->job_id, q->key_id, err,
+                        "creation submitted");
 }
 
 tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const jobs_new *j,
@@ -429,7 +439,7 @@ tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__
             return tab_fail(err, TAB_VALIDATION, param, "the endpoint has no fragment of this id");
         for (size_t k = 0; k < i; k++)
             if (own[i].id[0] != 0 && strcmp(own[k].id, own[i].id) == 0)
-                return tab_fail(err, TAB_VALIDATION, param, "a fragment twice");
+                return tab_fail(err, TAB_VALIDATION, param, "the fragment is given twice");
         if (old == NULL) {
             tab_id_new(id, "sp_");
             own[i].id = tab_proto_text(a, id);

@@ -227,7 +227,7 @@ static tab_status create_endpoint(void *arg, tab_call *call, tab_error *err)
     if (q->n_sources == 0)
         return tab_fail(err, TAB_VALIDATION, "data", "data or tables are required");
     if (q->endpoint_id[0] == 0 || !tab_id_valid(tab_str_of(q->job_id), "job_"))
-        return tab_fail(err, TAB_VALIDATION, "id", "the caller chooses both ids");
+        return tab_fail(err, TAB_VALIDATION, "id", "the caller must give both ids");
     tab_status s = check_base(self, call, q->options == NULL ? NULL : q->options->base_model, err);
     TAB_AUTO(tab_tx) *tx = NULL;
     if (s == TAB_OK && (s = begin(self, call, &tx, err)) == TAB_OK &&
@@ -315,7 +315,7 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     char report[TAB_ID];
     tab_status s;
     if (!tab_id_valid(tab_str_of(given->job_id), "job_"))
-        return tab_fail(err, TAB_VALIDATION, "job_id", "the caller chooses the job's id");
+        return tab_fail(err, TAB_VALIDATION, "job_id", "the caller must give the job's id");
     Tabella__Job *have = NULL;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, id, true, &e, err)) != TAB_OK)

@@ -5,71 +5,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/hash.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/proto.h"
 
 enum { BEAT_MS = 500, POLL_MS = 1000 };
-
-/* ---- what the workflows use ------------------------------------------------------------------ */
-
-void work_phase(work *w, const char *phase, double from, double to)
-{
-    pthread_mutex_lock(&w->self->lock);
-    snprintf(w->phase, sizeof w->phase, "%s", phase);
-    w->from = from;
-    w->to = to;
-    w->progress = (int)(100 * from);
-    pthread_mutex_unlock(&w->self->lock);
-}
-
-tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
-                     const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
-{
-    if (atomic_load(&w->lost))
-        return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
-    tab_ask ask = { .service = service,
-                    .method = method,
-                    .org = w->c->org,
-                    .request_id = w->c->request_id,
-                    .actor = w->c->key_id,
-                    .deadline = tab_in_ms(ms),
-                    .in = in,
-                    .reply = reply,
-                    .arena = a,
-                    .tell_begun = true,
-                    .gone = &w->lost };
-    tab_answer answer = { 0 };
-    tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
-    if (s == TAB_OK)
-        *ret = answer.msg;
-    return s;
-}
-
-uint64_t work_seed(const char *id)
-{
-    return tab_fnv1a(TAB_FNV1A, id, strlen(id)) >> 11; /* 53 bits: JSON's numbers hold it */
-}
-
-void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt)
-{
-    char subject[TAB_ID + 48];
-    natsConnection *nc = tab_rpc_nats(self->rpc);
-    snprintf(subject, sizeof subject, "tabella.cancel.%s-%lld", job_id, (long long)attempt);
-    if (nc != NULL && natsConnection_Publish(nc, subject, "", 0) == NATS_OK)
-        natsConnection_Flush(nc);
-}
-
-void jobs_wake(jobs *self)
-{
-    natsConnection *nc = tab_rpc_nats(self->rpc);
-    tab_relay_nudge(self->relay);
-    atomic_store(&self->woken, true);
-    pthread_cond_signal(&self->wake);
-    if (nc != NULL)
-        (void)natsConnection_Publish(nc, "tabella.jobs.wake", "", 0);
-}
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 

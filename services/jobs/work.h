@@ -10,7 +10,10 @@
  *   a server was away                             nothing
  *   a worker died that had the job, in company    nothing; from now on the job runs alone
  *   a process died in which it was alone          the second one fails it
- *   the worker died that had started its process  the third one fails it, as does a third lost lease */
+ *   the worker died that had started its process  the third one fails it, as does a third lost lease
+ *
+ * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c (the workflows)
+ * -> work_calls.c (calls to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -58,12 +61,13 @@ struct work {
     double from, to; /* the part of the job that the present pass is: 0..1 */
 };
 
+/* work.c */
 bool jobs_work_start(jobs *self) TAB_CHECKED; /* threads and subscriptions */
 void jobs_work_stop(jobs *self);              /* hands back what is at work, joins */
-void jobs_wake(jobs *self);                   /* after a commit: here and in other processes */
-void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 
-/* For the workflows. */
+/* work_calls.c */
+void jobs_wake(jobs *self); /* after a commit: here and in other processes */
+void jobs_cancel_call(jobs *self, const char *job_id, int64_t attempt);
 void work_phase(work *w, const char *phase, double from, double to);
 /* A call to another service for this job: its organization, request id and deadline filled in. */
 tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,

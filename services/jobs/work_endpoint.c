@@ -299,116 +299,161 @@ static void bill(Tabella__WorkDone *d, tab_arena *a, const char *op, uint64_t ce
     d->usage[d->n_usage++] = l;
 }
 
-static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__Bundle **ret_bundle,
-                          tab_error *err)
+/* What a job does to its endpoint. */
+typedef struct {
+    bool refresh, upgrade; /* neither: create */
+    const Tabella__Endpoint *now;
+    Tabella__Endpoint *next; /* a copy, with datasets of its own */
+    const Tabella__AcquireReply *pins;
+    uint64_t fresh, kept; /* cells of a refresh: new or changed, unchanged */
+} change;
+
+static tab_status read_endpoint(work *w, tab_arena *a, change *x, tab_error *err)
 {
     const jobs_claimed *c = w->c;
-    bool refresh = strcmp(c->work, "refresh") == 0, upgrade = strcmp(c->work, "upgrade") == 0;
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Endpoint *e = NULL;
-    tab_status s;
-    if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(10000), &tx, err)) != TAB_OK ||
-        (s = endpoint_get(tx, a, c->org, c->endpoint_id, false, &e, err)) != TAB_OK ||
-        (s = tab_tx_commit(&tx, err)) != TAB_OK)
-        return s;
+    TAB_TRY(tab_tx_begin(w->self->pg, c->org, tab_in_ms(10000), &tx, err));
+    TAB_TRY(endpoint_get(tx, a, c->org, c->endpoint_id, false, &e, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
     Tabella__Endpoint *next = tab_arena_new_of(a, Tabella__Endpoint, 1);
     Tabella__PinnedDataset *d = tab_arena_new_of(a, Tabella__PinnedDataset, e->n_datasets + 1);
-    g->result = NEW(a, Tabella__JobResult, tabella__job_result__init);
-    g->done = NEW(a, Tabella__WorkDone, tabella__work_done__init);
-    if (next == NULL || d == NULL || g->result == NULL || g->done == NULL)
+    Tabella__PinnedDataset **list = tab_arena_new_of(a, Tabella__PinnedDataset *, e->n_datasets + 1);
+    if (next == NULL || d == NULL || list == NULL)
         return tab_no_memory(err);
     *next = *e;
-    next->datasets = tab_arena_new_of(a, Tabella__PinnedDataset *, e->n_datasets + 1);
-    if (next->datasets == NULL)
-        return tab_no_memory(err);
+    next->datasets = list;
     for (size_t i = 0; i < e->n_datasets; i++) {
         d[i] = *e->datasets[i];
-        next->datasets[i] = &d[i];
+        list[i] = &d[i];
     }
+    x->refresh = strcmp(c->work, "refresh") == 0;
+    x->upgrade = strcmp(c->work, "upgrade") == 0;
+    x->now = e;
+    x->next = next;
+    return TAB_OK;
+}
 
-    work_phase(w, refresh ? "syncing" : "pinning", 0.01, 0.05);
-    for (size_t i = 0; refresh && i < e->n_datasets; i++)
-        if ((s = newest(w, a, i, &d[i], err)) != TAB_OK)
-            return s;
-    const Tabella__AcquireReply *pins = NULL;
-    if ((s = pin(w, a, e, next->datasets, next->n_datasets, &pins, err)) != TAB_OK)
-        return s;
-    uint64_t fresh = 0, kept = 0, cells = 0;
-    if (refresh) {
+/* The snapshots of the new state, pinned; of a refresh the newest, and what differs from the old ones. */
+static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
+{
+    const Tabella__Endpoint *e = x->now;
+    Tabella__Endpoint *next = x->next;
+    Tabella__PinnedDataset *const *d = next->datasets;
+    work_phase(w, x->refresh ? "syncing" : "pinning", 0.01, 0.05);
+    for (size_t i = 0; x->refresh && i < e->n_datasets; i++)
+        TAB_TRY(newest(w, a, i, d[i], err));
+    TAB_TRY(pin(w, a, e, d, next->n_datasets, &x->pins, err));
+    if (x->refresh) {
         next->diff = NEW(a, Tabella__Diff, tabella__diff__init);
         if (next->diff == NULL)
             return tab_no_memory(err);
         for (size_t i = 0; i < e->n_datasets; i++)
-            if ((s = add_diff(w, a, e->datasets[i]->snapshot, d[i].snapshot, next->diff, &fresh, &kept,
-                              resolved(pins, d[i].snapshot), err)) != TAB_OK)
-                return s;
+            TAB_TRY(add_diff(w, a, e->datasets[i]->snapshot, d[i]->snapshot, next->diff, &x->fresh, &x->kept,
+                             resolved(x->pins, d[i]->snapshot), err));
     }
+    next->pinned_cells = 0;
     for (size_t i = 0; i < e->n_datasets; i++) {
-        const Tabella__Resolved *r = resolved(pins, d[i].snapshot);
-        d[i].pinned = true;
-        cells += r == NULL ? 0 : r->rows * r->cols;
+        const Tabella__Resolved *r = resolved(x->pins, d[i]->snapshot);
+        d[i]->pinned = true;
+        next->pinned_cells += r == NULL ? 0 : r->rows * r->cols;
     }
-    next->pinned_cells = cells;
-    next->snapshot = e->n_datasets > 0 ? d[0].snapshot : next->snapshot;
+    next->snapshot = e->n_datasets > 0 ? d[0]->snapshot : next->snapshot;
+    return TAB_OK;
+}
 
-    uint64_t seed = work_seed(c->job_id); /* a fresh split for each state ... */
-    if (upgrade) {
-        const Tabella__UpgradeRequest *q =
-            tab_proto_read(a, &tabella__upgrade_request__descriptor, c->request);
-        if (q == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
-        next->base_model = q->base_model;
-        if (e->held_out != NULL) /* ... but one split for two bases that are to be compared */
-            seed = e->held_out->seed;
+/* The base of the new state, and the seed of its held-out split: a fresh split for each state, but one split
+ * for two bases that are to be compared. */
+static tab_status choose_base(const work *w, tab_arena *a, change *x, uint64_t *ret_seed, tab_error *err)
+{
+    *ret_seed = work_seed(w->c->job_id);
+    if (!x->upgrade)
+        return TAB_OK;
+    const Tabella__UpgradeRequest *q =
+        tab_proto_read(a, &tabella__upgrade_request__descriptor, w->c->request);
+    if (q == NULL)
+        return tab_fail(err, TAB_INTERNAL, "", "the job's request cannot be read");
+    x->next->base_model = q->base_model;
+    if (x->now->held_out != NULL)
+        *ret_seed = x->now->held_out->seed;
+    return TAB_OK;
+}
+
+/* What an upgrade says of the state before it, in the job's result and in the report. */
+static tab_status compare(tab_arena *a, const change *x, Tabella__Staged *g, tab_error *err)
+{
+    const Tabella__Endpoint *e = x->now;
+    const Tabella__HeldOut *before = e->held_out, *after = x->next->held_out;
+    Tabella__JobResult *r = g->result;
+    r->previous_base = e->base_model;
+    r->previous_held_out = e->held_out;
+    if (after == NULL || before == NULL)
+        return TAB_OK;
+    Tabella__ReportPrevious *p = NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
+    if (p == NULL)
+        return tab_no_memory(err);
+    r->has_delta = true;
+    r->delta = after->score - before->score;
+    p->report_id = e->report_id;
+    p->base_model = e->base_model;
+    p->score = before->score;
+    p->delta = r->delta;
+    g->report->previous = p;
+    return TAB_OK;
+}
+
+/* The job's result and its bill. */
+static tab_status conclude(const work *w, tab_arena *a, const change *x, Tabella__Staged *g, tab_error *err)
+{
+    const Tabella__Endpoint *next = x->next;
+    Tabella__JobResult *r = g->result;
+    r->endpoint_id = next->id;
+    r->report_id = (char *)w->c->report_id;
+    r->held_out = next->held_out;
+    r->data_snapshot = next->data_snapshot;
+    r->data_version_us = next->data_version_us;
+    r->base_model = next->base_model;
+    r->feed = next->feed;
+    g->done->base_model = next->base_model;
+    g->done->tables = (uint32_t)next->n_datasets;
+    if (x->refresh) {
+        r->snapshot = next->snapshot;
+        r->previous_snapshot = x->now->snapshot;
+        r->diff = next->diff;
+        bill(g->done, a, "refresh", x->fresh);
+        bill(g->done, a, "cached", x->kept);
+    } else if (x->upgrade) {
+        TAB_TRY(compare(a, x, g, err));
+        bill(g->done, a, "cached", next->pinned_cells);
+    } else {
+        bill(g->done, a, "create", next->pinned_cells);
     }
+    return TAB_OK;
+}
+
+static tab_status prepare(work *w, tab_arena *a, Tabella__Staged *g, const Tabella__Bundle **ret_bundle,
+                          tab_error *err)
+{
+    change x = { 0 };
+    uint64_t seed;
     const Tabella__EvaluateReply *y = NULL;
-    next->data_revision = e->data_revision + (refresh ? 1 : 0);
-    if ((s = evaluate(w, a, next, seed, &y, err)) != TAB_OK)
-        return s;
+    TAB_TRY(read_endpoint(w, a, &x, err));
+    TAB_TRY(pin_data(w, a, &x, err));
+    TAB_TRY(choose_base(w, a, &x, &seed, err));
+    Tabella__Endpoint *next = x.next;
+    next->data_revision = x.now->data_revision + (x.refresh ? 1 : 0);
+    TAB_TRY(evaluate(w, a, next, seed, &y, err));
     next->base_model = y->base_model;
     next->held_out = y->held_out;
     g->endpoint = next;
-    g->report = report_of(w, a, next, y, pins);
-    if (g->report == NULL)
+    g->report = report_of(w, a, next, y, x.pins);
+    g->result = NEW(a, Tabella__JobResult, tabella__job_result__init);
+    g->done = NEW(a, Tabella__WorkDone, tabella__work_done__init);
+    if (g->report == NULL || g->result == NULL || g->done == NULL)
         return tab_no_memory(err);
     next->data_snapshot = g->report->data->snapshot;
     next->data_version_us = g->report->data->version_us;
-
-    Tabella__JobResult *r = g->result;
-    r->endpoint_id = e->id;
-    r->report_id = (char *)c->report_id;
-    r->held_out = y->held_out;
-    r->data_snapshot = next->data_snapshot;
-    r->data_version_us = next->data_version_us;
-    r->base_model = y->base_model;
-    r->feed = e->feed;
-    g->done->base_model = y->base_model;
-    g->done->tables = (uint32_t)e->n_datasets;
-    if (refresh) {
-        r->snapshot = next->snapshot;
-        r->previous_snapshot = e->snapshot;
-        r->diff = next->diff;
-        bill(g->done, a, "refresh", fresh);
-        bill(g->done, a, "cached", kept);
-    } else if (upgrade) {
-        r->previous_base = e->base_model;
-        r->previous_held_out = e->held_out;
-        if (y->held_out != NULL && e->held_out != NULL) {
-            r->has_delta = true;
-            r->delta = y->held_out->score - e->held_out->score;
-            Tabella__ReportPrevious *p = NEW(a, Tabella__ReportPrevious, tabella__report_previous__init);
-            if (p == NULL)
-                return tab_no_memory(err);
-            p->report_id = e->report_id;
-            p->base_model = e->base_model;
-            p->score = e->held_out->score;
-            p->delta = r->delta;
-            g->report->previous = p;
-        }
-        bill(g->done, a, "cached", cells);
-    } else {
-        bill(g->done, a, "create", cells);
-    }
+    TAB_TRY(conclude(w, a, &x, g, err));
     *ret_bundle = y->bundle;
     return TAB_OK;
 }

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 
     static tab_identity_key sign;
     if (cfg.grant_secret[0] != '\0' && !tab_identity_key_set(&sign, tab_str_of(cfg.grant_secret))) {
-        tab_log(TAB_ERROR, "TAB_GRANT_SECRET has 32 characters or more");
+        tab_log(TAB_ERROR, "TAB_GRANT_SECRET must have 32 characters or more");
         return EXIT_FAILURE;
     }
     if (cfg.grant_secret[0] == '\0')

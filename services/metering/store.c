@@ -39,7 +39,8 @@ tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, "usage", "more lines than there are operations");
     for (size_t i = 0; i < e->n_usage; i++)
         if (!metering_op_of(e->usage[i]->op, &op) || e->usage[i]->cells > INT64_MAX / 1000)
-            return tab_fail(err, TAB_VALIDATION, "usage", "no such operation, or more cells than can be");
+            return tab_fail(err, TAB_VALIDATION, "usage",
+                            "there is no such operation, or its cells are too many");
     return TAB_OK;
 }
 

@@ -604,7 +604,6 @@ static drawn draw_levels(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s)
 {
-    memset(p->cat, 0, sizeof p->cat);
     switch (f) {
     case TAB_PRIOR_GRAPH:
         return draw_graph(p, r, s);
@@ -614,9 +613,7 @@ drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const
         return draw_trees(p, r, s);
     case TAB_PRIOR_RULES:
         return draw_rules(p, r, s);
-    case TAB_PRIOR_LEVELS:
-        return draw_levels(p, r, s);
     default:
-        return tab_prior_additive(p, r, s);
+        return draw_levels(p, r, s);
     }
 }

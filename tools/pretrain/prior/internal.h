@@ -26,9 +26,9 @@ typedef struct {
     int classes; /* when p->label is already the class; else 0 */
 } drawn;
 
-/* Fills p->table (cols, n), p->cat and p->target. */
+/* Fill p->table (cols, n), p->cat, which is zeros, and p->target: the families up to TAB_PRIOR_LEVELS, and
+ * the last one. Calls go one way: prior.c -> additive.c -> families.c -> sort.c (decision 0256). */
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
-
 drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
 
 /* out (width, n): independent columns, or those of common clusters or of a walk along the rows. */

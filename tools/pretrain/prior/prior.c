@@ -38,17 +38,6 @@ void tab_prior_free(tab_prior *p)
     free(p);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-void tab_prior_sort(float *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-}
-
 void tab_prior_shape_of(uint64_t seed, uint64_t index, int low, int high, tab_prior_shape *ret)
 {
     tab_rand r = tab_rand_keyed(seed ^ TAB_PRIOR_VERSION, index, UINT64_C(0x5348415045));
@@ -447,7 +436,9 @@ void tab_prior_draw(tab_prior *p, uint64_t seed, uint64_t index, const tab_prior
         wanted = TAB_PRIOR_CLASSES;
     for (int attempt = 0;; attempt++) {
         tab_rand r = tab_rand_keyed(seed ^ TAB_PRIOR_VERSION, index, (uint64_t)attempt + 1);
-        drawn d = tab_prior_family_draw(p, &r, (tab_prior_family)family, s);
+        memset(p->cat, 0, sizeof p->cat);
+        drawn d = family <= TAB_PRIOR_LEVELS ? tab_prior_family_draw(p, &r, (tab_prior_family)family, s)
+                                             : tab_prior_additive(p, &r, s);
         int classes = 0;
         if (s->regression) {
             regression_of(p, &r, s);

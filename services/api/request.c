@@ -1,0 +1,39 @@
+/* What handlers, dispatch.c and joins.c do with a request; knows none of them. */
+#include <stdlib.h>
+
+#include "services/api/api.h"
+
+bool api_serves(const api *a, tab_route_id id)
+{
+    return a->handlers[id] != NULL;
+}
+
+tab_status request_handle(request *r, tab_error *err)
+{
+    handler *h = r->api->handlers[r->route];
+    return h != NULL ? h(r, err) : tab_fail(err, TAB_NOT_FOUND, "", "no such path");
+}
+
+void request_body_drop(request *r)
+{
+    free(r->body);
+    r->body = NULL;
+    r->body_n = 0;
+}
+
+void request_arrived(request *r)
+{
+    if (r->arrives)
+        atomic_fetch_sub(&r->api->arriving, 1);
+    r->arrives = false;
+}
+
+void request_end(request *r, tab_status s, tab_error *err)
+{
+    r->api->parked.end(r, s, err);
+}
+
+void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
+{
+    r->api->parked.again(r, fn, arg);
+}
