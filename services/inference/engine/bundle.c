@@ -16,12 +16,6 @@
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 
-/* What the caller is told when an arena is full. */
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-}
-
 /* One column as the bundle's `tables[].column_profile[]` shows it. */
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
 {
@@ -117,12 +111,10 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
 {
     for (size_t t = 0; t < n; t++) {
         tab_engine_progress(e, "profile", (double)t / (double)n);
-        tab_status st = tab_profile_table(keep, tables[t], &p[t], err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_profile_table(keep, tables[t], &p[t], err));
         b->tables[t] = tab_understanding(e->arena, p[t]);
         if (b->tables[t] == NULL || tab_arena_full(e->arena))
-            return out_of_memory(err);
+            return tab_no_memory(err);
         b->records_total += tables[t]->rows;
     }
     return TAB_OK;
@@ -139,52 +131,40 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         keep.arena = parts->arena;
     tab_arena *a = e->arena;
     const tab_base *base = NULL;
-    tab_status st = tab_base_find(o->base, &base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_base_find(o->base, &base, err));
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     tab_profile **p = parts != NULL ? parts->profile : tab_arena_new_of(a, tab_profile *, n + 1);
     if (b == NULL || p == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     b->base_model = tab_text(base->name);
     b->n_tables = n;
     b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, n + 1);
     if (b->tables == NULL)
-        return out_of_memory(err);
-    st = profile_all(e, &keep, tables, n, p, b, err);
-    if (st != TAB_OK)
-        return st;
+        return tab_no_memory(err);
+    TAB_TRY(profile_all(e, &keep, tables, n, p, b, err));
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
-        st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
-                              &b->records_linked, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
+                                 &b->records_linked, err));
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
 
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    st = tab_select(&keep, p, n, o, &s, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_select(&keep, p, n, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
         parts->selection = s;
     if (!s.none) {
-        st = predict(e, p, &s, o, parts, &b->prediction, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(predict(e, p, &s, o, parts, &b->prediction, err));
     }
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     tab_engine_progress(e, "impute", 0);
-    st = tab_impute(e, p, n, &target, &b->imputation, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_impute(e, p, n, &target, &b->imputation, err));
     if (tab_arena_full(a))
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;
     return TAB_OK;

@@ -180,14 +180,14 @@ tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t ta
     const tab_table_view *t = &v->table[table];
     tab_signature *s = tab_arena_new_of(a, tab_signature, 1);
     if (s == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     s->cols = t->cols;
     s->col = tab_arena_new_of(a, column_signature, t->cols);
     for (size_t c = 0; c < t->cols; c++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         if (s->col == NULL || !sign_column(v, t, &t->col[c], a, &s->col[c]))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     *ret = s;
     return TAB_OK;
@@ -543,6 +543,6 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     free(s.listed);
     free(s.usual);
     if (failed)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

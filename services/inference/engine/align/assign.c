@@ -178,5 +178,5 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     free(up);
     free(a);
     free(b);
-    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return ok ? TAB_OK : tab_no_memory(err);
 }

@@ -403,7 +403,7 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
     *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
     tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols);
     if (tv->col == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     v->total_rows += tv->rows;
     for (size_t c = 0; c < tv->cols; c++) {
         tab_view *w = &tv->col[c];
@@ -413,7 +413,7 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
         bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
                                                           : column_coded(v, w->profile, tv->rows, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     return TAB_OK;
 }
@@ -452,17 +452,15 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
     TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
     struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
     if (o == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     v->own = o;
     o->arena = tab_arena_new(SIZE_MAX / 2);
     v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
     if (v->table == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     v->n = n;
     for (size_t t = 0; t < n; t++) {
-        tab_status st = read_table(e, v, profiles[t], &v->table[t], err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(read_table(e, v, profiles[t], &v->table[t], err));
     }
     v->text = o->text;
     v->tok = o->tok;
@@ -471,7 +469,7 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
     o->slot_hash = NULL;
     o->slot_id = NULL;
     if (!weigh_terms(v))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *ret = tab_take(&v);
     return TAB_OK;
 }

@@ -322,8 +322,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* Strata of the split: a class's code, a label, one stratum for numbers; TAB_NULL where the target is
@@ -374,15 +373,13 @@ static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o
                               tab_error *err)
 {
     tab_profile *q = NULL;
-    tab_status st = tab_profile_table(e, train, &q, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_profile_table(e, train, &q, err));
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_fit_options fit = {
         .base = o->base, .task = task, .target = o->target, .labels = o->labels, .table = o->table
     };
-    st = tab_fit(e, q, &fit, &f, err);
-    return st == TAB_OK ? tab_score_any(e, f, held, false, ret, err) : st;
+    TAB_TRY(tab_fit(e, q, &fit, &f, err));
+    return tab_score_any(e, f, held, false, ret, err);
 }
 
 /* What the report warns of: a mostly missing target, few held-out rows, few labelled anomalies among them. */
@@ -463,11 +460,8 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     tab_arena *a = e->arena;
     tab_profile *p = NULL;
     partition s = { 0 };
-    tab_status st = tab_profile_table(e, t, &p, err);
-    if (st == TAB_OK)
-        st = settle_task(p, o, &s.task, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_profile_table(e, t, &p, err));
+    TAB_TRY(settle_task(p, o, &s.task, err));
     s.p = p;
     s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
     s.test = tab_arena_new_of(a, bool, t->rows + 1);
@@ -489,9 +483,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     if (s.train == NULL || s.held == NULL)
         return failed(e, err);
     Tabella__Prediction *m = NULL;
-    st = answer_held(e, o, s.task, s.train, s.held, &m, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(answer_held(e, o, s.task, s.train, s.held, &m, err));
     h->task = tab_text(names[s.task]);
     h->split_method = tab_text("in_context_holdout");
     h->train_rows = s.present - h->test_rows;

@@ -59,8 +59,7 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
 /* Why a step gave up. */
 static tab_status out_of_memory(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* The stack, the intervals and what copies say, for a target that is read. */
@@ -100,16 +99,14 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
                    tab_error *err)
 {
     const tab_base *base = NULL;
-    tab_status st = tab_base_find(o->base, &base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_base_find(o->base, &base, err));
     openblas_set_num_threads(1);
     size_t cols = p->table->cols;
     tab_arena *a = tab_arena_new(FITTED_LIMIT);
     tab_fitted *f = a == NULL ? NULL : tab_arena_new_of(a, tab_fitted, 1);
     if (f == NULL) {
         tab_arena_free(a);
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     }
     TAB_AUTO(tab_fitted) *own = f;
     f->arena = a;
@@ -126,9 +123,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         use[c] = (o->use == NULL ? tab_explains(&p->col[c]) : o->use[c]) &&
                  ((f->task == TAB_TASK_ANOMALY && !o->labels) || c != o->target);
     if (f->task != TAB_TASK_ANOMALY) {
-        st = tab_target_read(f, p, o->target, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_target_read(f, p, o->target, err));
         f->address = tab_column_ref(a, p->table, o->table, o->target);
     }
     tab_data *data = NULL;
@@ -145,9 +140,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    st = fit_models(e, f, base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(fit_models(e, f, base, err));
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
@@ -363,9 +356,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
 {
     tab_arena *a = e->arena;
     tab_values *values = NULL;
-    tab_status st = tab_serve_values(a, f, t, strict, &values, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_serve_values(a, f, t, strict, &values, err));
     ret->d = tab_encode_rows(e, a, f->enc, values, t->rows);
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
@@ -434,9 +425,7 @@ static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_tabl
 {
     tab_scoring s = { 0 };
     const tab_scoring *only = &s;
-    tab_status st = read_rows(e, f, t, strict, &s, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(read_rows(e, f, t, strict, &s, err));
     if (!tab_score_together(e, f, &only, 1))
         return out_of_memory(e, err);
     return tab_score_end(e, f, &s, explain, ret, err);

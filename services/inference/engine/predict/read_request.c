@@ -38,7 +38,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 {
     tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
     if (values == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t c = 0; c < f->cols; c++) {
         size_t at = 0;
         const tab_fitted_column *own = &f->column[c];
@@ -50,7 +50,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         values[c] = tab_values_of(&p);
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
         if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)

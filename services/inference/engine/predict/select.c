@@ -356,8 +356,7 @@ static void scan_one(void *ctx, size_t i)
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* Fills skill and score of the n candidates c of table p. */
@@ -448,9 +447,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
             count++;
         }
         qsort(c + first, count - first, sizeof *c, by_score); /* eligible ones first */
-        tab_status st = scan_table(e, p[t], task, c + first, open, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(scan_table(e, p[t], task, c + first, open, err));
     }
     qsort(c, count, sizeof *c, by_score);
     bool any = count > 0 && c[0].eligible;
@@ -583,15 +580,12 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
     if (s.target == NULL || s.how == NULL)
         return failed(e, err);
     s.how->mode = tab_text(o->task == TAB_TASK_AUTO ? "auto" : "user");
-    tab_status st = TAB_OK;
     if (o->target == TAB_TARGET_COLUMN)
-        st = take_named(e, p, n, o, &s, err);
+        TAB_TRY(take_named(e, p, n, o, &s, err));
     else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE)
         take_none(p, n, o, &s);
     else
-        st = choose(e, p, n, o->task, &s, err);
-    if (st != TAB_OK)
-        return st;
+        TAB_TRY(choose(e, p, n, o->task, &s, err));
     settle_task(p, &s);
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);

@@ -41,7 +41,7 @@ static int by_class(const void *a, const void *b)
 /* What the caller is told when memory ends. */
 static tab_status no_memory(tab_error *err)
 {
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_no_memory(err);
 }
 
 /* Distinct numbers as codes, for a numeric target that is to be classified. */

@@ -108,24 +108,24 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
               .arena = tab_arena_new_of(e->arena, tab_arena *, t->cols),
               .ok = tab_arena_new_of(e->arena, bool, t->cols) };
     if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL || j.ok == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t i = 0; i < t->cols; i++) {
         j.arena[i] = tab_arena_new(COLUMN_BYTES + COLUMN_BYTES_PER_CELL * t->rows);
         if (j.arena[i] == NULL || !tab_arena_defer(e->arena, free_arena, j.arena[i])) {
             tab_arena_free(j.arena[i]);
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         }
     }
     tab_engine_for(e, t->cols, read_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     if (!all_ok(&j))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
 
     tab_relate(j.staged, t->cols, t->rows);
     float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS), z[TAB_SECTORS * TAB_SECTOR_TIED];
     if (x == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);
     tab_linear_apply(tab_model_sector(), x, z, j.sector);
 
@@ -133,7 +133,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     if (!all_ok(&j))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (int s = 0; s < TAB_SECTORS; s++)
         sector[s] = (double)j.sector[s];
     *p = (tab_profile){ .table = t, .col = j.col, .sector = sector };

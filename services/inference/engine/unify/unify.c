@@ -248,7 +248,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (!all || b == NULL || built == NULL || !tab_builder_finish(b, built) ||
         (*ret = column_message(a, built, n->n)) == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return TAB_OK;
 }
 
@@ -300,7 +300,7 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t k = 0; k < attrs; k++)
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
     if (u == NULL || records == NULL || r == NULL || stamp == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t t = 0; t < v->n; t++)
         stamp[t] = stamp_of(&v->table[t]);
     tabella__unified_rows__init(u);
@@ -312,14 +312,14 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     u->from_tables = tab_arena_new_of(a, ProtobufCBinaryData, v->n);
     u->unmatched = tab_arena_new_of(a, uint64_t, v->n);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     u->n_from_tables = u->n_unmatched = v->n;
     for (size_t t = 0; t < v->n; t++)
         u->from_tables[t] = bytes_of(v->table[t].profile->table->id);
     u->from_row = n->row;
     u->n_from_row = n->n * v->n;
     if (!list_further_rows(a, n, v->n, u))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     u->confidence = n->confidence;
     u->n_confidence = n->n;
     count_matched(n, v->n, u);
@@ -328,12 +328,10 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t k = 0; k < attrs; k++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        tab_status st = record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err));
         records->n_columns = k + 1;
         if (attr[k].sources > 1 && !variants(e, v, &attr[k], n, u))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     *ret = u;
     return TAB_OK;

@@ -259,7 +259,7 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
 {
     TAB_AUTO(tab_pfn) *w = calloc(1, sizeof *w);
     if (w == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "weights: out of memory");
+        return tab_no_memory(err);
     reader r = { .w = w, .err = err };
     size_t entries = 0;
     tab_status s = check_head(bytes, w, &r.tensors, &entries, err);
@@ -275,7 +275,7 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
     w->numbers = aligned_alloc(64, (room * sizeof(float) + 63) / 64 * 64);
     w->halves = aligned_alloc(64, (halves * sizeof(uint16_t) + 63) / 64 * 64);
     if (w->numbers == NULL || w->halves == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "weights: out of memory");
+        return tab_no_memory(err);
     r.out = w->numbers;
     r.end = w->numbers + room;
     r.half = w->halves;
