@@ -29,8 +29,6 @@ static const double PRIOR = 4;
 
 /* ---- coordinates ----------------------------------------------------------------------------- */
 
-/* ---- coordinates ----------------------------------------------------------------------------- */
-
 /* Lays out the coordinates of at most `levels` levels a category; returns their number. A number is one
  * coordinate. A category's codes fall in frequency: its commonest levels are told apart. */
 static size_t lay_out(const tab_encoder *enc, size_t levels, tab_joint_part *p)

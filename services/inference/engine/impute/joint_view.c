@@ -72,8 +72,8 @@ static void view_block(void *ctx, size_t b)
     tab_joint_room_free(&s);
 }
 
-/* Appends a number, values (rows), to the view's features. f: the view's own array, which has room. Its source
- * is no column of the table (enc->cols), so that nothing takes it for one. False: memory. */
+/* Appends a number, values (rows), to the view's features. f: the view's own array, which has room. Its
+ * source is no column of the table (enc->cols), so that nothing takes it for one. False: memory. */
 static bool append(tab_arena *a, tab_encoder *enc, tab_data *d, tab_feature *f, const float *value,
                    uint64_t hash)
 {

@@ -105,8 +105,7 @@ static bool distinct_levels(tab_reading *r)
 
 /* Whether a reading holds: at most a fifth of the cells may fail it (TAB_FOREIGN_SHARE; chosen by hand,
  * not measured). Words like "unknown" may stand beside the numbers, as long as half of all cells are
- * numbers. */
-/* ok: the cells that the reading explains */
+ * numbers. ok: the cells that the reading explains. */
 static bool enough(const tab_reading *r, size_t ok)
 {
     /* marks count for no reading and against none */
@@ -294,9 +293,8 @@ static bool read_times(tab_reading *r)
             continue;
         if (tab_parse_date(r->level[k], TAB_ORDER_MDY, &d)) {
             r->dates += r->count[k];
+            /* a day above 12 shows the order (only_); dots: points or dashes between the numbers */
             dmy += d.only_dmy ? r->count[k] : 0;
-            /* a day above 12 shows the order; points and dashes between the numbers speak for day first
-             * (dots) */
             mdy += d.only_mdy ? r->count[k] : 0;
             dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
         }
@@ -472,8 +470,8 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
     return true;
 }
 
-/* A column of doubles: one reading, and its distinct values as categories. */
-/* one reading holds: what arrives as numbers is never read as text */
+/* A column of doubles: one reading, and its distinct values as categories. What arrives as numbers is
+ * never read as text. */
 static bool read_plain_numbers(tab_reading *r)
 {
     const double *num = r->column->num;

@@ -35,15 +35,15 @@ static void push(entry *h, size_t *n, entry e)
     if (*n < TAB_SAMPLE) {
         size_t i = (*n)++;
         h[i] = e;
+        /* sift up: a parent is at least as great as its children */
         while (i > 0 && h[(i - 1) / 2].hash < h[i].hash) {
             entry t = h[i];
-            /* sift up: a parent is at least as great as its children */
             h[i] = h[(i - 1) / 2];
             h[(i - 1) / 2] = t;
             i = (i - 1) / 2;
         }
-        /* the greatest of the kept hashes, at the root, gives way */
     } else if (e.hash < h[0].hash) {
+        /* the greatest of the kept hashes, at the root, gives way */
         h[0] = e;
         sift_down(h, *n, 0);
     }

@@ -92,18 +92,16 @@ static int tokens_of(tab_str s, token *t)
         if (digit(*s.p)) {
             k.kind = 'n';
             while (k.n < s.n && digit(s.p[k.n]))
-                /* beyond 14 digits (a second as 20190531143000) nothing is a date, and a value cannot
-                 * overflow */
                 k.n++;
-            if (k.n > 14)
+            if (k.n > 14) /* a second is 20190531143000; a longer number is no date, and would overflow */
                 return -1;
             for (size_t i = 0; i < k.n; i++)
                 k.value = k.value * 10 + (s.p[i] - '0');
             k.digits = (int)k.n;
         } else if ((mark = ideograph(s, &k.kind)) > 0) {
             k.n = mark;
-            /* a Latin word may hold letters of other alphabets, but no typographic mark (0xe2 begins those) */
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
+            /* a Latin word may hold letters of other alphabets, but no typographic mark (0xe2 begins those) */
             k.kind = 'w';
             while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
                                  ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
@@ -215,9 +213,8 @@ static int zone(const token *t, int i, int n, double *seconds)
             return -1;
         }
         *seconds -= sign * offset;
-        /* capitals only: other words are no zone */
     } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
-        for (size_t k = 0; k < t[i].n; k++)
+        for (size_t k = 0; k < t[i].n; k++) /* capitals only: other words are no zone */
             if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
                 return -1;
         i++;
@@ -513,8 +510,7 @@ static bool iso(tab_str s, tab_date *ret)
         mi = digits_at(p + 14, 2);
         se = s.n == 19 ? digits_at(p + 17, 2) : 0;
         if (h < 0 || h > 23 || mi < 0 || mi > 59 || se < 0 || se > 59)
-            /* an exact layout: a leap second, or an hour of 24, is left to the tokens */
-            return false;
+            return false; /* a leap second is left to the tokens */
     }
     int clock = h * 3600 + mi * 60 + se;
     *ret = (tab_date){ .form = s.n == 10 ? TAB_FORM_DATE : TAB_FORM_DATETIME,

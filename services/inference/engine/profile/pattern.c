@@ -101,8 +101,8 @@ static bool ipv6(tab_str s)
 {
     int groups = 0, doubles = 0;
     if (s.n < 3 || s.n > 45)
-        /* "::" is counted, one colon is passed over, anything else must be a group */
         return false;
+    /* "::" is counted, one colon is passed over, anything else must be a group */
     for (size_t i = 0; i < s.n;) {
         if (s.p[i] == ':') {
             if (i + 1 < s.n && s.p[i + 1] == ':') {

@@ -312,7 +312,6 @@ static void relate_shares(const numeric_columns *t, int total)
 
 void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 {
-    /* relations start from zero */
     for (size_t k = 0; k < n; k++)
         memset(c[k]->relation, 0, sizeof c[k]->relation);
     numeric_columns t;
