@@ -1,4 +1,5 @@
-/* The dense form of encoded rows (encode.h). One feature gives
+/* The dense form of encoded rows (encode.h), for what computes with matrices: linear.c, kernel.c, mlp.c and
+ * knn.c of learn/, and anomaly.c of predict/. One feature gives
  *
  *   spline   number  [ z, missing?, (z - q1)+, (z - q2)+, ... ]   z = (x - mean) / sd limited to +-4
  *            code    [ level 0, level 1, ..., other ]             1 where it is that level
@@ -31,6 +32,7 @@ static bool *unimportant(tab_arena *a, const tab_encoder *enc, const float *impo
 {
     bool *skip = tab_arena_new_of(a, bool, enc->n);
     for (size_t i = 0; skip != NULL && i < enc->n; i++) {
+        /* its place among the others: how many are more important */
         size_t before = 0;
         for (size_t k = 0; k < enc->n; k++)
             before += importance[k] > importance[i] || (importance[k] == importance[i] && k < i);
@@ -51,6 +53,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     s->hinges = MAX_HINGES;
     s->onehot = MAX_ONEHOT;
     tab_number_scores(s->score);
+    /* too many features even at a column each: the least important are not read */
     if (enc->n > width_limit && importance != NULL) {
         s->skip = unimportant(a, enc, importance, width_limit / 2);
         if (s->skip == NULL)
@@ -67,6 +70,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
         else
             s->hinges = 0, s->onehot /= 2;
     }
+    /* which feature each dense column reads: importance weighs the columns by it */
     s->feature = tab_arena_new_of(a, uint32_t, s->width + 1);
     if (s->feature == NULL)
         return NULL;
@@ -95,6 +99,8 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
             for (size_t r = 0; r < n; r++) {
                 uint32_t c = d->code[i][row[r]];
                 float *o = out + r * s->width + at;
+                /* a missing level has the last column, a rare or unseen one the column behind the named
+                 * ones */
                 if (c == TAB_NULL) {
                     if (f->has_missing)
                         o[w - 1] = one;
@@ -108,6 +114,7 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
             continue;
         }
         size_t hinges = w - 1 - f->has_missing;
+        /* where the hinges bend, in units of z: between the few values, else at evenly spaced quantiles */
         float q[MAX_HINGES];
         for (size_t h = 0; h < hinges; h++) {
             float k = f->bins - 2 <= hinges
@@ -118,6 +125,7 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
         for (size_t r = 0; r < n; r++) {
             float x = d->x[i][row[r]];
             float *o = out + r * s->width + at;
+            /* a missing number is at the mean, and its flag says so */
             if (isnan(x)) {
                 if (f->has_missing)
                     o[1] = 1;

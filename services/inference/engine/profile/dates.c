@@ -101,7 +101,7 @@ static int tokens_of(tab_str s, token *t)
         } else if ((mark = ideograph(s, &k.kind)) > 0) {
             k.n = mark;
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
-            /* a Latin word may hold letters of other alphabets, but no typographic mark (0xe2 begins those) */
+            /* a Latin word may hold other letters, but no typographic mark (0xe2 begins those) */
             k.kind = 'w';
             while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
                                  ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
