@@ -38,12 +38,6 @@ static int by_class(const void *a, const void *b)
     return (x->was > y->was) - (x->was < y->was);
 }
 
-/* What the caller is told when memory ends. */
-static tab_status no_memory(tab_error *err)
-{
-    return tab_no_memory(err);
-}
-
 /* Distinct numbers as codes, for a numeric target that is to be classified. */
 static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code, double *sorted)
 {
@@ -77,17 +71,17 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
     const uint32_t *code = c->code;
     f->label = tab_arena_new_of(a, uint32_t, rows + 1);
     if (f->label == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
     if (code == NULL) {
         double *sorted = tab_arena_new_of(a, double, rows + 1);
         if (sorted == NULL)
-            return no_memory(err);
+            return tab_no_memory(err);
         levels = c->number == NULL ? 0 : codes_of_numbers(c->number, rows, f->label, sorted);
         code = f->label;
     }
     uint32_t *first = malloc((levels + 1) * sizeof *first), *to = malloc((levels + 1) * sizeof *to);
     class_cell *cell = malloc((levels + 1) * sizeof *cell);
-    tab_status st = first == NULL || to == NULL || cell == NULL ? no_memory(err) : TAB_OK;
+    tab_status st = first == NULL || to == NULL || cell == NULL ? tab_no_memory(err) : TAB_OK;
     size_t used = 0;
     if (st == TAB_OK) {
         for (size_t i = 0; i < levels; i++)
@@ -115,7 +109,7 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
             tab_builder_cell(b, (tab_cell){ .kind = cell[k].kind, .num = cell[k].num, .text = cell[k].text });
         }
         if (b == NULL || !tab_builder_finish(b, &f->class_cells))
-            st = no_memory(err);
+            st = tab_no_memory(err);
         for (size_t i = 0; st == TAB_OK && i < rows; i++)
             f->label[i] = code[i] == TAB_NULL ? TAB_NULL : to[code[i]];
         f->classes = used;
@@ -131,7 +125,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     size_t rows = f->rows, n = 0;
     f->y = tab_arena_new_of(f->arena, float, rows + 1);
     if (f->y == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
     double most = 0, mean = 0, square = 0, lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < rows; i++)
         if (!isnan(c->number[i])) {
