@@ -83,6 +83,62 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     return s;
 }
 
+/* out (n, width) from column `at` on: a category's w columns. A missing level has the last one, a rare or
+ * unseen one that behind the named ones. */
+static void read_code(const tab_dense *s, const tab_feature *f, const uint32_t *code, const uint32_t *row,
+                      size_t n, size_t w, float *out)
+{
+    size_t named = f->levels < s->onehot ? f->levels : s->onehot;
+    float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
+    for (size_t r = 0; r < n; r++) {
+        uint32_t c = code[row[r]];
+        float *o = out + r * s->width;
+        if (c == TAB_NULL) {
+            if (f->has_missing)
+                o[w - 1] = one;
+        } else if (c < named) {
+            o[c] = one;
+        } else if (f->levels > s->onehot) {
+            o[named] = one;
+        }
+    }
+}
+
+/* The same for a number: its value, its flag and its hinges. */
+static void read_number(const tab_dense *s, const tab_feature *f, const float *value, const uint32_t *row,
+                        size_t n, size_t w, float *out)
+{
+    /* where the hinges bend, in units of z: between the few values, else at evenly spaced quantiles */
+    size_t hinges = w - 1 - f->has_missing;
+    float q[MAX_HINGES];
+    for (size_t h = 0; h < hinges; h++) {
+        float k = f->bins - 2 <= hinges
+                      ? f->edge[h] /* few values: a hinge between each */
+                      : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
+        q[h] = (k - f->mean) / f->sd;
+    }
+    for (size_t r = 0; r < n; r++) {
+        float x = value[row[r]];
+        float *o = out + r * s->width;
+        if (isnan(x)) { /* as a row at the mean, and its flag says so */
+            if (f->has_missing)
+                o[1] = 1;
+            for (size_t h = 0; h < hinges; h++)
+                o[1 + f->has_missing + h] = q[h] < 0 ? -q[h] : 0;
+            continue;
+        }
+        float z = (x - f->mean) / f->sd;
+        z = z > 4 ? 4 : z < -4 ? -4 : z;
+        if (s->kind == TAB_DENSE_METRIC) {
+            o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;
+            continue;
+        }
+        o[0] = z;
+        for (size_t h = 0; h < hinges; h++)
+            o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
+    }
+}
+
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                     size_t n, float *out)
 {
@@ -93,56 +149,10 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
         if (s->skip != NULL && s->skip[i])
             continue;
         size_t w = width_of(f, s->kind, s->hinges, s->onehot);
-        if (f->kind == TAB_FEATURE_CODE) {
-            size_t named = f->levels < s->onehot ? f->levels : s->onehot;
-            float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
-            for (size_t r = 0; r < n; r++) {
-                uint32_t c = d->code[i][row[r]];
-                float *o = out + r * s->width + at;
-                /* a missing level has the last column, a rare or unseen one the column behind the named
-                 * ones */
-                if (c == TAB_NULL) {
-                    if (f->has_missing)
-                        o[w - 1] = one;
-                } else if (c < named) {
-                    o[c] = one;
-                } else if (f->levels > s->onehot) {
-                    o[named] = one;
-                }
-            }
-            at += w;
-            continue;
-        }
-        size_t hinges = w - 1 - f->has_missing;
-        /* where the hinges bend, in units of z: between the few values, else at evenly spaced quantiles */
-        float q[MAX_HINGES];
-        for (size_t h = 0; h < hinges; h++) {
-            float k = f->bins - 2 <= hinges
-                          ? f->edge[h] /* few values: a hinge between each */
-                          : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
-            q[h] = (k - f->mean) / f->sd;
-        }
-        for (size_t r = 0; r < n; r++) {
-            float x = d->x[i][row[r]];
-            float *o = out + r * s->width + at;
-            /* a missing number is at the mean, and its flag says so */
-            if (isnan(x)) {
-                if (f->has_missing)
-                    o[1] = 1;
-                for (size_t h = 0; h < hinges; h++) /* as a row at the mean */
-                    o[1 + f->has_missing + h] = q[h] < 0 ? -q[h] : 0;
-                continue;
-            }
-            float z = (x - f->mean) / f->sd;
-            z = z > 4 ? 4 : z < -4 ? -4 : z;
-            if (s->kind == TAB_DENSE_METRIC) {
-                o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;
-                continue;
-            }
-            o[0] = z;
-            for (size_t h = 0; h < hinges; h++)
-                o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
-        }
+        if (f->kind == TAB_FEATURE_CODE)
+            read_code(s, f, d->code[i], row, n, w, out + at);
+        else
+            read_number(s, f, d->x[i], row, n, w, out + at);
         at += w;
     }
 }

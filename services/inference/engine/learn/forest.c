@@ -187,47 +187,54 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
     return true;
 }
 
+/* The best of the splits that are tried at a node of n rows; feature -1: none is worth it. */
+static node find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
+{
+    node best = { .feature = -1 };
+    double most = 1e-9;
+    size_t features = g->p->enc->n, tried = 0;
+    whole w;
+    open_node(g, row, n, &w);
+    /* constant features do not count as tried, but only so many draws are made */
+    for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
+        uint64_t h = tab_mix2(salt, draw);
+        uint32_t f = (uint32_t)(h % features);
+        const uint8_t *bin = g->bin[f];
+        node t = { .feature = (int32_t)f,
+                   .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                   .missing_left = h >> 40 & 1,
+                   .salt = (uint32_t)(h >> 32) };
+        /* the bins that the node's rows hold, and whether some are missing */
+        uint8_t lo = TAB_BIN_MISSING, hi = 0;
+        bool missing = false;
+        for (size_t i = 0; i < n; i++) {
+            uint8_t b = bin[row[i]], known = b == TAB_BIN_MISSING ? 0 : b;
+            g->own_bin[i] = b;
+            missing |= b == TAB_BIN_MISSING;
+            lo = b < lo ? b : lo;
+            hi = known > hi ? known : hi;
+        }
+        /* one bin alone can only be split from the missing cells */
+        if (hi <= lo && !(missing && hi == lo))
+            continue;
+        t.cut = hi > lo ? (uint8_t)(lo + (size_t)(tab_unit(tab_mix(h)) * (hi - lo))) : hi;
+        if (hi == lo)
+            t.missing_left = false, t.code = false;
+        tried++;
+        double v = gain(g, &t, n, hi, &w);
+        if (v > most)
+            most = v, best = t;
+    }
+    return best;
+}
+
 /* One node and, below it, its subtrees. salt makes the draws of this node alone: they do not depend on the
  * size of other nodes. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
     node best = { .feature = -1 };
-    double most = 1e-9;
-    if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n)) {
-        size_t features = g->p->enc->n, tried = 0;
-        whole w;
-        open_node(g, row, n, &w);
-        /* constant features do not count as tried, but only so many draws are made */
-        for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
-            uint64_t h = tab_mix2(salt, draw);
-            uint32_t f = (uint32_t)(h % features);
-            const uint8_t *bin = g->bin[f];
-            node t = { .feature = (int32_t)f,
-                       .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
-                       .missing_left = h >> 40 & 1,
-                       .salt = (uint32_t)(h >> 32) };
-            /* the bins that the node's rows hold, and whether some are missing */
-            uint8_t lo = TAB_BIN_MISSING, hi = 0;
-            bool missing = false;
-            for (size_t i = 0; i < n; i++) {
-                uint8_t b = bin[row[i]], known = b == TAB_BIN_MISSING ? 0 : b;
-                g->own_bin[i] = b;
-                missing |= b == TAB_BIN_MISSING;
-                lo = b < lo ? b : lo;
-                hi = known > hi ? known : hi;
-            }
-            /* one bin alone can only be split from the missing cells */
-            if (hi <= lo && !(missing && hi == lo))
-                continue;
-            t.cut = hi > lo ? (uint8_t)(lo + (size_t)(tab_unit(tab_mix(h)) * (hi - lo))) : hi;
-            if (hi == lo)
-                t.missing_left = false, t.code = false;
-            tried++;
-            double v = gain(g, &t, n, hi, &w);
-            if (v > most)
-                most = v, best = t;
-        }
-    }
+    if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n))
+        best = find_split(g, row, n, salt);
     reserve(g, 2, 0);
     if (g->failed)
         return;

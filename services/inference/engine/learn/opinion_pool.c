@@ -159,6 +159,21 @@ static void eliminate(double (*a)[MOST], double *x, size_t m)
     }
 }
 
+/* x (m) <- the solution of H x = g on the open weights; h holds the lower triangle. A little on the diagonal
+ * serves learners that answer alike. */
+static void newton_step(size_t n, const double *g, double (*h)[MOST], const size_t *open, size_t m, double *x)
+{
+    double a[MOST][MOST];
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) {
+            size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
+            a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
+        }
+        x[i] = g[open[i]];
+    }
+    eliminate(a, x, m);
+}
+
 /* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
  * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. The ridge of
  * 0.005 a row and 2 is chosen by hand, not measured. */
@@ -174,20 +189,13 @@ again:
     loss = INFINITY;
     for (int round = 0; round < 25; round++) {
         loss = pool_loss(p, s, row, n, z, w, g, h) + pull(s, strength, w, g, h);
-        double a[MOST][MOST], x[MOST];
+        double x[MOST];
         /* weights that may move: above 0, or at 0 with a gradient that lifts them */
         size_t open[MOST], m = 0;
         for (size_t l = 0; l < parts; l++)
             if (!closed[l] && (w[l] > 0 || g[l] < 0))
                 open[m++] = l;
-        for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
-            for (size_t j = 0; j < m; j++) {
-                size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
-                a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
-            }
-            x[i] = g[open[i]];
-        }
-        eliminate(a, x, m);
+        newton_step(n, g, h, open, m, x);
         /* half the step until the loss falls; weights below 0 are put to 0 */
         double next[MOST], got = INFINITY, length = 1, moved = 0;
         for (int halving = 0; halving < 10; halving++, length /= 2) {
@@ -224,14 +232,11 @@ again:
     s->prior_weight = w[s->members];
 }
 
-/* Exact moves of weight between pairs until nothing moves: 200 rounds are far more than a dozen learners
- * take. The ridge of 0.002 a row and 0.1 is chosen by hand, not measured. */
-static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
-                                  float *const *z)
+/* a += F'F, lower triangle, and b += F'y, with F (n, parts) the answers of the learners and of the prior. */
+static void add_products(const tab_problem *p, const tab_stack *s, const uint32_t *row, size_t n,
+                         float *const *z, double (*a)[MOST], double *b)
 {
     size_t parts = s->members + 1;
-    /* a = F'F and b = F'y, with F the parts' answers */
-    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
     for (size_t i = 0; i < n; i++) {
         double f[MOST], y = (double)p->y[row[i]];
         for (size_t l = 0; l < s->members; l++)
@@ -243,6 +248,16 @@ static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint
                 a[l][j] += f[l] * f[j];
         }
     }
+}
+
+/* Exact moves of weight between pairs until nothing moves: 200 rounds are far more than a dozen learners
+ * take. The ridge of 0.002 a row and 0.1 is chosen by hand, not measured. */
+static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
+                                  float *const *z)
+{
+    size_t parts = s->members + 1;
+    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
+    add_products(p, s, row, n, z, a, b);
     /* the ridge pulls the learners' weights to equality, and leaves the prior's alone */
     double equal = s->members > 0 ? 1.0 / (double)s->members : 0, pull = 0.002 * (double)n + 0.1;
     for (size_t l = 0; l < parts; l++) {

@@ -235,6 +235,32 @@ static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fi
         shift[c] = some[c] > 0 ? (float)log(all[c] / (double)t->n / (some[c] / (double)own->n)) : 0;
 }
 
+/* code (columns, TAB_PFN_CODE): what tells the member's columns apart, by the columns' contents. The levels
+ * of categories get shuffled codes, so that their order says nothing over the members. False: the arena is
+ * full. */
+static bool code_columns(const tab_problem *p, tab_arena *a, uint64_t seed, member *m, float *code)
+{
+    for (size_t j = 0; j < m->columns; j++) {
+        const tab_feature *f = &p->enc->f[m->feature[j]];
+        for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
+            code[j * TAB_PFN_CODE + k] =
+                (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
+        if (f->kind != TAB_FEATURE_CODE)
+            continue;
+        keyed order[LEVELS];
+        m->cat[j] = 1;
+        m->level[j] = tab_arena_new_of(a, uint8_t, LEVELS);
+        if (m->level[j] == NULL)
+            return false;
+        /* only codes that exist change places, so that a level which comes later stays apart from all */
+        size_t used = f->levels < LEVELS ? f->levels : LEVELS;
+        permute(order, used, tab_mix2(seed + 99, f->hash));
+        for (size_t k = 0; k < LEVELS; k++)
+            m->level[j][k] = k < used ? (uint8_t)order[k].i : (uint8_t)k;
+    }
+    return true;
+}
+
 /* Reads the context into one member. t->context is the member's own. */
 static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
                          member *m)
@@ -258,27 +284,7 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
     uint8_t *y = malloc(n);
     float *target = malloc(n * sizeof *target);
     bool ok = x != NULL && code != NULL && y != NULL && target != NULL;
-    for (size_t j = 0; ok && j < m->columns; j++) {
-        const tab_feature *f = &p->enc->f[m->feature[j]];
-        for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
-            code[j * TAB_PFN_CODE + k] =
-                (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
-        if (f->kind != TAB_FEATURE_CODE)
-            continue;
-        /* levels under shuffled codes, so that the order of codes says nothing over the members */
-        keyed order[LEVELS];
-        m->cat[j] = 1;
-        m->level[j] = tab_arena_new_of(t->arena, uint8_t, LEVELS);
-        if (m->level[j] == NULL) {
-            ok = false;
-            break;
-        }
-        /* only codes that exist change places, so that a level which comes later stays apart from all */
-        size_t used = f->levels < LEVELS ? f->levels : LEVELS;
-        permute(order, used, tab_mix2(seed + 99, f->hash));
-        for (size_t k = 0; k < LEVELS; k++)
-            m->level[j][k] = k < used ? (uint8_t)order[k].i : (uint8_t)k;
-    }
+    ok = ok && code_columns(p, t->arena, seed, m, code);
     if (ok) {
         read_rows(m, p->data, t->context, n, x);
         for (size_t i = 0; i < n; i++) {

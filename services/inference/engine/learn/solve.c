@@ -169,6 +169,52 @@ static double evaluate(evaluator *e, const double *w, double lambda, double *g)
     return loss;
 }
 
+/* The last steps and what they changed of the gradient: a ring of MEMORY vectors each. */
+typedef struct {
+    double *ds, *dg; /* (MEMORY, size) */
+    double rho[MEMORY];
+    size_t held, first;
+} memory;
+
+/* direction (size) holds the gradient on entry and the quasi-Newton direction on return, by the two-loop
+ * recursion: newest to oldest, the first inverse Hessian (l, the factor of B), oldest to newest. */
+static void recall(const memory *p, size_t size, const double *l, size_t m, size_t k, double *direction)
+{
+    double alpha[MEMORY];
+    for (size_t i = p->held; i-- > 0;) {
+        size_t at = (p->first + i) % MEMORY;
+        alpha[at] = p->rho[at] * dot(p->ds + at * size, direction, size);
+        cblas_daxpy((int)size, -alpha[at], p->dg + at * size, 1, direction, 1);
+    }
+    precondition(l, m, k, direction);
+    for (size_t i = 0; i < p->held; i++) {
+        size_t at = (p->first + i) % MEMORY;
+        double beta = p->rho[at] * dot(p->dg + at * size, direction, size);
+        cblas_daxpy((int)size, alpha[at] - beta, p->ds + at * size, 1, direction, 1);
+    }
+}
+
+/* Remembers the step from w to next, the oldest one overwritten. A step along which the gradient does not
+ * grow would break the recursion and is forgotten. */
+static void remember(memory *p, size_t size, const double *w, const double *next, const double *g,
+                     const double *next_g)
+{
+    size_t at = (p->first + p->held) % MEMORY;
+    if (p->held == MEMORY)
+        at = p->first, p->first = (p->first + 1) % MEMORY;
+    else
+        p->held++;
+    for (size_t i = 0; i < size; i++) {
+        p->ds[at * size + i] = next[i] - w[i];
+        p->dg[at * size + i] = next_g[i] - g[i];
+    }
+    double curve = dot(p->ds + at * size, p->dg + at * size, size);
+    if (curve > 1e-12)
+        p->rho[at] = 1 / curve;
+    else
+        p->held--; /* forget it: the newest stands last */
+}
+
 /* Minimises from w in place. h: 2 * MEMORY vectors and 4 more, of m * k. */
 static void minimise(evaluator *e, const double *l, double lambda, double *w, double *room)
 {
@@ -176,26 +222,13 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
     /* the room: four vectors, then MEMORY steps (ds) and as many changes of the gradient (dg), used in a
      * ring */
     double *g = room, *direction = g + size, *next = direction + size, *next_g = next + size;
-    double *ds = next_g + size, *dg = ds + MEMORY * size;
-    double rho[MEMORY], alpha[MEMORY];
-    size_t held = 0, first = 0;
+    memory past = { .ds = next_g + size, .dg = next_g + size + MEMORY * size };
     double loss = evaluate(e, w, lambda, g);
     for (int step = 0; step < STEPS; step++) {
         if (e->s->cancel != NULL && atomic_load_explicit(e->s->cancel, memory_order_relaxed))
             return;
-        /* the two-loop recursion: newest to oldest, the first inverse Hessian, oldest to newest */
         memcpy(direction, g, size * sizeof *g);
-        for (size_t i = held; i-- > 0;) {
-            size_t at = (first + i) % MEMORY;
-            alpha[at] = rho[at] * dot(ds + at * size, direction, size);
-            cblas_daxpy((int)size, -alpha[at], dg + at * size, 1, direction, 1);
-        }
-        precondition(l, m, k, direction);
-        for (size_t i = 0; i < held; i++) {
-            size_t at = (first + i) % MEMORY;
-            double beta = rho[at] * dot(dg + at * size, direction, size);
-            cblas_daxpy((int)size, alpha[at] - beta, ds + at * size, 1, direction, 1);
-        }
+        recall(&past, size, l, m, k, direction);
         /* enough is done where the descent that is promised is small beside the loss */
         double slope = dot(g, direction, size), length = 1, got = loss;
         if (!(slope > 1e-7 * (1 + fabs(loss))))
@@ -210,22 +243,7 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
         }
         if (!(got < loss))
             return;
-        /* remember the step; the oldest is overwritten */
-        size_t at = (first + held) % MEMORY;
-        if (held == MEMORY)
-            at = first, first = (first + 1) % MEMORY;
-        else
-            held++;
-        for (size_t i = 0; i < size; i++) {
-            ds[at * size + i] = next[i] - w[i];
-            dg[at * size + i] = next_g[i] - g[i];
-        }
-        /* a step along which the gradient does not grow would break the update */
-        double curve = dot(ds + at * size, dg + at * size, size);
-        if (curve > 1e-12)
-            rho[at] = 1 / curve;
-        else
-            held--; /* forget it: the newest stands last */
+        remember(&past, size, w, next, g, next_g);
         bool done = loss - got < 5e-5 * (fabs(got) + 1e-3);
         loss = got;
         memcpy(w, next, size * sizeof *w);

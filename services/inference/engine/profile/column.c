@@ -34,6 +34,20 @@ static bool forget_marks(tab_reading *r)
     return true;
 }
 
+/* How many cells hold each level, and how many of them are marks and words like "unknown". */
+static void count_cells(tab_reading *r)
+{
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->code[i] == TAB_NULL)
+            r->nulls++;
+        else
+            r->count[r->code[i]]++;
+    for (size_t k = 0; k < r->levels; k++) {
+        r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
+        r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
+    }
+}
+
 /* The column's levels and their counts. Trimming can make two levels one, as can a number and a text of the
  * same digits. Only then are the codes rewritten; else the column's own serve. False: the arena is full. */
 static bool distinct_levels(tab_reading *r)
@@ -88,16 +102,7 @@ static bool distinct_levels(tab_reading *r)
     } else {
         r->code = c->code;
     }
-    /* How many cells hold each level, and how many of them are marks and words like "unknown". */
-    for (size_t i = 0; i < r->rows; i++)
-        if (r->code[i] == TAB_NULL)
-            r->nulls++;
-        else
-            r->count[r->code[i]]++;
-    for (size_t k = 0; k < r->levels; k++) {
-        r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
-        r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
-    }
+    count_cells(r);
     return r->strict == 0 || r->strict < r->rows - r->nulls || forget_marks(r);
 }
 

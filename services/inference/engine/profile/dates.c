@@ -322,38 +322,10 @@ static bool compact(const token *t, int n, tab_date *r)
     return true;
 }
 
-/* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
-static bool periods(const token *t, int n, tab_date *r)
+/* A letter and a number on either side of the year: 2019-Q4, H1 2019, 2019W05. */
+static bool lettered_period(const token *t, int n, tab_date *r)
 {
     int y;
-    /* year first: a month behind it, or the next year (a season, which begins in July) */
-    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'n') {
-        if (t[2].digits <= 2 && t[2].value >= 1 && t[2].value <= 12 && t[1].kind != ',' &&
-            !(t[1].kind == '.' && t[2].digits == 1)) /* 2019.5 is a number */
-            return period(r, y, (int)t[2].value);
-        if ((t[2].digits == 2 && t[2].value == (y + 1) % 100) || t[2].value == y + 1)
-            return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
-        return false;
-    }
-    /* month first: 05/2019 */
-    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 &&
-        small(&t[0]) <= 12)
-        return period(r, y, small(&t[0]));
-    if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
-        int m = tab_month_name(word_of(&t[0]));
-        const token *last = &t[n - 1];
-        bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
-        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
-            return period(r, year_of(last), m);
-        if (IS_WORD(&t[0], "fy") && four(last) > 0)
-            return period(r, four(last), 1);
-    }
-    /* 2019 May */
-    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
-        int m = tab_month_name(word_of(&t[2]));
-        return m > 0 && period(r, y, m);
-    }
-    /* letter and number in either place: Q4, H1, W05 */
     for (int first = 0; first < 2; first++) {
         const token *l = NULL, *v = NULL, *yr = NULL;
         if (!first && (n == 3 || n == 4)) { /* 2019 Q 4, 2019 - Q 4 */
@@ -385,6 +357,40 @@ static bool periods(const token *t, int n, tab_date *r)
         }
     }
     return false;
+}
+
+/* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
+static bool periods(const token *t, int n, tab_date *r)
+{
+    int y;
+    /* year first: a month behind it, or the next year (a season, which begins in July) */
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'n') {
+        if (t[2].digits <= 2 && t[2].value >= 1 && t[2].value <= 12 && t[1].kind != ',' &&
+            !(t[1].kind == '.' && t[2].digits == 1)) /* 2019.5 is a number */
+            return period(r, y, (int)t[2].value);
+        if ((t[2].digits == 2 && t[2].value == (y + 1) % 100) || t[2].value == y + 1)
+            return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
+        return false;
+    }
+    /* month first: 05/2019 */
+    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 &&
+        small(&t[0]) <= 12)
+        return period(r, y, small(&t[0]));
+    if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
+        int m = tab_month_name(word_of(&t[0]));
+        const token *last = &t[n - 1];
+        bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
+        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
+            return period(r, year_of(last), m);
+        if (IS_WORD(&t[0], "fy") && four(last) > 0)
+            return period(r, four(last), 1);
+    }
+    /* 2019 May */
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
+        int m = tab_month_name(word_of(&t[2]));
+        return m > 0 && period(r, y, m);
+    }
+    return lettered_period(t, n, r);
 }
 
 /* Where both numbers may be the day, `order` decides and the impossible day speaks. */
