@@ -1,5 +1,12 @@
-/* See fitted.h. The parts: target.c turns a column into labels or standardised numbers, features/ encodes the
- * rows, learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
+/* See fitted.h: fits a model for one target of one table and scores rows by it. bundle.c and evaluate/ fit,
+ * the daemon keeps fitted models for its endpoints and scores requests.
+ *
+ *   tab_fit    target.c ─> features/ ─> learn/stack ─> interval.c (numbers) ─> exact_copies.c
+ *              anomaly.c alone, where there is no target
+ *   tab_score  read_request.c ─> features/ ─> the same parts ─> reasons.c
+ *
+ * The parts: target.c turns a column into labels or standardised numbers, features/ encodes the rows,
+ * learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
  * together and writes the messages. */
 #include "services/inference/engine/predict/fitted.h"
 
@@ -46,11 +53,13 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
         f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
                                             .type = q->type,
                                             .role = q->role };
+        /* the address outlives the table: reasons name columns by it */
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
             return false;
         f->column[c].address = (tab_str){ (char *)ref->address.data, ref->address.len };
     }
+    /* columns that no feature reads are not asked of a request */
     for (size_t i = 0; i < f->enc->n; i++)
         f->column[f->enc->f[i].source].used = true;
     return !tab_arena_full(a);
@@ -100,6 +109,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
 {
     const tab_base *base = NULL;
     TAB_TRY(tab_base_find(o->base, &base, err));
+    /* sums in one order, whatever the machine; and an arena that outlives the call, with the model in it */
     openblas_set_num_threads(1);
     size_t cols = p->table->cols;
     tab_arena *a = tab_arena_new(FITTED_LIMIT);
@@ -116,6 +126,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     f->rows = p->table->rows;
     f->target = o->target;
 
+    /* which columns explain: never the target itself */
     bool *use = tab_arena_new_of(a, bool, cols + 1);
     if (use == NULL)
         return out_of_memory(e, err);
@@ -163,6 +174,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->note =
         tab_text("In-context prediction: each row is answered by models that did not see its own target. "
                  "An endpoint adds a score on held-out rows.");
+    /* learners that were left out, each with its reason */
     if (f->stack != NULL && f->stack->skips > 0) {
         m->n_skipped = f->stack->skips;
         m->skipped = tab_arena_new_of(a, char *, m->n_skipped);
@@ -230,6 +242,7 @@ static double limit(double v, double lo, double hi)
 static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
+        /* log-probabilities to probabilities; the likeliest class is the label */
         double *p = r->probabilities + i * f->classes, sum = 0;
         size_t best = 0;
         for (size_t k = 0; k < f->classes; k++) {
@@ -243,6 +256,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
         r->label[i] = (uint32_t)best;
         return;
     }
+    /* the location, and quantiles at a fixed number of scales from it, within what the target may be */
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
     r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
@@ -260,6 +274,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
     if (m == NULL || place == NULL)
         return out_of_memory(e, err);
+    /* rows without a target have a list of their own */
     size_t missing = 0;
     for (size_t i = 0; i < f->rows; i++) {
         place[f->data->row[i]] = (uint32_t)i;
@@ -295,6 +310,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 
 /* ---- new rows -------------------------------------------------------------------------------- */
 
+/* Rows to be scored, of one request or of several that came at once (decision 0184). */
 typedef struct {
     const tab_fitted *f;
     const tab_data *d;
@@ -333,6 +349,7 @@ static void score_block(void *ctx, size_t b)
         }
         return;
     }
+    /* the stack's outputs, the local scale, and what equal rows of the fitted table say */
     size_t k = f->stack->outputs;
     float *out = malloc(n * k * sizeof *out);
     bool ok = out != NULL && tab_stack_predict(f->stack, f->enc, j->d, row, n, out);

@@ -1,5 +1,6 @@
-/* New rows read by the fitted table's columns: the readers of profile/ with the role and type already
- * known. */
+/* New rows read by the fitted table's columns, for fitted.c: the readers of profile/ with the role and type
+ * already known. A request's few rows are never profiled, so a column of three numbers is not taken for
+ * something else. */
 #include <math.h>
 #include <stdio.h>
 
@@ -47,11 +48,13 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         if (!find_column(f, c, t, &at))
             return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
                             "column %zu of the pinned table is missing", c);
+        /* read as the fitted column's type, whatever the cells would look like alone */
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
             return tab_no_memory(err);
         values[c] = tab_values_of(&p);
+        /* A cell that is neither missing nor a mark like "?" nor of the type: the caller is told which. */
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
         if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {

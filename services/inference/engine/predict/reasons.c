@@ -19,6 +19,7 @@
 /* PATH: more features than a path of the deepest recipe (9) meets. TOP: reasons of a result. */
 enum { PATH = 16, TOP = 5 };
 
+/* A feature met on the way from the root. */
 typedef struct {
     int32_t feature;
     double zero, one, weight; /* share of paths that flow here without / with the feature */
@@ -70,6 +71,7 @@ static double unwound_sum(const step *p, int depth, int at)
     return total;
 }
 
+/* One tree's walk for one row; phi (features) collects the contributions, times scale. */
 typedef struct {
     const tab_boost *m;
     const tab_data *d;
@@ -86,14 +88,17 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
     memcpy(p, from, (size_t)depth * sizeof *p);
     extend(p, depth, zero, one, feature);
     const tab_tree_node *n = &w->m->node[at];
+    /* a leaf adds to each feature on its path what knowing it changes */
     if (n->feature < 0) {
         for (int i = 1; i <= depth; i++)
             w->phi[p[i].feature] +=
                 w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * (double)n->value;
         return;
     }
+    /* hot: the child that the row goes to; cold: the other one */
     bool left = tab_goes_left(n, (const uint64_t(*)[4])w->m->set, w->d->bin[n->feature][w->row]);
     uint32_t hot = n->left + !left, cold = n->left + left;
+    /* a feature that was met before is taken out, and its shares go on with it */
     double incoming_zero = 1, incoming_one = 1, cover = (double)w->m->cover[at];
     for (int i = 1; i <= depth; i++)
         if (p[i].feature == n->feature) {
@@ -147,6 +152,7 @@ static void explain_one(void *ctx, size_t i)
     const tab_fitted *f = j->f;
     const tab_member *m = boosted(f->stack);
     uint32_t at = j->place != NULL ? j->place[j->r->row[i]] : (uint32_t)i;
+    /* the folds' models may read more features than the encoder has (learn/levels.h) */
     size_t most = f->enc->n;
     for (size_t k = 0; f->stack != NULL && k < f->stack->folds; k++)
         if (f->stack->levels[k] != NULL && f->stack->levels[k]->enc.n > most)
@@ -161,10 +167,12 @@ static void explain_one(void *ctx, size_t i)
         if (!tab_anomaly_parts_of(f->anomaly, f->enc, j->d, at, phi))
             atomic_store(&j->failed, true);
     } else if (m != NULL) {
+        /* a fitted row asks the fold that did not see it; a new one all of them */
         uint8_t own = j->place != NULL ? f->stack->fold[at] : 255;
         size_t folds = own < f->stack->folds ? 1 : f->stack->folds;
         for (size_t k = 0; k < folds; k++) {
             const tab_boost *b = m->model[folds == 1 ? own : k];
+            /* of the reported label; with one margin the first class is its negative */
             uint32_t label = f->task == TAB_TASK_CLASSIFICATION ? j->r->label[i] : 0;
             double sign = b->classification && b->margins == 1 && label == 0 ? -1 : 1;
             double unit = f->task == TAB_TASK_REGRESSION ? f->scale : 1;
@@ -224,6 +232,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
         if (m == NULL)
             break;
         m->reasons = tab_arena_new_of(a, Tabella__Reason *, TOP);
+        /* the greatest remaining contribution, TOP times */
         double *by = j.by_column + i * cols;
         for (size_t k = 0; m->reasons != NULL && k < TOP; k++) {
             size_t best = cols;

@@ -36,6 +36,7 @@ static const double NARROW = 0.3;    /* and the rest this much where no other co
 
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
 
+/* A column as a target: what speaks against it, or how well others explain it. */
 typedef struct {
     size_t table, column;
     bool eligible, numeric;
@@ -136,6 +137,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
     size_t rows = d->rows, groups = 0, n = 0;
     double count[256] = { 0 };
     if (y != NULL) {
+        /* between and within the bins, from sums; the within-part adjusted for the number of bins */
         double sum[256] = { 0 }, square = 0, all = 0, within = 0;
         for (size_t i = 0; i < rows; i++)
             if (!isnan(y[i])) {
@@ -151,6 +153,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
             return 0;
         return 1 - within / (double)(n - groups) / (total / (double)(n - 1));
     }
+    /* classes by bin: the best guess a bin, against the best guess overall */
     uint32_t *table = calloc(256 * classes, sizeof *table), *overall = calloc(classes, sizeof *overall);
     double right = 0;
     uint32_t best_class = 0;
@@ -189,6 +192,7 @@ static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t
             table[256 * classes + label[i]]++, count[256]++;
         }
     for (size_t b = 0; table != NULL && b <= 256; b++) {
+        /* the bin's entropy times its rows; the last row is that of the whole column */
         double sum = 0;
         for (size_t k = 0; k < classes; k++) {
             double n = table[b * classes + k];
@@ -280,6 +284,7 @@ static bool read_target(tab_arena *a, bool numeric, trial_target *t)
 /* What single columns tell of the candidate. False: one of them fixes it, and the reason says which. */
 static bool find_closest(const scan *s, const trial_target *t, candidate *c)
 {
+    /* twin: the column of the feature that fixes most */
     size_t twin = SIZE_MAX;
     double most = 0;
     for (size_t f = 0; f < t->enc.n; f++) {
@@ -306,6 +311,7 @@ static void set_score(candidate *c, const trial_target *t, double skill)
     double like = outcome_like(t->p, c->numeric, t->classes);
     if (c->skill > COMPUTED)
         like *= 0.5;
+    /* what the closest column tells alone, and how much the next two tell beside it */
     double first = fmin(c->alone[0], c->skill), others = (c->alone[1] + c->alone[2]) / 2;
     double broad = first > 0 ? fmin(1, others / first) : 0;
     c->alone[0] = first;
@@ -434,6 +440,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
     if (c == NULL)
         return failed(e, err);
     for (size_t t = 0; t < n; t++) {
+        /* what the profile says of each column; the eligible ones are scanned */
         size_t first = count, open = 0;
         for (size_t k = 0; k < p[t]->table->cols; k++) {
             candidate *q = &c[count];
@@ -449,6 +456,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         qsort(c + first, count - first, sizeof *c, by_score); /* eligible ones first */
         TAB_TRY(scan_table(e, p[t], task, c + first, open, err));
     }
+    /* all tables' columns compete */
     qsort(c, count, sizeof *c, by_score);
     bool any = count > 0 && c[0].eligible;
     s->none = !any;

@@ -1,7 +1,8 @@
-/* The target column as the learners read it: class indices, or standardised numbers.
+/* The target column as the learners read it: class indices, or standardised numbers. fitted.c calls
+ * tab_target_read before it fits.
  *
- * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on
- * the order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
+ * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on the
+ * order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
  * categories. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 enum { MOST_CLASSES = 10000 };
 static const double MOST_PROBABILITIES = 5e7; /* rows x classes of one answer */
 
+/* A class: the cell that stands for it in answers. */
 typedef struct {
     tab_cell_kind kind;
     double num;
@@ -46,6 +48,7 @@ static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code
         if (!isnan(number[i]))
             sorted[n++] = number[i];
     qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+    /* the distinct values move to the front; a number's code is its place among them */
     for (size_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[distinct - 1])
             sorted[distinct++] = sorted[i];
@@ -79,6 +82,7 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
         levels = c->number == NULL ? 0 : codes_of_numbers(c->number, rows, f->label, sorted);
         code = f->label;
     }
+    /* first: a row of each level, whose cell is the class's; to: the class of a level */
     uint32_t *first = malloc((levels + 1) * sizeof *first), *to = malloc((levels + 1) * sizeof *to);
     class_cell *cell = malloc((levels + 1) * sizeof *cell);
     tab_status st = first == NULL || to == NULL || cell == NULL ? tab_no_memory(err) : TAB_OK;
@@ -103,6 +107,7 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
                           "the target has %zu distinct values: too many classes for %zu rows", used, rows);
     }
     if (st == TAB_OK) {
+        /* the classes' cells as they were sent, and each row's class */
         tab_builder *b = tab_builder_new(a, c->column->name);
         for (size_t k = 0; b != NULL && k < used; k++) {
             to[cell[k].was] = (uint32_t)k;
@@ -143,6 +148,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
         double d = isnan(c->number[i]) ? 0 : c->number[i] / unit - mean;
         square += d * d;
     }
+    /* a constant target is in units of 1 */
     double sd = sqrt(square / (double)n);
     f->shift = mean * unit;
     f->scale = sd > 1e-12 && sd * unit > 0 ? sd * unit : 1;
