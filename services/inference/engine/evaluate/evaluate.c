@@ -1,5 +1,12 @@
-/* See evaluate.h. The split is by a hash of the row's number (or entity) and the seed: within each class the
- * quarter with the least hashes is held out, at least one row of a class that has two. */
+/* See evaluate.h: how good the answers for one target are, for an endpoint's report. The daemon calls
+ * tab_evaluate on the rows that an endpoint is pinned to.
+ *
+ *   strata ─> split ─> subset (train, held) ─> answer_held    profile and fit on train, score held
+ *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts
+ *
+ * The split is by a hash of the row's number (or entity) and the seed: within each class the quarter with the
+ * least hashes is held out, at least one row of a class that has two. So the same snapshot and seed hold out
+ * the same rows. */
 #include "services/inference/engine/evaluate/evaluate.h"
 
 #include <float.h>
@@ -20,6 +27,7 @@ enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
  * the rows is warned of. */
 static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
 
+/* A row with a target, as the split orders it. */
 typedef struct {
     uint64_t hash;
     uint32_t row, class;
@@ -49,6 +57,7 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
                               entity != NULL ? 0 : class[i] };
     qsort(k, n, sizeof *k, by_key);
     for (size_t i = 0; i < n;) {
+        /* one class, or all rows; the first HELD_SHARE of its hashes are held out */
         size_t end = i;
         while (end < n && k[end].class == k[i].class)
             end++;
@@ -56,6 +65,7 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
         if (want == 0 && end - i > 1)
             want = 1;
         for (size_t j = i; j < end; j++) {
+            /* rows of one entity go together */
             bool same = j > i && entity != NULL && k[j].hash == k[j - 1].hash;
             test[k[j].row] = same ? test[k[j - 1].row] : j - i < want;
         }
@@ -74,6 +84,7 @@ static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, boo
         return NULL;
     *s = (tab_table){ .id = t->id, .cols = t->cols, .col = col };
     for (size_t c = 0; c < t->cols; c++) {
+        /* cells are copied, so that the parts are tables like any other */
         tab_builder *b = tab_builder_new(a, t->col[c].name);
         for (size_t r = 0; b != NULL && r < t->rows; r++)
             if (pick[r] == which)
@@ -109,6 +120,8 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
         tab_cell v = tab_cell_at(target, i);
         truth[i] = (uint32_t)count;
         for (size_t k = 0; k < count; k++) {
+            /* classes travel as a column: numbers as doubles, texts by code, each the run of level_text that
+             * ends at level_end[code] */
             if (!classes->coded) {
                 double x;
                 memcpy(&x, classes->numbers.data + 8 * k, 8);
@@ -147,10 +160,12 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     double *confidence = tab_arena_new_of(a, double, n + 1);
     if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
         return false;
+    /* the commonest class of the training rows */
     for (size_t i = 0; i < train->rows; i++)
         common[seen[i]]++;
     for (size_t k = 1; k < classes; k++)
         top = common[k] > common[top] ? k : top;
+    /* hits and counts of every held row; its error is whether it was missed */
     for (size_t i = 0; i < n; i++) {
         bool hit = r->label[i] == truth[i];
         error[i] = !hit;
@@ -163,6 +178,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     }
     double accuracy = (double)hits / (double)n, base = (double)baseline / (double)n;
     double ece = tab_ece(r->probabilities, truth, n, classes);
+    /* the headline figure, then all of them */
     h->metric = tab_text("accuracy");
     h->score = accuracy;
     add_metric(a, h, "accuracy", accuracy);
@@ -177,6 +193,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
         Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
         if (c == NULL)
             return false;
+        /* precision: of those answered so; recall: of those that are so; f1: their harmonic mean */
         double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
         double said = (double)count[classes + 1 + k];
         c->label = tab_class_text(a, m->classes, k);
@@ -217,6 +234,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         mean += truth[i] / unit / (double)n;
     for (size_t i = 0; i < trained; i++)
         train_mean += train[i] / unit / (double)trained;
+    /* the levels 0.1 and 0.9, whose interval should cover 80 % */
     double var = 0, mse = 0, mae = 0, base = 0, covered = 0, width = 0;
     for (size_t l = 0; l < levels; l++) {
         low = fabs(m->quantile_levels[l] - 0.1) < 1e-9 ? l : low;
@@ -239,6 +257,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
             tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
         if (c == NULL)
             return false;
+        /* how many held rows lie at or below the quantile: its level, where it is calibrated */
         c->nominal = m->quantile_levels[l];
         for (size_t i = 0; i < n; i++)
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
@@ -273,6 +292,8 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
         flagged += hit;
         *(hit ? &above : &below) += r->anomaly_score[i];
     }
+    /* the mean score on either side; the share of flagged rows, with a two-sided test at 1 % of the expected
+     * 5 % */
     above /= flagged > 0 ? (double)flagged : 1;
     below /= flagged < n ? (double)(n - flagged) : 1;
     double share = (double)flagged / (double)n, slack = 2.58 * sqrt(0.05 * 0.95 / (double)n) + 0.01;
@@ -301,6 +322,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
         both += hit && anomaly[i];
         error[i] = hit != anomaly[i];
     }
+    /* the share of flagged rows may be off by 2.58 standard errors */
     double share = flagged / n, base = there / n,
            slack = 2.58 * sqrt(m->expected_share * (1 - m->expected_share) / n) + 0.01;
     h->metric = tab_text("pr_auc");
@@ -330,6 +352,7 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task, uint32_t *class)
 {
     size_t present = 0;
+    /* labels are strata, so that anomalies stand on both sides */
     if (o->labels && task == TAB_TASK_ANOMALY && tab_anomaly_labels(p, o->target, class)) {
         for (size_t i = 0; i < p->table->rows; i++)
             present += class[i] != TAB_NULL;
@@ -426,6 +449,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
            *seen = tab_arena_new_of(a, double, s->present + 1);
     if (error == NULL || truth == NULL || seen == NULL)
         return false;
+    /* the truth of the held rows, and of the others for the baseline */
     if (s->task == TAB_TASK_CLASSIFICATION) {
         ok = classify(a, s->held, s->train, o->target, m, h, error);
     } else if (s->task == TAB_TASK_REGRESSION) {
@@ -443,6 +467,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     }
     if (!ok)
         return false;
+    /* a slice needs an error by row */
     h->weakest_slice = tab_text("");
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
@@ -468,6 +493,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
     if (s.class == NULL || s.test == NULL || h == NULL)
         return failed(e, err);
+    /* which rows are held out */
     s.present = strata(p, o, s.task, s.class);
     if (s.present < LEAST_ROWS)
         return tab_fail(err, TAB_VALIDATION, "target.column",
@@ -478,6 +504,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
         h->test_rows += s.test[i];
     if (h->test_rows == 0) /* one entity: nothing can be held out */
         return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    /* fit without them, and compare the answers with what they are */
     s.train = subset(a, t, s.test, false);
     s.held = subset(a, t, s.test, true);
     if (s.train == NULL || s.held == NULL)

@@ -1,9 +1,11 @@
-/* See quality_metrics.h. */
+/* See quality_metrics.h: the figures of a report, for evaluate.c and the benchmarks. NaN stands for a figure
+ * that the rows do not carry (an AUC of one class), and memory that ends. */
 #include "services/inference/engine/evaluate/quality_metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* A row by its score. */
 typedef struct {
     double score;
     bool positive;
@@ -37,6 +39,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
     ranked *r = rank_by(score, positive, n, &p);
     if (r == NULL)
         return (double)NAN;
+    /* rows of one score share the mean of their ranks */
     for (size_t i = 0; i < n;) {
         size_t j = i, hits = 0;
         for (; j < n && r[j].score == r[i].score; j++)
@@ -75,6 +78,7 @@ double tab_auc_classes(const double *probability, const uint32_t *truth, size_t 
     double *score = malloc((n + 1) * sizeof *score), sum = 0;
     bool *positive = malloc((n + 1) * sizeof *positive);
     size_t used = 0;
+    /* one class against all others, averaged over the classes; of two classes the second alone */
     for (size_t k = classes == 2; score != NULL && positive != NULL && k < classes; k++) {
         for (size_t i = 0; i < n; i++) {
             score[i] = probability[i * classes + k];
@@ -103,6 +107,7 @@ static size_t top_of(const double *p, size_t classes)
 double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     enum { BINS = 15 };
+    /* the bins' hits less their confidence; dividing by n at the end weighs the bins by their rows */
     double gap[BINS] = { 0 }, sum = 0;
     for (size_t i = 0; i < n; i++) {
         const double *p = probability + i * classes;
@@ -125,6 +130,7 @@ double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, 
 
 double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
+    /* hits less confidence, in standard deviations of what chance would give at these confidences */
     double over = 0, var = 0;
     for (size_t i = 0; i < n; i++) {
         const double *p = probability + i * classes;

@@ -1,4 +1,6 @@
-/* See slice.h and decision 0191. */
+/* See slice.h and decision 0191: the part of the held-out rows on which a model does worst, for evaluate.c. A
+ * slice is a level of a category or a third of a number. Columns of personal, identifying or free text values
+ * are left out: such a slice would name somebody. */
 #include "services/inference/engine/evaluate/slice.h"
 
 #include <math.h>
@@ -12,10 +14,12 @@
 enum { LEAST = 20, MOST_LEVELS = 200 };
 static const double STANDS_OUT = 2; /* standard errors: decision 0191 */
 
+/* Rows of a slice and the sum of their errors. */
 typedef struct {
     double n, sum;
 } group;
 
+/* The worst slice so far. */
 typedef struct {
     bool out; /* by more than chance explains */
     double n, mean;
@@ -28,9 +32,11 @@ static void compare(const group *g, size_t groups, double n, double mean, double
                     const double *cut, worst *w)
 {
     for (size_t k = 0; k < groups; k++) {
+        /* too few rows in the slice or beside it say nothing */
         if (g[k].n < LEAST || g[k].n < n / 20 || n - g[k].n < LEAST)
             continue;
         double own = g[k].sum / g[k].n, z = (own - mean) / sqrt(var / g[k].n + 1e-300);
+        /* a slice that stands out beats one that does not; among alike ones the greater error */
         bool out = z > STANDS_OUT;
         if (own > mean && (out == w->out ? own > w->mean : out)) {
             *w = (worst){ .out = out, .n = g[k].n, .mean = own, .column = column, .group = k };
