@@ -1,4 +1,6 @@
-/* The whole pass, in order:
+/* See engine.h and bundle.h: the whole pass, in order. The daemon's quick runs and the command line call
+ * tab_engine_run; endpoints call tab_engine_pass, which keeps profiles, selection and the fitted model for
+ * serving.
  *
  *   tables ─> profile ─> sector
  *                ├────> cross-table map and unified rows      (two or more tables)
@@ -46,6 +48,7 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
     m->sector_top5 = tab_arena_new_of(a, Tabella__NameConfidence *, TOP_SECTORS);
     bool taken[TAB_SECTORS] = { false };
     for (size_t k = 0; m->sector_top5 != NULL && k < TOP_SECTORS; k++) {
+        /* the greatest that is not taken; there are 25 */
         size_t best = TAB_SECTORS;
         for (size_t s = 0; s < TAB_SECTORS; s++)
             if (!taken[s] && (best == TAB_SECTORS || p->sector[s] > p->sector[best]))
@@ -90,6 +93,7 @@ static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_
                             .target = s->column,
                             .labels = s->column < p[s->table]->table->cols,
                             .table = (uint32_t)s->table };
+    /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
     if (st == TAB_OK)
@@ -141,7 +145,9 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, n + 1);
     if (b->tables == NULL)
         return tab_no_memory(err);
+    /* every table is profiled before anything is compared */
     TAB_TRY(profile_all(e, &keep, tables, n, p, b, err));
+    /* one table has nothing to be linked with */
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
         TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
@@ -149,6 +155,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
 
+    /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
     TAB_TRY(tab_select(&keep, p, n, o, &s, err));
@@ -156,9 +163,8 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     b->task_selection = s.how;
     if (parts != NULL)
         parts->selection = s;
-    if (!s.none) {
+    if (!s.none)
         TAB_TRY(predict(e, p, &s, o, parts, &b->prediction, err));
-    }
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     tab_engine_progress(e, "impute", 0);

@@ -1,4 +1,5 @@
-/* See message.h. */
+/* See message.h: parts of bundle messages that several steps write. All of it is copied into the arena, since
+ * tables may go before the bundle does. */
 #include "services/inference/engine/message.h"
 
 /* A copy of n bytes in the arena. */
@@ -30,11 +31,13 @@ Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t row
 ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes, size_t k)
 {
     if (!classes->coded) {
+        /* numbers travel as doubles, which need not be aligned */
         double v;
         char buf[32];
         memcpy(&v, classes->numbers.data + k * sizeof v, sizeof v);
         return bytes(a, buf, tab_number_text(v, buf));
     }
+    /* a text is the run of level_text from the end of the level before to its own */
     uint32_t code, from = 0, to;
     memcpy(&code, classes->codes.data + k * sizeof code, sizeof code);
     if (code > 0)
@@ -48,6 +51,7 @@ Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t ta
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (r == NULL)
         return NULL;
+    /* the table's id, a point, and the column's name or number */
     tab_str name = tab_column_address(a, t, col);
     char *text = tab_arena_alloc(a, t->id.n + name.n + 2, 1);
     if (text == NULL)

@@ -1,5 +1,6 @@
-/* See recipes.h. A base is a row of this table; what its learners are is decision 0050, why the
- * transformer is not in the default decision 0081. */
+/* See recipes.h: the bases, which are all that a caller can choose of how answers are made. A base is a row
+ * of this table and is frozen once released: a better recipe is a new row. What its learners are is decision
+ * 0050, why the transformer is not in the default decision 0081. */
 #include "services/inference/engine/recipes.h"
 
 /* What base-2 is made of; base-3 adds to it. */

@@ -1,5 +1,7 @@
-/* Joint assignment: the Hungarian method in its shortest-path form (Jonker & Volgenant, Computing 1987),
- * run on the connected parts of the graph of plausible pairs, so that wide tables stay cheap. */
+/* See align.h: chooses pairs of columns so that each column stands in one at most and the sum of their
+ * log-odds is greatest, for link/. The Hungarian method in its shortest-path form (Jonker & Volgenant,
+ * Computing 1987), run on the connected parts of the graph of plausible pairs, so that wide tables stay
+ * cheap. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,6 +29,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
     bool *used = malloc((cols + 1) * sizeof *used);
     bool ok = u && v && least && of && way && used;
     for (size_t i = 1; ok && i <= rows; i++) {
+        /* column 0 is a place of departure; of[j]: the row that has column j, counted from 1, 0 for none */
         of[0] = (uint32_t)i;
         size_t j0 = 0;
         for (size_t j = 0; j <= cols; j++) {
@@ -35,6 +38,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
         }
         do {
             used[j0] = true;
+            /* Dijkstra's step: the cheapest column that is not on the path yet, by costs less the prices */
             size_t i0 = of[j0], j1 = 0;
             double delta = INFINITY;
             for (size_t j = 1; j <= cols; j++) {
@@ -50,6 +54,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
                     j1 = j;
                 }
             }
+            /* prices move, so that the path's edges cost nothing */
             for (size_t j = 0; j <= cols; j++) {
                 if (used[j]) {
                     u[of[j]] += delta;
@@ -60,6 +65,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
             }
             j0 = j1;
         } while (of[j0] != 0);
+        /* the path is walked back, and each row on it takes the next column */
         while (j0 != 0) {
             of[j0] = of[way[j0]];
             j0 = way[j0];
@@ -91,6 +97,7 @@ static double gain(float p, float least)
 static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, size_t cols_b,
                         const float *p, float least, uint32_t *match)
 {
+    /* the smaller side are the rows */
     bool flip = na > nb;
     size_t rows = flip ? nb : na, cols = flip ? na : nb;
     double *cost = malloc(rows * cols * sizeof *cost);
@@ -101,6 +108,7 @@ static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t 
             cost[r * cols + c] = -gain(p[a[flip ? c : r] * cols_b + b[flip ? r : c]], least);
     ok = ok && shortest_paths(rows, cols, cost, to);
     for (size_t r = 0; ok && r < rows; r++) {
+        /* a pair below the threshold was only chosen because every row must have a column */
         uint32_t i = a[flip ? to[r] : r], j = b[flip ? r : to[r]];
         if (p[i * cols_b + j] >= least && p[i * cols_b + j] > 0)
             match[i] = j;

@@ -1,4 +1,5 @@
-/* See normalize_text.h. ASCII takes a short way; all else is decomposed by utf8proc first. */
+/* See normalize_text.h: one normal form for what people write differently, for view.c. ASCII
+ * takes a short way; all else is decomposed by utf8proc first. */
 #include "services/inference/engine/align/normalize_text.h"
 
 #include <utf8proc.h>
@@ -83,6 +84,7 @@ static void put_wide(writer *w, int32_t c)
     int boundary = 0;
     utf8proc_ssize_t n = utf8proc_decompose_char(
         c, d, 24, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, &boundary);
+    /* parts that are ASCII are treated as ASCII is below */
     for (utf8proc_ssize_t i = 0; i < n && n <= 24; i++) {
         if (d[i] < 0x80 && d[i] != '\'' && d[i] != '`') {
             char a = (char)d[i];
@@ -106,9 +108,11 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
         int32_t c;
     } names[] = { { "amp;", '&' },  { "lt;", '<' },    { "gt;", '>' },
                   { "quot;", '"' }, { "apos;", '\'' }, { "nbsp;", ' ' } };
+    /* what follows the "&" */
     size_t left = s.n - at - 1;
     const char *p = s.p + at + 1;
     if (left >= 3 && p[0] == '#') {
+        /* a code point in decimal or hexadecimal digits, up to the ";" */
         bool hex = p[1] == 'x' || p[1] == 'X';
         int32_t c = 0;
         size_t i = hex ? 2 : 1, from = i;
@@ -141,6 +145,7 @@ static size_t drop_padding(char *t, size_t n)
 {
     size_t to = 0;
     for (size_t i = 0; i < n;) {
+        /* one token; whether it is digits alone */
         size_t end = i;
         bool digits = true;
         while (end < n && t[end] != ' ') {
@@ -164,6 +169,7 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 {
     writer w = { out, 0, false };
     for (size_t i = 0; i < s.n && w.n + 8 < TAB_NORMAL_MAX;) {
+        /* a reference, an ASCII byte, or a code point of several bytes */
         unsigned char b = (unsigned char)s.p[i];
         int32_t c = 0;
         size_t read;
@@ -229,6 +235,7 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
         while (end < t.n && t.p[end] != ' ')
             end++;
         tab_str word = { t.p + i, end - i };
+        /* the first letter tells the script */
         utf8proc_int32_t c = 0;
         if (word.n > 0 && (unsigned char)word.p[0] >= 0xe0 &&
             utf8proc_iterate((const utf8proc_uint8_t *)word.p, (utf8proc_ssize_t)word.n, &c) > 0 &&
@@ -250,6 +257,7 @@ void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *
     bool in_part = false, plain_word = true;
     for (size_t i = 0; i <= raw.n; i++) {
         char c = i < raw.n ? raw.p[i] : ' ';
+        /* the word ends: it is emitted where it has several parts */
         if (c == ' ' || c == '\t' || c == '\n' || c == ',' || c == ';') {
             if (parts > 1 && plain_word && n >= 4 && n < WORD)
                 emit(ctx, (tab_str){ word, n });

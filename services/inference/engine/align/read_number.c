@@ -1,5 +1,5 @@
-/* Numbers as two tables may write them differently. Looser than profile's reader (profile/parse_number.c):
- * there a column's role is at stake, here only whether two values are equal. */
+/* See view.h: numbers as two tables may write them differently, for view.c. Looser than profile's reader
+ * (profile/parse_number.c): there a column's role is at stake, here only whether two values are equal. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,6 +13,7 @@ static bool read_clock(const char *p, size_t n, double *ret)
     int parts = 1;
     size_t width = 0;
     for (size_t i = 0; i < n; i++) {
+        /* a part ends: hours or minutes so far */
         if (p[i] == ':') {
             if (width == 0 || width > 3 || scale != 0 || parts == 3)
                 return false;
@@ -45,6 +46,7 @@ static bool read_duration(const char *p, size_t n, double *ret)
     size_t i = 0;
     bool any = false;
     while (i < n) {
+        /* a number of at most nine digits */
         double x = 0;
         size_t from = i;
         for (; i < n && digit(p[i]) && i - from < 9; i++)
@@ -53,6 +55,7 @@ static bool read_duration(const char *p, size_t n, double *ret)
             return false;
         while (i < n && p[i] == ' ')
             i++;
+        /* and its unit, by the first letter; "mm" and "ms" are no minutes */
         size_t unit = i;
         while (i < n && letter(p[i]))
             i++;
@@ -82,6 +85,7 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
     size_t to = 0, since = 0;
     bool grouped = false, point = false;
     for (size_t i = 0; i < n; i++) {
+        /* digits are copied; group marks are checked and left out */
         if (digit(p[i])) {
             buf[to++] = p[i];
             since++;
@@ -102,6 +106,7 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
             return false;
         }
     }
+    /* the last group has three digits, too */
     if (grouped && !point && since != 3)
         return false;
     buf[to] = 0;
@@ -116,6 +121,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
 {
     const char *p = s.p;
     size_t n = s.n;
+    /* blanks, sign and currency */
     while (n > 0 && (*p == ' ' || *p == '\t'))
         p++, n--;
     while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '%'))
@@ -135,6 +141,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
         p++, n--;
     while (n > 0 && p[n - 1] == ' ')
         n--;
+    /* what is left must begin with a digit, or with a point and a digit */
     if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
         return false;
     if (read_clock(p, n, ret) || read_duration(p, n, ret))

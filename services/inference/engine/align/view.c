@@ -1,6 +1,11 @@
-/* See view.h. A column's distinct values are normalised once; texts and tokens of all tables are interned
- * in one table of terms, by their 64-bit hash. Two different terms of one hash would be taken for equal: a
- * chance of one in 10^8 among a million terms. */
+/* See view.h: columns as align/ and link/ compare them. link/cross_tables.c builds the views once a pass. A
+ * column's distinct values are normalised once; texts and tokens of all tables are interned in one table of
+ * terms, by their 64-bit hash. Two different terms of one hash would be taken for equal: a chance of one in
+ * 10^8 among a million terms.
+ *
+ *   read_table ─> column_coded or column_numbers ─> fill_value     normal form, key, tokens
+ *              ─> sort_numbers                                     for quantiles
+ *   weigh_terms ─> count_columns                                   frequencies, when all are known */
 #include "services/inference/engine/align/view.h"
 
 #include <math.h>
@@ -69,6 +74,7 @@ static bool more_slots(struct tab_view_scratch *o)
     }
     for (size_t i = 0; i < o->slots; i++)
         if (o->slot_hash[i] != 0) {
+            /* the low bit is always set (intern), so the slot goes by the higher ones */
             size_t at = (o->slot_hash[i] >> 8) & (slots - 1);
             while (hash[at] != 0)
                 at = (at + 1) & (slots - 1);
@@ -96,6 +102,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
     for (i = (h >> 8) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
         if (o->slot_hash[i] == h)
             return o->slot_id[i];
+    /* both lists grow together */
     size_t cap = o->term_cap, cap2 = o->term_cap;
     if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
@@ -196,6 +203,8 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     char buf[TAB_NORMAL_MAX];
     size_t n = 0;
     o->buffered = 0;
+    /* one text for every notation of a date, a number, a telephone number; other texts in their normal
+     * form */
     if (kind == TAB_VIEW_DATE && !isnan(x->number)) {
         n = date_text(x->number, buf);
     } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
@@ -210,6 +219,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     x->text = add_text(v, (tab_str){ buf, n });
     x->text_n = (uint32_t)n;
     tab_str normal = { buf, n };
+    /* equal normal forms get equal keys; a number or a date is its own only token */
     x->key = intern(v, normal, x->text);
     if (kind == TAB_VIEW_TEXT || isnan(x->number))
         tab_text_tokens(normal, collect, v);
@@ -218,6 +228,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     keep_tokens(v, x);
 }
 
+/* How far a column reads as numbers, and under which decimal mark. */
 typedef struct {
     double share;
     char decimal;
@@ -264,6 +275,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     reading r = read_numbers(c);
     w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    /* a column that profile reads as numbers with units or currencies is compared by those numbers */
     bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
@@ -282,6 +294,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
         if (code == TAB_NULL)
             continue;
         if (value_of[code] == TAB_NULL) {
+            /* the level's first row: its value is filled once */
             tab_value *x = &w->value[w->values];
             tab_str raw = tab_level(c, code);
             x->number = (double)NAN;
@@ -320,7 +333,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     w->kind = dated ? TAB_VIEW_DATE : TAB_VIEW_NUMBER;
     if (ok)
-        memset(slot, 0xff, slots * sizeof *slot);
+        memset(slot, 0xff, slots * sizeof *slot); /* TAB_NULL: the slot is free */
     const double *num = dated ? p->number : p->column->num;
     for (size_t row = 0; ok && row < rows; row++) {
         double x = as_decimal(num[row]);
@@ -374,6 +387,8 @@ static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
  * value in two columns has. */
 static bool count_columns(tab_views *v)
 {
+    /* last: the column that held the term last, so that a column counts once; held: how many columns hold
+     * it */
     uint32_t columns = 0;
     uint32_t *last = calloc(v->terms + 1, sizeof *last), *held = calloc(v->terms + 1, sizeof *held);
     v->telling = tab_arena_new_of(v->own->arena, float, v->terms);
@@ -453,15 +468,15 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
     struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
     if (o == NULL)
         return tab_no_memory(err);
+    /* the scratch goes with the views; its lists become theirs */
     v->own = o;
     o->arena = tab_arena_new(SIZE_MAX / 2);
     v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
     if (v->table == NULL)
         return tab_no_memory(err);
     v->n = n;
-    for (size_t t = 0; t < n; t++) {
+    for (size_t t = 0; t < n; t++)
         TAB_TRY(read_table(e, v, profiles[t], &v->table[t], err));
-    }
     v->text = o->text;
     v->tok = o->tok;
     free(o->slot_hash); /* no term is added from here on */

@@ -1,5 +1,11 @@
-/* See unify.h and decision 0139. For each attribute and entity one value survives; the rule is written to
- * the bundle: */
+/* See unify.h and decision 0139: one record an entity, for link/cross_tables.c. For each attribute and entity
+ * one value survives, as its source wrote it; every source's own value stands beside it.
+ *
+ *   stamp_of, reliability ─> survivor ─> record_column    the records, a column an attribute
+ *                                     ─> variants         each source's own values
+ *   list_further_rows, count_matched                      rows beyond a table's first; who matched
+ *
+ * The rule by which a value survives is written to the bundle: */
 #include "services/inference/engine/unify/unify.h"
 
 #include <math.h>
@@ -52,6 +58,7 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
     if (t->sources < 2)
         return;
     for (size_t s = 0; s < v->n; s++) {
+        /* entities in which another source has the attribute, too */
         size_t seen = 0, confirmed = 0;
         if (t->col[s] == TAB_NULL)
             continue;
@@ -59,6 +66,7 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
             if (n->row[i * v->n + s] == TAB_NULL)
                 continue;
             const tab_value *x = value_of(v, t, (tab_member){ (uint32_t)s, n->row[i * v->n + s] });
+            /* whether another table has a value, and the same one */
             bool any = false, agrees = false;
             for (size_t k = n->at[i]; x != NULL && k < n->at[i + 1]; k++) {
                 const tab_value *y = n->member[k].table == s ? NULL : value_of(v, t, n->member[k]);
@@ -110,6 +118,7 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
         const tab_value *x = value_of(v, t, n->member[k]);
         if (x == NULL)
             continue;
+        /* a table's vote is divided among its rows of the entity */
         double votes = 0;
         for (size_t o = from; o < end;) {
             size_t rows = 0, same = 0;
@@ -121,9 +130,12 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
             }
             votes += rows > 0 ? (double)same / (double)rows : 0;
         }
+        /* NaN, where it is not known, is neither later nor earlier */
         double date = written(v, stamp, n->member[k]);
         double trust = floor(r[n->member[k].table] * 100);
         bool later = date > best_date, earlier = date < best_date; /* neither, where one is not known */
+        /* votes, then the date, then the source's reliability in hundredths, then the longer form; ties keep
+         * the first */
         if (best == end || votes > best_votes ||
             (votes == best_votes &&
              (later ||
@@ -166,6 +178,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         free(known);
         if (known == NULL)
             return false;
+        /* the message, with the source's address */
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
         Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
@@ -200,6 +213,7 @@ static const tab_column *source_column(const tab_views *v, const tab_shared_attr
 /* Of each source, room for what tab_builder_copy knows of its column. */
 static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t)
 {
+    /* one array for all sources, each with its part */
     size_t levels = 0;
     for (size_t s = 0; s < v->n; s++)
         levels += t->col[s] == TAB_NULL ? 0 : source_column(v, t, s)->levels;
@@ -325,6 +339,7 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     count_matched(n, v->n, u);
     u->confidence_threshold = threshold;
     u->survivorship = (char *)(uintptr_t)survivorship;
+    /* a column an attribute; variants only where several sources have it */
     for (size_t k = 0; k < attrs; k++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
