@@ -37,6 +37,7 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     return m;
 }
 
+/* Sectors of a table that the bundle names; the specification asks for five. */
 enum { TOP_SECTORS = 5 };
 
 /* The five likeliest sectors, likeliest first; equal ones in the order of the list. A table without cells
@@ -65,6 +66,7 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
     return m->sector_top5 != NULL;
 }
 
+/* What the bundle says of one table: its size, its columns' profiles, its likeliest sectors. */
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p)
 {
     Tabella__TableUnderstanding *m =

@@ -9,6 +9,8 @@ static ProtobufCBinaryData bytes(tab_arena *a, const void *p, size_t n)
     return (ProtobufCBinaryData){ .len = s.p == NULL ? 0 : s.n, .data = (uint8_t *)(uintptr_t)s.p };
 }
 
+/* Numbers travel as doubles. Coded columns travel as codes, the levels' text end to end, where each ends, and
+ * each one's kind. */
 Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t rows)
 {
     Tabella__Column *m = tab_message(a, Tabella__Column, TABELLA__COLUMN__INIT);
@@ -46,6 +48,7 @@ ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes,
     return bytes(a, classes->level_text.data + from, to - from);
 }
 
+/* The reference by which people and programs name a column: its numbers, and "table.column" as text. */
 Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t table, size_t col)
 {
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);

@@ -28,12 +28,14 @@ static const tab_base bases[] = {
       .scaled_residuals = true },
 };
 
+/* All bases in the order in which they are offered. */
 const tab_base *tab_bases(size_t *n)
 {
     *n = sizeof bases / sizeof *bases;
     return bases;
 }
 
+/* NULL asks for the default. Errors: CAPABILITY for a retired base, VALIDATION for a name that is none. */
 tab_status tab_base_find(const char *name, const tab_base **ret, tab_error *err)
 {
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {

@@ -107,6 +107,7 @@ static void sign_writing(const tab_views *v, const tab_view *w, size_t step, col
             digits += text.p[k] >= '0' && text.p[k] <= '9';
             letters++;
         }
+        /* means of length and tokens go by rows, n-grams and shapes by their root */
         length += (double)x->rows * (double)text.n;
         tokens += (double)x->rows * x->tok_n;
         weight += x->rows;
@@ -147,6 +148,7 @@ static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, ta
     s->tok = tab_arena_new_of(a, weighed, most);
     if (s->key == NULL || s->tok == NULL)
         return false;
+    /* all values: a share of the rows each */
     for (uint32_t i = 0; i < w->values; i++)
         s->key[i] = (weighed){ w->value[i].key, (float)w->value[i].rows / (float)w->present };
     s->keys = merge_ids(s->key, w->values);
@@ -177,6 +179,7 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
     while (filled < t->rows && w->code[filled] != TAB_NULL)
         filled++;
     s->ragged = filled == w->present && filled < t->rows;
+    /* how far values are different, and where the numbers lie */
     s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
     s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
     for (size_t q = 0; s->numeric && q < QUANTILES; q++)
@@ -238,6 +241,7 @@ static double quantile_distance(const double *a, const double *b)
             upto = below;
             while (upto < QUANTILES && y[upto] <= x[q])
                 upto++;
+            /* the distance to the interval, 0 within it */
             double mine = (double)q / (QUANTILES - 1);
             double lo = below == 0 ? 0 : (double)(below - 1) / (QUANTILES - 1);
             double hi = upto >= QUANTILES ? 1 : (double)upto / (QUANTILES - 1);
@@ -277,6 +281,7 @@ static common values_in_common(const tab_views *v, const column_signature *a, co
             c.rows_a += tells * wa;
             c.rows_b += tells * wb;
         }
+        /* the smaller id moves on, both where they are equal */
         i += x <= y;
         j += y <= x;
     }
@@ -317,6 +322,7 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
     }
     /* the explained column's values, and its rows that the list holds */
     double mine = listed_b ? a->keys : b->keys, rows = listed_b ? c.rows_a : c.rows_b;
+    /* few values in common say less; of a list the explained column's count */
     double few = 1 / sqrt(1.0 + (listed ? mine : least));
     const tab_column_profile *pa = wa->profile, *pb = wb->profile;
     const double row[TAB_ALIGN_VALUE_FEATURES] = {
@@ -444,6 +450,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
                 rival = fmaxf(rival, b[i].first == x ? b[i].second : b[i].first);
             if (na > 1 || nb > 1)
                 ahead = x - rival;
+            /* the lead raises the odds, its lack lowers them, within bounds */
             float odds = x + fminf(fmaxf(SHARE * ahead, -MOST), MOST);
             /* lists compete with their number as well */
             if (listed[i * nb + j]) {
@@ -462,6 +469,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
 /* Whole numbers from near 0, or from 1000 or 10001 on: where most counts and keys of any tables lie. */
 static bool usual_range(const column_signature *s)
 {
+    /* tens: the power of ten at or below the least value */
     double low = s->quantile[0], tens = 1;
     while (tens * 10 <= low)
         tens *= 10;
@@ -482,6 +490,7 @@ static void score_chunk(void *ctx, size_t chunk)
         for (size_t j = 0; j < s->b->cols; j++) {
             if (tab_engine_cancelled(s->e))
                 break;
+            /* a pair with an empty column has no features and never goes together */
             float f[TAB_ALIGN_FEATURES] = { 0 };
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
             const tab_column_profile *pa = wa->profile, *pb = wb->profile;
@@ -514,6 +523,7 @@ static void score_chunk(void *ctx, size_t chunk)
 static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                            const tab_row_pairs *rows, float *ret)
 {
+    /* seen: by token, the number of the pair of rows whose a row holds it, counted from 1 */
     uint32_t *seen = calloc(v->terms + 1, sizeof *seen);
     if (seen == NULL)
         return false;
@@ -542,6 +552,7 @@ static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const ta
     return true;
 }
 
+/* Pairs of columns are scored in chunks of a's columns, and then compete; p (cols_a, cols_b). */
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                             const tab_signature *sa, const tab_signature *sb, const tab_row_pairs *rows,
                             float *p, float *features, tab_error *err)

@@ -23,6 +23,8 @@ static uint32_t root(uint32_t *up, uint32_t i)
  * each round adds one row along the cheapest augmenting path. False: out of memory. */
 static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_t *to)
 {
+    /* least: the cheapest way to a column so far; way: the column before it on that way; of: the row that has
+     * a column */
     double *u = calloc(rows + 1, sizeof *u), *v = calloc(cols + 1, sizeof *v);
     double *least = malloc((cols + 1) * sizeof *least);
     uint32_t *of = calloc(cols + 1, sizeof *of), *way = calloc(cols + 1, sizeof *way);
@@ -31,6 +33,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
     for (size_t i = 1; ok && i <= rows; i++) {
         /* column 0 is a place of departure; of[j]: the row that has column j, counted from 1, 0 for none */
         of[0] = (uint32_t)i;
+        /* the new row departs from column 0 */
         size_t j0 = 0;
         for (size_t j = 0; j <= cols; j++) {
             least[j] = INFINITY;
@@ -71,6 +74,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
             j0 = way[j0];
         }
     }
+    /* every row has a column now */
     for (size_t j = 1; ok && j <= cols; j++)
         if (of[j] != 0)
             to[of[j] - 1] = (uint32_t)(j - 1);
@@ -89,6 +93,7 @@ static double gain(float p, float least)
 {
     if (p < least)
         return 0;
+    /* probabilities of 0 and 1 would have no log-odds */
     double q = fmin(fmax((double)p, 1e-6), 1 - 1e-6), l = fmin(fmax((double)least, 1e-6), 1 - 1e-6);
     return log(q / (1 - q)) - log(l / (1 - l)) + 1e-3;
 }
@@ -158,6 +163,8 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     bool ok = up && a && b;
     for (size_t i = 0; ok && i < n; i++)
         up[i] = (uint32_t)i;
+    /* a's columns are 0 .. cols_a - 1, b's follow; the smaller root stays, so that a part's is its first
+     * column */
     for (size_t i = 0; ok && i < cols_a; i++) {
         match[i] = TAB_NULL;
         for (size_t j = 0; j < cols_b; j++)
@@ -169,6 +176,7 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     for (size_t r = 0; ok && r < cols_a; r++) {
         if (root(up, (uint32_t)r) != r) /* a part's root is its first column of a */
             continue;
+        /* the part's columns on both sides */
         size_t na = 0, nb = 0;
         for (size_t i = 0; i < cols_a; i++)
             if (root(up, (uint32_t)i) == r)

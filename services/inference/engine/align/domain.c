@@ -54,6 +54,7 @@ static tab_domain_match unmarked(const tab_views *v, const tab_view *w, const ta
         s.n -= n;
         for (uint32_t j = 0; j < list->values; j++)
             if (tab_str_eq(s, tab_value_text(v, &list->value[j]))) {
+                /* the first of equal values is enough: a list has each once */
                 hit.values++;
                 hit.rows += w->value[i].rows;
                 break;
@@ -62,6 +63,7 @@ static tab_domain_match unmarked(const tab_views *v, const tab_view *w, const ta
     return hit;
 }
 
+/* The better of two explanations: by words, and by a common mark that is taken off. */
 tab_domain_match tab_domain_soft(const tab_views *v, const tab_view *w, const tab_view *list, bool words)
 {
     tab_domain_match best = { 0 };
@@ -85,6 +87,8 @@ tab_domain_match tab_domain_soft(const tab_views *v, const tab_view *w, const ta
     return (tab_domain_match){ best.values / w->values, best.rows / (double)w->present };
 }
 
+/* A list of 0 or 1 and on holds small counts of any column by chance; one that begins elsewhere is no such
+ * list. */
 double tab_domain_chance(const tab_view *w, const tab_view *list)
 {
     if (list->values > LONG)

@@ -16,6 +16,7 @@ static void put(writer *w, const char *p, size_t n)
 {
     if (w->n + n + 1 > TAB_NORMAL_MAX)
         return;
+    /* a break becomes one blank, never one in front */
     if (w->gap && w->n > 0)
         w->out[w->n++] = ' ';
     w->gap = false;
@@ -45,6 +46,7 @@ static void put_point(writer *w, int32_t c)
 {
     if (c == '\'' || c == 0x2019 || c == 0x2018 || c == 0x60 || c == 0xb4 || c == 0x2bc)
         return;
+    /* apostrophes are gone; letters with a Latin substitute become it */
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (plain[i].c == c) {
             put(w, plain[i].latin, strlen(plain[i].latin));
@@ -52,6 +54,7 @@ static void put_point(writer *w, int32_t c)
         }
     if (droppable_mark(c))
         return;
+    /* letters, digits and the marks of other scripts stay */
     switch (utf8proc_category(c)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -130,6 +133,7 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
         *ret = c;
         return i + 2;
     }
+    /* a name, with its ";" */
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         size_t n = strlen(names[k].name);
         if (left >= n && memcmp(p, names[k].name, n) == 0) {
@@ -155,6 +159,7 @@ static size_t drop_padding(char *t, size_t n)
         size_t from = i;
         while (digits && from + 1 < end && t[from] == '0')
             from++;
+        /* the token moves to where the dropped zeros have left room */
         memmove(t + to, t + from, end - from);
         to += end - from;
         if (end < n)
@@ -186,6 +191,7 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
                 w.gap = true;
             i++;
         } else {
+            /* broken bytes are breaks */
             utf8proc_ssize_t n =
                 utf8proc_iterate((const utf8proc_uint8_t *)s.p + i, (utf8proc_ssize_t)(s.n - i), &c);
             if (n <= 0) {
@@ -217,6 +223,7 @@ static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *
         utf8proc_ssize_t n =
             utf8proc_iterate((const utf8proc_uint8_t *)word.p + at, (utf8proc_ssize_t)(word.n - at), &c);
         size_t len = n <= 0 ? 1 : (size_t)n;
+        /* two letters, by the bytes from the one before to the end of this */
         if (!first)
             emit(ctx, (tab_str){ word.p + last, at + len - last });
         else if (at + len >= word.n)
@@ -252,6 +259,7 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
 void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *ctx)
 {
     enum { WORD = 48 };
+    /* parts: runs of letters and digits within the word; only ASCII words are joined */
     char word[WORD];
     size_t n = 0, parts = 0;
     bool in_part = false, plain_word = true;

@@ -9,6 +9,8 @@
 /* "3:18", "1:02:03", "3:18.5": seconds. */
 static bool read_clock(const char *p, size_t n, double *ret)
 {
+    /* total: the parts before this one; part: the one at hand; scale: of the next decimal digit, 0 before a
+     * point */
     double total = 0, part = 0, scale = 0;
     int parts = 1;
     size_t width = 0;
@@ -61,6 +63,7 @@ static bool read_duration(const char *p, size_t n, double *ret)
             i++;
         char u = i > unit ? p[unit] : 0;
         size_t un = i - unit;
+        /* hours, minutes, seconds by the first letter of a word that is short enough */
         if ((u == 'h' || u == 'H') && un <= 5)
             total += x * 3600;
         else if ((u == 'm' || u == 'M') && un <= 7 &&
@@ -81,6 +84,7 @@ static bool read_duration(const char *p, size_t n, double *ret)
 /* Digits with groups of three, a decimal mark and an exponent. */
 static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
 {
+    /* the number as strtod reads it: no groups, a point */
     char buf[48], group = decimal == ',' ? '.' : ',';
     size_t to = 0, since = 0;
     bool grouped = false, point = false;
@@ -97,6 +101,7 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
             buf[to++] = '.';
         } else if ((p[i] == 'e' || p[i] == 'E') && i > 0 && i + 1 < n && n - i <= 5) {
             buf[to++] = 'e';
+            /* the exponent must be all that is left */
             for (i++; i < n; i++) {
                 if (!digit(p[i]) && p[i] != '-' && p[i] != '+')
                     return false;
@@ -135,6 +140,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
         p += 2, n -= 2;
     else if (n > 3 && memcmp(p, "\xe2\x82\xac", 3) == 0)
         p += 3, n -= 3;
+    /* a euro sign behind the number */
     if (n > 3 && memcmp(p + n - 3, "\xe2\x82\xac", 3) == 0)
         n -= 3;
     while (n > 0 && *p == ' ')
@@ -144,6 +150,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
     /* what is left must begin with a digit, or with a point and a digit */
     if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
         return false;
+    /* a sign before a clock time or a duration is dropped */
     if (read_clock(p, n, ret) || read_duration(p, n, ret))
         return true;
 

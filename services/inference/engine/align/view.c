@@ -94,6 +94,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
 {
     struct tab_view_scratch *o = v->own;
     uint64_t h = tab_hash_bytes(s.p, s.n, 0) | 1;
+    /* at most half full, so that a look-up ends soon */
     if (2 * (v->terms + 1) > o->slots && !more_slots(o)) {
         o->failed = true;
         return 0;
@@ -135,6 +136,7 @@ static void keep_tokens(tab_views *v, tab_value *x)
     if (o->buffered == 0)
         return;
     qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
+    /* each token once, ascending: comparisons walk two lists side by side */
     for (size_t i = 0; i < o->buffered; i++)
         if (i == 0 || o->buffer[i] != o->buffer[i - 1])
             o->buffer[n++] = o->buffer[i];
@@ -158,6 +160,7 @@ static double as_decimal(double x)
 static size_t phone_digits(tab_str s, char out[24])
 {
     size_t n = 0, groups = 0;
+    /* groups: runs of digits; any other byte than these marks makes it no number */
     bool in = false, plus = false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -172,6 +175,7 @@ static size_t phone_digits(tab_str s, char out[24])
     }
     if (n < 7 || n > 15 || (groups < 2 && !plus))
         return 0;
+    /* the prefix of the country differs between tables, the last ten digits do not */
     if (n > 10 && (plus || out[0] == '1')) {
         memmove(out, out + n - 10, 10);
         n = 10;
@@ -239,6 +243,7 @@ static reading read_numbers(const tab_column *c)
 {
     size_t ok[2] = { 0, 0 }, seen = 0, step = c->levels > 4000 ? c->levels / 4000 : 1;
     for (size_t i = 0; i < c->levels; i += step) {
+        /* both decimal marks are tried, as two tables may differ */
         tab_str s = tab_level(c, i);
         double x;
         if (s.n == 0 || c->kind[i] == TAB_CELL_BOOL)
@@ -261,6 +266,7 @@ static bool padded(const tab_column *c)
     for (size_t i = 0; i < c->levels && i < 2000; i++) {
         tab_str s = tab_level(c, i);
         seen++;
+        /* "07:30" is a time, not a padded number */
         zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
     }
     return zeros * 20 > seen;
@@ -273,6 +279,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     const tab_column *c = p->column;
     tab_arena *a = v->own->arena;
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
+    /* dates first, then numbers, then numbers with units; else texts */
     reading r = read_numbers(c);
     w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
     /* a column that profile reads as numbers with units or currencies is compared by those numbers */
@@ -309,6 +316,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
                 return false;
             w->values += x->text_n > 0;
         }
+        /* TAB_NULL - 1: the level is empty in normal form */
         if (value_of[code] >= TAB_NULL - 1)
             continue;
         w->code[row] = value_of[code];
@@ -327,6 +335,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
         slots *= 2;
     uint32_t *slot = malloc(slots * sizeof *slot);
     w->code = tab_arena_new_of(a, uint32_t, rows);
+    /* values grow as they come: how many there are is not known */
     size_t cap = 0;
     tab_value *values = NULL;
     bool ok = slot != NULL && w->code != NULL;
@@ -354,6 +363,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
             fill_value(v, w->kind, &values[w->values], (tab_str){ NULL, 0 });
             slot[i] = w->values++;
         }
+        /* the row's value, new or known */
         w->code[row] = slot[i];
         values[slot[i]].rows++;
         w->present++;
@@ -403,6 +413,7 @@ static bool count_columns(tab_views *v)
                 last[key] = columns;
             }
         }
+    /* a value in two columns tells most, one in all columns nothing */
     float most = columns > 2 ? logf((float)columns / 2) : 0;
     for (size_t i = 0; ok && i < v->terms; i++)
         v->telling[i] = held[i] > 2 && most > 0 ? logf((float)columns / (float)held[i]) / most : 1;
@@ -425,6 +436,7 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
         w->profile = &p->col[c];
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        /* numbers as they came, or levels */
         bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
                                                           : column_coded(v, w->profile, tv->rows, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
@@ -444,6 +456,7 @@ static bool weigh_terms(tab_views *v)
     v->nickname = tab_arena_new_of(a, tab_nickname, v->terms);
     tab_nicknames *names = tab_nicknames_new();
     bool ok = v->df != NULL && v->idf != NULL && v->rarity != NULL && v->nickname != NULL && names != NULL;
+    /* in how many rows each token stands; a value counts for all its rows */
     for (size_t t = 0; ok && t < v->n; t++)
         for (size_t c = 0; c < v->table[t].cols; c++)
             for (uint32_t i = 0; i < v->table[t].col[c].values; i++) {
@@ -452,6 +465,7 @@ static bool weigh_terms(tab_views *v)
                     v->df[v->tok[x->tok + k]] += x->rows;
             }
     for (size_t i = 0; ok && i < v->terms; i++) {
+        /* rarity is 0 where a token stands in every row, idf never is */
         float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);
         v->idf[i] = logf(1 + share);
         v->rarity[i] = share > 1 ? logf(share) : 0;
@@ -461,6 +475,7 @@ static bool weigh_terms(tab_views *v)
     return ok && count_columns(v);
 }
 
+/* Tables are read one after the other, since they share one table of terms. */
 tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
                          tab_error *err)
 {

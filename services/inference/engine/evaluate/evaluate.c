@@ -51,6 +51,7 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
     size_t n = 0;
     if (k == NULL)
         return false;
+    /* entities go together, so they are not held out class by class */
     for (size_t i = 0; i < rows; i++)
         if (class[i] != TAB_NULL)
             k[n++] = (keyed){ tab_mix2(entity != NULL ? entity[i] : i, seed + 11), (uint32_t)i,
@@ -104,6 +105,7 @@ static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, doub
     Tabella__Metric *m = tab_message(a, Tabella__Metric, TABELLA__METRIC__INIT);
     if (h->metrics == NULL)
         h->metrics = tab_arena_new_of(a, Tabella__Metric *, 16);
+    /* at most 16 metrics a report */
     if (m == NULL || h->metrics == NULL || !isfinite(value))
         return;
     m->name = tab_text(name);
@@ -118,6 +120,7 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
     uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
     for (size_t i = 0; truth != NULL && i < rows; i++) {
         tab_cell v = tab_cell_at(target, i);
+        /* a cell of no class stays at `classes` */
         truth[i] = (uint32_t)count;
         for (size_t k = 0; k < count; k++) {
             /* classes travel as a column: numbers as doubles, texts by code, each the run of level_text that
@@ -156,6 +159,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     const uint32_t *truth = truth_of(a, &test->col[target], n, m->classes, classes);
     const uint32_t *seen = truth_of(a, &train->col[target], train->rows, m->classes, classes);
     size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
+    /* common: of the training rows; count: true, answered and both, one list after the other */
     size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
     double *confidence = tab_arena_new_of(a, double, n + 1);
     if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
@@ -189,6 +193,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     add_metric(a, h, "lift_pp", 100 * (accuracy - base));
     h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
     h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
+    /* by class: what was answered and what is true */
     for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
         Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
         if (c == NULL)
@@ -227,6 +232,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     const Tabella__Results *r = m->results;
     size_t n = r->n_row, levels = m->n_quantile_levels, low = 0, high = 0;
     double mean = 0, train_mean = 0, unit = 0;
+    /* one unit for all sums */
     for (size_t i = 0; i < n; i++)
         unit = fmax(unit, fmax(fabs(truth[i]), fabs(r->value[i])));
     unit = unit > 0 ? unit : 1; /* squares of values / unit stay finite */
@@ -263,9 +269,11 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
             c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
         h->quantile_calibration[h->n_quantile_calibration++] = c;
     }
+    /* one less the share of the variance that is left; 0 where there is none */
     double r2 = var > 0 ? 1 - share_of(mse, var) : 0;
     h->metric = tab_text("r2");
     h->score = r2;
+    /* back in the target's units, where a figure has any */
     add_metric(a, h, "rmse", sqrt(mse) * unit);
     add_metric(a, h, "nrmse", sqrt(share_of(mse, var)));
     add_metric(a, h, "mae", mae * unit);
@@ -314,6 +322,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
                    double *error)
 {
     const Tabella__Results *r = m->results;
+    /* rows that are flagged, labelled, and both */
     double both = 0, flagged = 0, there = 0, n = (double)r->n_row;
     for (size_t i = 0; i < r->n_row; i++) {
         bool hit = r->anomaly_score[i] >= m->threshold;
@@ -359,6 +368,7 @@ static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_ta
         return present;
     }
     for (size_t i = 0; i < p->table->rows; i++) {
+        /* one stratum for numbers, one a class for categories */
         class[i] = 0;
         if (task == TAB_TASK_REGRESSION)
             class[i] = isnan(p->col[o->target].number[i]) ? TAB_NULL : 0;
@@ -395,6 +405,7 @@ static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o
                               const tab_table *train, const tab_table *held, Tabella__Prediction **ret,
                               tab_error *err)
 {
+    /* profiled anew: not even the roles know the held rows */
     tab_profile *q = NULL;
     TAB_TRY(tab_profile_table(e, train, &q, err));
     TAB_AUTO(tab_fitted) *f = NULL;
@@ -411,6 +422,7 @@ static void doubt(tab_arena *a, Tabella__HeldOut *h, double missing, bool labels
     h->low_confidence_reason = tab_text("");
     h->low_confidence =
         missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST || (labels && anomalies < FEW_ANOMALIES);
+    /* the first of the reasons that holds is given */
     if (missing > MOSTLY_MISSING)
         h->low_confidence_reason =
             tab_arena_printf(a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
@@ -440,6 +452,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     bool labels = s->task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL, ok;
     if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
         return false;
+    /* labelled anomalies among the held rows, in their order */
     for (size_t i = 0, n = 0; labels && i < rows; i++)
         if (s->test[i])
             anomalies += anomaly[n++] = s->class[i] == 1;

@@ -48,6 +48,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
         i = j;
     }
     free(r);
+    /* pairs in which the positive stands higher, over all pairs */
     double q = (double)n - p;
     return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
 }
@@ -60,6 +61,7 @@ double tab_average_precision(const double *score, const bool *positive, size_t n
     if (r == NULL)
         return (double)NAN;
     for (size_t end = n; end > 0;) { /* from the highest score down */
+        /* rows of one score, and how many positives they bring */
         size_t from = end;
         double gained = 0;
         while (from > 0 && r[from - 1].score == r[end - 1].score)
@@ -73,6 +75,7 @@ double tab_average_precision(const double *score, const bool *positive, size_t n
     return p > 0 ? sum / p : (double)NAN;
 }
 
+/* Classes that have no row, or all of them, are left out of the mean. */
 double tab_auc_classes(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     double *score = malloc((n + 1) * sizeof *score), sum = 0;
@@ -84,6 +87,7 @@ double tab_auc_classes(const double *probability, const uint32_t *truth, size_t 
             score[i] = probability[i * classes + k];
             positive[i] = truth[i] == k;
         }
+        /* a class without rows has none */
         double a = tab_auc(score, positive, n);
         if (!isnan(a))
             sum += a, used++;
@@ -110,6 +114,7 @@ double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_
     /* the bins' hits less their confidence; dividing by n at the end weighs the bins by their rows */
     double gap[BINS] = { 0 }, sum = 0;
     for (size_t i = 0; i < n; i++) {
+        /* the confidence of the answered class goes into its bin */
         const double *p = probability + i * classes;
         size_t top = top_of(p, classes), b = (size_t)(p[top] * BINS);
         gap[b < BINS ? b : BINS - 1] += (truth[i] == top) - p[top];
@@ -128,6 +133,7 @@ double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, 
     return n > 0 ? sum / (double)n : 0;
 }
 
+/* Each answer is a draw that is right with its own probability: the sum's variance is that of p (1 - p). */
 double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     /* hits less confidence, in standard deviations of what chance would give at these confidences */

@@ -52,6 +52,7 @@ static char *describe(tab_arena *a, const tab_profile *p, const worst *w, double
     const tab_column_profile *q = &p->col[w->column];
     tab_str name = tab_column_address(a, p->table, w->column);
     char where[160];
+    /* a category by its value, cut at 60 bytes; a number by its thirds */
     if (q->code != NULL && q->levels <= MOST_LEVELS) {
         tab_str level = q->level[w->group];
         snprintf(where, sizeof where, "= %.*s", (int)(level.n < 60 ? level.n : 60), level.p);
@@ -77,6 +78,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
                         const double *error, bool misses)
 {
     size_t rows = p->table->rows, n = 0;
+    /* mean and variance over all held rows */
     double mean = 0, var = 0;
     for (size_t i = 0; i < rows; i++)
         if (test[i])
@@ -92,6 +94,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
         if (c == target || q->pii || q->identifying || q->type == TAB_TEXT)
             continue;
         memset(g, 0, (MOST_LEVELS + 1) * sizeof *g);
+        /* errors come in the order of the held rows: k counts them */
         if (q->code != NULL && q->levels <= MOST_LEVELS) {
             for (size_t i = 0, k = 0; i < rows; i++) {
                 if (!test[i])
@@ -102,6 +105,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
             }
             compare(g, q->levels, (double)n, mean, var, c, NULL, &w);
         } else if (q->number != NULL && q->type == TAB_NUMERIC) {
+            /* the thirds of the held rows that have a number */
             size_t m = 0;
             for (size_t i = 0; i < rows; i++)
                 if (test[i] && !isnan(q->number[i]))

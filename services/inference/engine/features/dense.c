@@ -157,6 +157,7 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
     }
 }
 
+/* Distances grow with the square of a scale, so the scale is the root of the share. */
 void tab_dense_weigh(const tab_dense *s, size_t features, const float *importance, double strength,
                      float *scale)
 {

@@ -38,6 +38,7 @@ static double number_of_level(tab_str s)
     memcpy(buf, s.p, s.n);
     buf[s.n] = 0;
     char *end;
+    /* the whole text must be the number */
     double v = strtod(buf, &end);
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
@@ -75,6 +76,7 @@ static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, co
     *r = (reader){ .v = v, .derive = f->derive };
     if (f->derive < TAB_DERIVE_LENGTH && f->derive != TAB_DERIVE_LEVEL)
         return true;
+    /* a number for each level, which all its rows share */
     r->level = malloc((v->levels + 1) * sizeof *r->level);
     if (r->level == NULL)
         return false;
@@ -128,6 +130,7 @@ static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis
     reader r;
     if (!reader_open(&r, f, v, text))
         return false;
+    /* present values alone decide scale, bins and knots */
     size_t n = 0;
     double *value = malloc((rows + 1) * sizeof *value);
     for (size_t i = 0; value != NULL && i < rows; i++) {
@@ -167,6 +170,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
     if (c == NULL)
         return false;
     size_t present = 0;
+    /* levels by the hash of their text, then how many rows hold each */
     for (size_t i = 0; i < v->levels; i++)
         c[i] = (counted){ tab_wyhash(v->level[i].p, v->level[i].n, 0), 0, (uint32_t)i };
     for (size_t i = 0; i < rows; i++) {
@@ -255,6 +259,7 @@ static uint64_t cell_hash(const tab_values *v, const uint64_t *level, size_t row
  * column's own hash; it is made here when it is 0. */
 static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint64_t *row_hash)
 {
+    /* levels by the hash of their text, so that codes in another order hash alike */
     uint64_t *level = NULL;
     if (v->number == NULL) {
         if (v->code == NULL)
@@ -286,6 +291,7 @@ static void encode_one(void *ctx, size_t i)
     const tab_values *v = &j->values[f->source];
     tab_data *d = j->data;
     if (f->kind == TAB_FEATURE_CODE) {
+        /* from the new table's levels to the encoder's codes */
         uint32_t *map = malloc((v->levels + 1) * sizeof *map);
         if (map == NULL) {
             atomic_store(&j->failed, true);
@@ -373,6 +379,7 @@ static int by_hash(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
+/* Each feature is a run of its own, so that a step may write one feature beside another thread's. */
 tab_data *tab_data_new(tab_arena *a, const tab_encoder *enc, size_t rows)
 {
     tab_data *d = tab_arena_new_of(a, tab_data, 1);
@@ -514,6 +521,7 @@ static bool sort_rows(const uint64_t *row_hash, tab_data *d)
     return true;
 }
 
+/* Steps in the order of the head of this file; NULL where memory ends or the pass is cancelled. */
 tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                             tab_data **ret)
 {

@@ -429,6 +429,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     return ok ? model : NULL;
 }
 
+/* out (n, margins): the starting margins and the leaves of all rounds that are kept. */
 void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
 {
     enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */

@@ -253,6 +253,8 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
     }
 }
 
+/* The Gram matrix is made once for the whole path. Regression has one factorisation and one solution a
+ * lambda, classification one factorisation and some steps. */
 bool tab_solve(const tab_system *s, float *w)
 {
     size_t m = s->m, k = s->k, size = m * k;

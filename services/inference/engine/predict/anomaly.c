@@ -84,6 +84,7 @@ static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
     uint32_t at = (uint32_t)g->nodes++;
     iso_node *node = &g->m->node[at];
     *node = (iso_node){ .column = -1, .depth = (float)((double)depth + path((double)n)) };
+    /* a leaf that still holds rows counts the depth that they would need */
     if (n < 2 || depth >= HEIGHT)
         return at;
     for (int attempt = 0; attempt < 12; attempt++) {
@@ -176,6 +177,7 @@ static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *pa
 {
     double sum = 0, d[ELLIPSE];
     for (size_t from = 0; from < m->width; from += m->side) {
+        /* one block of coordinates, less the mean */
         size_t n = m->width - from < m->side ? m->width - from : m->side;
         for (size_t i = 0; i < n; i++)
             d[i] = (double)x[from + i] - m->mean[from + i];
@@ -219,6 +221,7 @@ static void block_covariance(void *ctx, size_t b)
     for (size_t r = 0; r < q->rows; r++) {
         const float *x = q->x + r * w + from;
         for (size_t i = 0; q->keep[r] && i < n; i++) {
+            /* many coordinates are at the mean (missing cells, levels that a row has not) */
             double d = (double)x[i] - mean[i];
             for (size_t j = 0; d != 0 && j <= i; j++)
                 cov[i * side + j] += d * ((double)x[j] - mean[j]);
@@ -235,6 +238,7 @@ static void block_inverse(void *ctx, size_t b)
     size_t w = m->width, side = m->side, from = b * side, n = w - from < side ? w - from : side;
     double *cov = calloc(n * n, sizeof *cov), *column = malloc(n * sizeof *column);
     bool ok = cov != NULL && column != NULL;
+    /* the covariance with a raised diagonal, then its factor */
     for (size_t i = 0; ok && i < n; i++) {
         for (size_t j = 0; j <= i; j++)
             cov[i * n + j] = q->cov[(from + i) * side + j] / (double)(q->kept + 1);
@@ -493,6 +497,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
     return ok;
 }
 
+/* Order of work: the dense form, the references, forest and ellipse over them, and the scores of all rows. */
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                              size_t trees, uint64_t seed)
 {
@@ -540,6 +545,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     return ok && score_fitted(e, an, enc, d, reference) ? an : NULL;
 }
 
+/* New rows are never among the references, so no distance is left out. */
 bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {
@@ -559,6 +565,7 @@ bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_
     return true;
 }
 
+/* part (features): each feature's share of the ellipse's distance, for reasons. */
 bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
                           double *part)
 {

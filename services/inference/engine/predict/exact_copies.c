@@ -117,6 +117,8 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
     return t;
 }
 
+/* hash: of the new row's content. out (outputs) and *scale are those of the stack on entry, moved on
+ * return. */
 void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
                      uint64_t hash, float *out, float *scale)
 {

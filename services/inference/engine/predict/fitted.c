@@ -76,7 +76,7 @@ static tab_status fit_models(const tab_engine *e, tab_fitted *f, const tab_base 
 {
     tab_arena *a = f->arena;
     const tab_data *data = f->data;
-    /* The target in the order of the encoded rows. */
+    /* the target in the order of the encoded rows, which is not the table's */
     uint32_t *label = tab_arena_new_of(a, uint32_t, f->rows + 1);
     float *y = tab_arena_new_of(a, float, f->rows + 1);
     if (label == NULL || y == NULL)
@@ -118,6 +118,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         tab_arena_free(a);
         return tab_no_memory(err);
     }
+    /* freed on every way out but the last */
     TAB_AUTO(tab_fitted) *own = f;
     f->arena = a;
     f->base = base;
@@ -144,6 +145,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     f->data = data;
     tab_engine_progress(e, "learn", 0.1);
 
+    /* without a target: detectors, no stack */
     if (f->task == TAB_TASK_ANOMALY) {
         f->anomaly = tab_anomaly_fit(e, a, f->enc, data, base->anomaly_trees, e->seed);
         if (f->anomaly == NULL)
@@ -188,6 +190,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         m->expected_share = f->anomaly->expected_share;
         return m;
     }
+    /* names are copied, as the message may outlive the model */
     m->target = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (m->target != NULL) {
         *m->target = *f->address;
@@ -335,6 +338,7 @@ static void score_block(void *ctx, size_t b)
     score_job *j = ctx;
     const tab_fitted *f = j->f;
     size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    /* part: whose rows these are; before: rows of the parts that came first */
     size_t part = 0, before = 0;
     uint32_t row[SCORE_ROWS];
     float scale[SCORE_ROWS];
@@ -386,6 +390,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     return TAB_OK;
 }
 
+/* Requests are strict: a value that cannot be of its column's type is told to the caller. */
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err)
 {
@@ -401,6 +406,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     tab_data *d = tab_data_new(a, f->enc, rows);
     for (size_t i = 0; d != NULL && i < n; at += part[i++]->d->rows) {
         const tab_data *p = part[i]->d;
+        /* hashes and features of one part behind those of the parts before */
         memcpy(d->hash + at, p->hash, p->rows * sizeof *p->hash);
         for (size_t k = 0; k < d->n; k++) {
             if (p->x[k] != NULL)
@@ -427,6 +433,7 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
     return !atomic_load(&j.failed);
 }
 
+/* Reasons are made for each part by itself, after the answers. */
 tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
                          Tabella__Prediction **ret, tab_error *err)
 {

@@ -37,6 +37,7 @@ static float to_scale(const tab_interval *v, float root)
     return (float)(s > v->floor ? s : v->floor);
 }
 
+/* out (n): the local scale of new rows, 1 where the base learns none. */
 bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {

@@ -20,6 +20,7 @@ static bool unique_name(const tab_table *t, tab_str name, size_t *at)
 /* Where the fitted column c stands in t: by name where it is unique on both sides, else by position. */
 static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_t *at)
 {
+    /* a name that the fitted table has twice says nothing */
     size_t same = 0;
     tab_str name = f->column[c].name;
     for (size_t i = 0; i < f->cols; i++)

@@ -29,6 +29,7 @@ typedef struct {
 static void extend(step *p, int depth, double zero, double one, int32_t feature)
 {
     p[depth] = (step){ feature, zero, one, depth == 0 ? 1 : 0 };
+    /* each set of the features so far goes on without the new one, and with it */
     for (int i = depth - 1; i >= 0; i--) {
         p[i + 1].weight += one * p[i].weight * (i + 1) / (depth + 1);
         p[i].weight = zero * p[i].weight * (depth - i) / (depth + 1);
@@ -48,6 +49,7 @@ static void unwind(step *p, int depth, int at)
             p[i].weight = p[i].weight * (depth + 1) / (zero * (depth - i));
         }
     }
+    /* the features behind it move up; the weights have been undone in place */
     for (int i = at; i < depth; i++) {
         p[i].feature = p[i + 1].feature;
         p[i].zero = p[i + 1].zero;
@@ -84,6 +86,7 @@ typedef struct {
 static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
                     int32_t feature)
 {
+    /* the path is copied: both children go on from it */
     step p[PATH];
     memcpy(p, from, (size_t)depth * sizeof *p);
     extend(p, depth, zero, one, feature);
@@ -108,6 +111,7 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
             depth--;
             break;
         }
+    /* shares of the rows by cover; the cold child is reached only without the feature */
     double hot_share = cover > 0 ? (double)w->m->cover[hot] / cover : 0.5;
     descend(w, hot, p, depth + 1, incoming_zero * hot_share, incoming_one, n->feature);
     descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
@@ -163,6 +167,7 @@ static void explain_one(void *ctx, size_t i)
         free(phi);
         return;
     }
+    /* of an anomaly's score the ellipse's parts, which add up; of a target the trees' */
     if (f->anomaly != NULL) {
         if (!tab_anomaly_parts_of(f->anomaly, f->enc, j->d, at, phi))
             atomic_store(&j->failed, true);
@@ -255,6 +260,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
     return ok;
 }
 
+/* Both lists of results, each row by the fold that did not see it. */
 bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place,
                         Tabella__Prediction *m)
 {
@@ -262,6 +268,7 @@ bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t
            (m->missing_target_results == NULL || explain(e, f, f->data, place, m->missing_target_results));
 }
 
+/* New rows by the mean over the folds. */
 bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r)
 {
     return explain(e, f, d, NULL, r);

@@ -110,6 +110,7 @@ static double outcome_like(const tab_column_profile *c, bool numeric, size_t cla
     default:
         break;
     }
+    /* what a row is about is given, not an outcome */
     uint8_t family = tab_role_family[c->role];
     bool given = family == TAB_FAMILY_PLACE || family == TAB_FAMILY_GEO || family == TAB_FAMILY_TIMEPART ||
                  family == TAB_FAMILY_THING || family == TAB_FAMILY_IDENTIFIER ||
@@ -173,6 +174,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
     }
     free(table);
     free(overall);
+    /* fewer than three rows a bin fit any target by chance */
     if (n <= 3 * groups || best_class == n)
         return 0;
     return (right - best_class) / ((double)n - best_class);
@@ -202,6 +204,7 @@ static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t
         groups += b < 256 && count[b] > 0;
     }
     free(table);
+    /* half a row a free cell of the table of bins and classes */
     double chance = 0.5 * (double)(groups > 0 ? groups - 1 : 0) * (double)(classes - 1);
     return own > 0 ? fmax(0, (own - within - chance) / own) : 0;
 }
@@ -288,6 +291,7 @@ static bool find_closest(const scan *s, const trial_target *t, candidate *c)
     size_t twin = SIZE_MAX;
     double most = 0;
     for (size_t f = 0; f < t->enc.n; f++) {
+        /* every feature of every other column, on its own */
         double share = fixed_by(&t->data, f, c->numeric ? t->y : NULL, t->label, t->classes);
         double alone = c->numeric ? share : told_by(&t->data, f, t->label, t->classes);
         if (share > most)
@@ -324,6 +328,7 @@ static void scan_one(void *ctx, size_t i)
     scan *s = ctx;
     candidate *c = &s->c[i];
     trial_target t = { .p = &s->p->col[c->column] };
+    /* no loops within: candidates run side by side */
     tab_engine e = *s->e;
     e.parallel_for = NULL;
     e.progress = NULL;
@@ -344,6 +349,7 @@ static void scan_one(void *ctx, size_t i)
         return;
     if (t.n < 2 * LEAST_ROWS || t.enc.n == 0)
         return; /* too little to measure skill on; still eligible */
+    /* all other columns together, by a small cross-fitted stack */
     tab_problem q = { .enc = &t.enc,
                       .data = &t.data,
                       .label = t.label,
@@ -459,6 +465,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
     /* all tables' columns compete */
     qsort(c, count, sizeof *c, by_score);
     bool any = count > 0 && c[0].eligible;
+    /* sorted: the first one, if it is eligible at all */
     s->none = !any;
     if (any) {
         s->table = c[0].table;
@@ -516,6 +523,7 @@ static tab_status take_named(const tab_engine *e, tab_profile *const *p, size_t 
                              tab_selection *s, tab_error *err)
 {
     tab_arena *a = e->arena;
+    /* by name among all tables */
     const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
     for (size_t i = 0; table != NULL && i < n; i++)
         table[i] = p[i]->table;
@@ -551,6 +559,7 @@ static void take_none(tab_profile *const *p, size_t n, const tab_run_options *o,
     s->target->mode = tab_text("none");
     s->target->reason = tab_text(s->none ? "asked for" : "anomaly scoring is unsupervised");
     s->target->candidates_null = true;
+    /* anomalies: the table with most cells */
     for (size_t t = 1; t < n; t++)
         if (p[t]->table->rows * p[t]->table->cols > p[s->table]->table->rows * p[s->table]->table->cols)
             s->table = t;
@@ -578,6 +587,7 @@ static void settle_task(tab_profile *const *p, tab_selection *s)
     s->how->type = tab_text(names[s->task]);
 }
 
+/* What is asked for, or the best candidate; then the task, by the target's type where none is named. */
 tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
                       tab_selection *ret, tab_error *err)
 {

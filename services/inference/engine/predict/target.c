@@ -26,6 +26,7 @@ typedef struct {
 static int by_class(const void *a, const void *b)
 {
     const class_cell *x = a, *y = b;
+    /* numbers first, by value; texts by bytes */
     bool xn = x->kind == TAB_CELL_NUMBER, yn = y->kind == TAB_CELL_NUMBER;
     if (xn != yn)
         return xn ? -1 : 1;
@@ -75,6 +76,7 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
     f->label = tab_arena_new_of(a, uint32_t, rows + 1);
     if (f->label == NULL)
         return tab_no_memory(err);
+    /* a number that is to be classified: its distinct values are the levels */
     if (code == NULL) {
         double *sorted = tab_arena_new_of(a, double, rows + 1);
         if (sorted == NULL)
@@ -172,6 +174,7 @@ double tab_target_value(const tab_fitted *f, double y)
     return isfinite(v) ? v : y > 0 ? f->most : f->least;
 }
 
+/* Dates are numbers as well: seconds since 1970. */
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err)
 {
     if (col >= p->table->cols)

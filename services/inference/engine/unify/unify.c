@@ -55,6 +55,7 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
 {
     for (size_t s = 0; s < v->n; s++)
         r[s] = 0.5;
+    /* one source alone is never confirmed: its prior stands */
     if (t->sources < 2)
         return;
     for (size_t s = 0; s < v->n; s++) {
@@ -63,6 +64,7 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
         if (t->col[s] == TAB_NULL)
             continue;
         for (size_t i = 0; i < n->n; i++) {
+            /* the source's first row of the entity speaks for it */
             if (n->row[i * v->n + s] == TAB_NULL)
                 continue;
             const tab_value *x = value_of(v, t, (tab_member){ (uint32_t)s, n->row[i * v->n + s] });
@@ -88,6 +90,7 @@ static uint32_t stamp_of(const tab_table_view *t)
         const tab_view *w = &t->col[c];
         if (w->kind != TAB_VIEW_DATE || w->profile->role != TAB_ROLE_DATETIME)
             continue;
+        /* two such columns: which of them says when is not known */
         if (found != TAB_NULL)
             return TAB_NULL;
         found = c;
@@ -110,6 +113,7 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
                        const double *r, const uint32_t *stamp)
 {
     size_t from = n->at[i], end = n->at[i + 1], best = end;
+    /* most entities are one row */
     if (end == from + 1)
         return value_of(v, t, n->member[from]) != NULL ? from : end;
     double best_votes = 0, best_date = 0, best_trust = 0;
@@ -120,6 +124,7 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
             continue;
         /* a table's vote is divided among its rows of the entity */
         double votes = 0;
+        /* members stand by table: a table's rows are a run */
         for (size_t o = from; o < end;) {
             size_t rows = 0, same = 0;
             uint32_t table = n->member[o].table;
@@ -164,10 +169,12 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t s = 0; s < v->n; s++) {
         if (t->col[s] == TAB_NULL)
             continue;
+        /* the source's column, with a null where the entity has no row of it */
         const tab_table *table = v->table[s].profile->table;
         const tab_column *c = &table->col[t->col[s]];
         tab_builder *b = tab_builder_new(e->arena, c->name);
         uint32_t *known = calloc(c->levels + 1, sizeof *known);
+        /* known: what the builder has seen of the column's levels, so that texts are copied once */
         for (size_t i = 0; b != NULL && known != NULL && i < n->n; i++) {
             uint32_t row = n->row[i * v->n + s];
             if (row == TAB_NULL)
@@ -235,6 +242,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
                                 const tab_entities *n, double *r, const uint32_t *stamp,
                                 Tabella__Column **ret, tab_error *err)
 {
+    /* sources agree more or less on each attribute, so reliability is the attribute's own */
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
     tab_builder *b = tab_builder_new(a, t->name);
@@ -244,6 +252,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
         bool kept = false;
         /* a value without letters or digits has no normal form; it still survives as it stands */
         for (size_t m = k == end ? n->at[i] : k; m < end && !kept; m++) {
+            /* the surviving row, or the first one that has a cell at all */
             uint32_t s = n->member[m].table, row = n->member[m].row;
             if (t->col[s] == TAB_NULL)
                 continue;
@@ -277,6 +286,7 @@ static bool list_further_rows(tab_arena *a, const tab_entities *n, size_t tables
     for (size_t i = 0; i < n->n; i++)
         for (size_t k = n->at[i]; k < n->at[i + 1]; k++) {
             const tab_member *m = &n->member[k];
+            /* the first row of a table stands in from_row already */
             if (n->row[i * tables + m->table] == m->row)
                 continue;
             u->also_entity[u->n_also_entity++] = (uint32_t)i;
@@ -290,6 +300,7 @@ static bool list_further_rows(tab_arena *a, const tab_entities *n, size_t tables
 static void count_matched(const tab_entities *n, size_t tables, Tabella__UnifiedRows *u)
 {
     for (size_t i = 0; i < n->n; i++) {
+        /* in how many tables the entity is, and the last of them */
         size_t have = 0, last = 0;
         for (size_t t = 0; t < tables; t++)
             if (n->row[i * tables + t] != TAB_NULL) {
@@ -315,11 +326,13 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
     if (u == NULL || records == NULL || r == NULL || stamp == NULL)
         return tab_no_memory(err);
+    /* by which column each table says when a row was written */
     for (size_t t = 0; t < v->n; t++)
         stamp[t] = stamp_of(&v->table[t]);
     tabella__unified_rows__init(u);
     tabella__table__init(records);
     u->records = records;
+    /* room for the records, the variants and the tables' names */
     u->shared_variants = tab_arena_new_of(a, Tabella__SharedVariants *, sources);
     records->rows = n->n;
     records->columns = tab_arena_new_of(a, Tabella__Column *, attrs);

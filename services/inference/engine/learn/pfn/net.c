@@ -592,11 +592,13 @@ static double block_work(const tab_pfn *w, double known)
     return w->blocks * (6 * d * d + 2 * d * known);
 }
 
+/* One query: its cells, its way through the blocks over n rows, the vote. */
 double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
 {
     return cell_work(w, m) + block_work(w, (double)n) + (double)w->d * (double)n;
 }
 
+/* n rows through the cells, the inducing rows that read them, and the blocks among themselves. */
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
 {
     double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;

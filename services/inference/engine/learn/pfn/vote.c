@@ -120,6 +120,7 @@ static void read_quantiles(const tab_pfn_voters *v, const float *weight, float *
         quantile[l] = (float)(v->mean + v->sd * from);
 }
 
+/* weight (context rows) is scratch: the heads' weights of one query, added up. */
 void tab_pfn_vote_quantiles(const tab_pfn_voters *v, size_t n, const float *q, float *weight, float *quantile)
 {
     size_t dim = v->d / TAB_PFN_VOTES;
