@@ -1,4 +1,4 @@
-/* Reading weight files: see weights.h for the layout. pfn.c and the tools take the process's weights from
+/* Reading weight files: see weights.h for the layout. pfn.c takes the process's weights from
  * tab_pfn_default. A file may be damaged or hostile: every size and offset is held against the file before it
  * is used, and the digest must match.
  *
