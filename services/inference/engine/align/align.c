@@ -288,15 +288,9 @@ static common values_in_common(const tab_views *v, const column_signature *a, co
     return c;
 }
 
-/* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
- * features change their meaning: the other column's share of explained values stands in place of symmetric
- * measures (decision 0171). exp(-shared / 3): one value in common may be chance, ten are not. */
-static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
-                           const column_signature *a, const column_signature *b, float *f)
+/* The cosine of the tokens, by a walk along both sorted lists. */
+static double tokens_in_common(const column_signature *a, const column_signature *b)
 {
-    common c = values_in_common(v, a, b);
-    double shared = c.values;
-    /* the cosine of the tokens */
     double token = 0;
     for (uint32_t i = 0, j = 0; i < a->toks && j < b->toks;) {
         uint32_t x = a->tok[i].id, y = b->tok[j].id;
@@ -305,6 +299,18 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
         i += x <= y;
         j += y <= x;
     }
+    return token;
+}
+
+/* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
+ * features change their meaning: the other column's share of explained values stands in place of symmetric
+ * measures (decision 0171). exp(-shared / 3): one value in common may be chance, ten are not. */
+static void value_features(const tab_views *v, const tab_view *wa, const tab_view *wb,
+                           const column_signature *a, const column_signature *b, float *f)
+{
+    common c = values_in_common(v, a, b);
+    double shared = c.values;
+    double token = tokens_in_common(a, b);
     /* how many values there are: of the smaller column, and of both together */
     double least = a->keys < b->keys ? a->keys : b->keys, all = a->keys + b->keys - shared;
     bool both = a->numeric && b->numeric;

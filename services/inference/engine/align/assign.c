@@ -78,12 +78,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
     for (size_t j = 1; ok && j <= cols; j++)
         if (of[j] != 0)
             to[of[j] - 1] = (uint32_t)(j - 1);
-    free(u);
-    free(v);
-    free(least);
-    free(of);
-    free(way);
-    free(used);
+    free(u), free(v), free(least), free(of), free(way), free(used);
     return ok;
 }
 

@@ -149,6 +149,30 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
     return truth;
 }
 
+/* Precision, recall and F1 of each class. count (3, classes + 1): rows that are of it, that are answered so,
+ * and both. False: the arena is full. */
+static bool add_classes(tab_arena *a, const Tabella__Prediction *m, const size_t *count, size_t classes,
+                        Tabella__HeldOut *h)
+{
+    h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
+    h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
+    for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
+        Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
+        if (c == NULL)
+            return false;
+        double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
+        double said = (double)count[classes + 1 + k];
+        c->label = tab_class_text(a, m->classes, k);
+        c->support = count[k];
+        c->precision = said > 0 ? both / said : 0;
+        c->recall = own > 0 ? both / own : 0;
+        c->f1 = own + said > 0 ? 2 * both / (own + said) : 0;
+        h->per_class[h->n_per_class++] = c;
+        h->classes[h->n_classes++] = c->label;
+    }
+    return true;
+}
+
 /* Metrics of a classification. The baseline answers the commonest class of the training rows. error
  * (rows): 1 for a miss. False: the arena is full. */
 static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
@@ -191,24 +215,8 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
     add_metric(a, h, "ece", ece);
     add_metric(a, h, "baseline_majority", base);
     add_metric(a, h, "lift_pp", 100 * (accuracy - base));
-    h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
-    h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
-    /* by class: what was answered and what is true */
-    for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
-        Tabella__ClassMetrics *c = tab_message(a, Tabella__ClassMetrics, TABELLA__CLASS_METRICS__INIT);
-        if (c == NULL)
-            return false;
-        /* precision: of those answered so; recall: of those that are so; f1: their harmonic mean */
-        double both = (double)count[2 * (classes + 1) + k], own = (double)count[k];
-        double said = (double)count[classes + 1 + k];
-        c->label = tab_class_text(a, m->classes, k);
-        c->support = count[k];
-        c->precision = said > 0 ? both / said : 0;
-        c->recall = own > 0 ? both / own : 0;
-        c->f1 = own + said > 0 ? 2 * both / (own + said) : 0;
-        h->per_class[h->n_per_class++] = c;
-        h->classes[h->n_classes++] = c->label;
-    }
+    if (!add_classes(a, m, count, classes, h))
+        return false;
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
@@ -222,6 +230,27 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
 static double share_of(double x, double spread)
 {
     return spread > 0 ? fmin(x / spread, DBL_MAX) : 0;
+}
+
+/* How many held rows lie at or below each quantile: its level, where it is calibrated. False: the arena is
+ * full. */
+static bool add_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
+                          Tabella__HeldOut *h)
+{
+    const Tabella__Results *r = m->results;
+    size_t n = r->n_row, levels = m->n_quantile_levels;
+    h->quantile_calibration = tab_arena_new_of(a, Tabella__QuantileCalibration *, levels + 1);
+    for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
+        Tabella__QuantileCalibration *c =
+            tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
+        if (c == NULL)
+            return false;
+        c->nominal = m->quantile_levels[l];
+        for (size_t i = 0; i < n; i++)
+            c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
+        h->quantile_calibration[h->n_quantile_calibration++] = c;
+    }
+    return true;
 }
 
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
@@ -246,7 +275,6 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         low = fabs(m->quantile_levels[l] - 0.1) < 1e-9 ? l : low;
         high = fabs(m->quantile_levels[l] - 0.9) < 1e-9 ? l : high;
     }
-    h->quantile_calibration = tab_arena_new_of(a, Tabella__QuantileCalibration *, levels + 1);
     for (size_t i = 0; i < n; i++) {
         double t = truth[i] / unit, d = r->value[i] / unit - t;
         error[i] = d * d;
@@ -258,17 +286,8 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         covered += (q[low] <= truth[i] && truth[i] <= q[high]) / (double)n;
         width += (q[high] / unit - q[low] / unit) / (double)n;
     }
-    for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
-        Tabella__QuantileCalibration *c =
-            tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
-        if (c == NULL)
-            return false;
-        /* how many held rows lie at or below the quantile: its level, where it is calibrated */
-        c->nominal = m->quantile_levels[l];
-        for (size_t i = 0; i < n; i++)
-            c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
-        h->quantile_calibration[h->n_quantile_calibration++] = c;
-    }
+    if (!add_quantiles(a, truth, m, h))
+        return false;
     /* one less the share of the variance that is left; 0 where there is none */
     double r2 = var > 0 ? 1 - share_of(mse, var) : 0;
     h->metric = tab_text("r2");
