@@ -64,9 +64,10 @@ static size_t columns_to_fill(const tab_profile *p, tab_column_fill *f)
             continue;
         for (size_t r = 0; r < rows; r++)
             missing += tab_fill_missing(p->col[c].column, r);
-        if (missing > 0 && missing < rows)
-            f[n++] =
-                (tab_column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
+        if (missing > 0 && missing < rows) {
+            f[n] = (tab_column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
+            n++;
+        }
     }
     qsort(f, n, sizeof *f, by_missing);
     return n;
