@@ -1,4 +1,6 @@
-/* The whole pass, in order:
+/* See engine.h and bundle.h: the whole pass, in order. The daemon's quick runs and the command line call
+ * tab_engine_run; endpoints call tab_engine_pass, which keeps profiles, selection and the fitted model for
+ * serving.
  *
  *   tables ─> profile ─> sector
  *                ├────> cross-table map and unified rows      (two or more tables)
@@ -15,12 +17,6 @@
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
-
-/* What the caller is told when an arena is full. */
-static tab_status out_of_memory(tab_error *err)
-{
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-}
 
 /* One column as the bundle's `tables[].column_profile[]` shows it. */
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
@@ -41,6 +37,7 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     return m;
 }
 
+/* Sectors of a table that the bundle names; the specification asks for five. */
 enum { TOP_SECTORS = 5 };
 
 /* The five likeliest sectors, likeliest first; equal ones in the order of the list. A table without cells
@@ -52,6 +49,7 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
     m->sector_top5 = tab_arena_new_of(a, Tabella__NameConfidence *, TOP_SECTORS);
     bool taken[TAB_SECTORS] = { false };
     for (size_t k = 0; m->sector_top5 != NULL && k < TOP_SECTORS; k++) {
+        /* the greatest that is not taken; there are 25 */
         size_t best = TAB_SECTORS;
         for (size_t s = 0; s < TAB_SECTORS; s++)
             if (!taken[s] && (best == TAB_SECTORS || p->sector[s] > p->sector[best]))
@@ -68,6 +66,7 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
     return m->sector_top5 != NULL;
 }
 
+/* What the bundle says of one table: its size, its columns' profiles, its likeliest sectors. */
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p)
 {
     Tabella__TableUnderstanding *m =
@@ -96,6 +95,7 @@ static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_
                             .target = s->column,
                             .labels = s->column < p[s->table]->table->cols,
                             .table = (uint32_t)s->table };
+    /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
     if (st == TAB_OK)
@@ -117,12 +117,10 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
 {
     for (size_t t = 0; t < n; t++) {
         tab_engine_progress(e, "profile", (double)t / (double)n);
-        tab_status st = tab_profile_table(keep, tables[t], &p[t], err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_profile_table(keep, tables[t], &p[t], err));
         b->tables[t] = tab_understanding(e->arena, p[t]);
         if (b->tables[t] == NULL || tab_arena_full(e->arena))
-            return out_of_memory(err);
+            return tab_no_memory(err);
         b->records_total += tables[t]->rows;
     }
     return TAB_OK;
@@ -139,52 +137,42 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
         keep.arena = parts->arena;
     tab_arena *a = e->arena;
     const tab_base *base = NULL;
-    tab_status st = tab_base_find(o->base, &base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_base_find(o->base, &base, err));
     Tabella__Bundle *b = tab_message(a, Tabella__Bundle, TABELLA__BUNDLE__INIT);
     tab_profile **p = parts != NULL ? parts->profile : tab_arena_new_of(a, tab_profile *, n + 1);
     if (b == NULL || p == NULL)
-        return out_of_memory(err);
+        return tab_no_memory(err);
     b->base_model = tab_text(base->name);
     b->n_tables = n;
     b->tables = tab_arena_new_of(a, Tabella__TableUnderstanding *, n + 1);
     if (b->tables == NULL)
-        return out_of_memory(err);
-    st = profile_all(e, &keep, tables, n, p, b, err);
-    if (st != TAB_OK)
-        return st;
+        return tab_no_memory(err);
+    /* every table is profiled before anything is compared */
+    TAB_TRY(profile_all(e, &keep, tables, n, p, b, err));
+    /* one table has nothing to be linked with */
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
-        st = tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
-                              &b->records_linked, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
+                                 &b->records_linked, err));
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
 
+    /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    st = tab_select(&keep, p, n, o, &s, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_select(&keep, p, n, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
         parts->selection = s;
-    if (!s.none) {
-        st = predict(e, p, &s, o, parts, &b->prediction, err);
-        if (st != TAB_OK)
-            return st;
-    }
+    if (!s.none)
+        TAB_TRY(predict(e, p, &s, o, parts, &b->prediction, err));
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
     tab_engine_progress(e, "impute", 0);
-    st = tab_impute(e, p, n, &target, &b->imputation, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_impute(e, p, n, &target, &b->imputation, err));
     if (tab_arena_full(a))
-        return out_of_memory(err);
+        return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;
     return TAB_OK;

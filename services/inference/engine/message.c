@@ -1,4 +1,5 @@
-/* See message.h. */
+/* See message.h: parts of bundle messages that several steps write. All of it is copied into the arena, since
+ * tables may go before the bundle does. */
 #include "services/inference/engine/message.h"
 
 /* A copy of n bytes in the arena. */
@@ -8,6 +9,8 @@ static ProtobufCBinaryData bytes(tab_arena *a, const void *p, size_t n)
     return (ProtobufCBinaryData){ .len = s.p == NULL ? 0 : s.n, .data = (uint8_t *)(uintptr_t)s.p };
 }
 
+/* Numbers travel as doubles. Coded columns travel as codes, the levels' text end to end, where each ends, and
+ * each one's kind. */
 Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t rows)
 {
     Tabella__Column *m = tab_message(a, Tabella__Column, TABELLA__COLUMN__INIT);
@@ -30,11 +33,13 @@ Tabella__Column *tab_cells_message(tab_arena *a, const tab_column *c, size_t row
 ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes, size_t k)
 {
     if (!classes->coded) {
+        /* numbers travel as doubles, which need not be aligned */
         double v;
         char buf[32];
         memcpy(&v, classes->numbers.data + k * sizeof v, sizeof v);
         return bytes(a, buf, tab_number_text(v, buf));
     }
+    /* a text is the run of level_text from the end of the level before to its own */
     uint32_t code, from = 0, to;
     memcpy(&code, classes->codes.data + k * sizeof code, sizeof code);
     if (code > 0)
@@ -43,11 +48,13 @@ ProtobufCBinaryData tab_class_text(tab_arena *a, const Tabella__Column *classes,
     return bytes(a, classes->level_text.data + from, to - from);
 }
 
+/* The reference by which people and programs name a column: its numbers, and "table.column" as text. */
 Tabella__ColumnRef *tab_column_ref(tab_arena *a, const tab_table *t, uint32_t table, size_t col)
 {
     Tabella__ColumnRef *r = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (r == NULL)
         return NULL;
+    /* the table's id, a point, and the column's name or number */
     tab_str name = tab_column_address(a, t, col);
     char *text = tab_arena_alloc(a, t->id.n + name.n + 2, 1);
     if (text == NULL)

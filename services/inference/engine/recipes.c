@@ -1,5 +1,6 @@
-/* See recipes.h. A base is a row of this table; what its learners are is decision 0050, why the
- * transformer is not in the default decision 0081. */
+/* See recipes.h: the bases, which are all that a caller can choose of how answers are made. A base is a row
+ * of this table and is frozen once released: a better recipe is a new row. What its learners are is decision
+ * 0050, why the transformer is not in the default decision 0081. */
 #include "services/inference/engine/recipes.h"
 
 /* What base-2 is made of; base-3 adds to it. */
@@ -27,12 +28,14 @@ static const tab_base bases[] = {
       .scaled_residuals = true },
 };
 
+/* All bases in the order in which they are offered. */
 const tab_base *tab_bases(size_t *n)
 {
     *n = sizeof bases / sizeof *bases;
     return bases;
 }
 
+/* NULL asks for the default. Errors: CAPABILITY for a retired base, VALIDATION for a name that is none. */
 tab_status tab_base_find(const char *name, const tab_base **ret, tab_error *err)
 {
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {

@@ -1,5 +1,6 @@
-/* See agreement.h. Rows that match are pairs of values that should agree; how well two columns agree over
- * them is compared with chance, which is the same row beside another pair's row. */
+/* See agreement.h: how well two columns agree over rows that seem to match, for align.c. Rows that match are
+ * pairs of values that should agree; how well two columns agree over them is compared with chance, which is
+ * the same row beside another pair's row. */
 #include "services/inference/engine/align/agreement.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ static double rank_correlation(tab_rank_point *p, size_t n)
     if (n < 8)
         return 0;
     qsort(p, n, sizeof *p, by_x);
+    /* ranks of x, then of y; a run of equal values has the sum of its ends as twice its mean rank */
     for (size_t i = 0; i < n;) {
         size_t j = i;
         while (j < n && p[j].x == p[i].x)
@@ -49,6 +51,7 @@ static double rank_correlation(tab_rank_point *p, size_t n)
             p[k].ry = (uint32_t)(i + j);
         i = j;
     }
+    /* Pearson's correlation of the ranks */
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     for (size_t i = 0; i < n; i++) {
         mx += p[i].rx;
@@ -74,6 +77,7 @@ static double association(const uint32_t *x, const uint32_t *y, size_t n, uint32
     enum { FEW = 40 };
     if (nx > FEW || ny > FEW || nx < 2 || ny < 2 || n < 10)
         return 0;
+    /* how often each pair of values stands side by side */
     uint32_t table[FEW][FEW] = { { 0 } }, col[FEW] = { 0 }, best_col = 0, hit = 0;
     for (size_t i = 0; i < n; i++) {
         table[x[i]][y[i]]++;
@@ -119,6 +123,7 @@ static double likeness(const tab_views *v, const tab_value *x, const tab_value *
     uint32_t shared = 0;
     if (x->key == y->key && weight == NULL)
         return 1;
+    /* a walk along both sorted lists of tokens */
     for (uint32_t i = 0, j = 0; i < x->tok_n && j < y->tok_n;) {
         uint32_t p = v->tok[x->tok + i], q = v->tok[y->tok + j];
         shared += p == q;
@@ -129,6 +134,7 @@ static double likeness(const tab_views *v, const tab_value *x, const tab_value *
     }
     if (x->key == y->key)
         return 1;
+    /* 0.9: the same words are not quite the same value */
     uint32_t all = x->tok_n + y->tok_n - shared;
     return all == 0 ? 0 : 0.9 * shared / all;
 }
@@ -144,6 +150,7 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
     double sum = 0, base = 0;
     for (size_t i = 0; i < rows->n; i++) {
         uint32_t ca = wa->code[rows->a[i]], cb = wb->code[rows->b[i]];
+        /* a row with the value on one side only speaks against the columns */
         one_sided += (ca == TAB_NULL) != (cb == TAB_NULL);
         present += ca != TAB_NULL || cb != TAB_NULL;
         if (ca == TAB_NULL || cb == TAB_NULL)
@@ -151,6 +158,7 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
         const tab_value *x = &wa->value[ca], *y = &wb->value[cb];
         float own = 0;
         double alike = likeness(v, x, y, &own);
+        /* the rows match by these very words */
         if (own > ELSEWHERE * shared[i])
             continue;
         sum += alike;
@@ -169,12 +177,14 @@ void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *w
     }
     if (n < 5)
         return;
+    /* f: the features in the order that agreement.h gives, each times trust */
     double mean = sum / (double)n, chance = m > 0 ? base / (double)m : 0;
     double trust = (double)n / ((double)n + 10);
     f[0] = (float)(trust * mean);
     f[1] = (float)(trust * (mean - chance) / fmax(1 - chance, 0.05));
     f[2] = (float)(trust * (double)equal / (double)n);
     f[3] = (float)(trust * fabs(rank_correlation(pt, numbers)));
+    /* a country follows from its city without being one attribute with it */
     int pa = kind_of_place(wa), pb = kind_of_place(wb);
     bool nested = pa != pb && pa * pb != 0;
     double there = nested ? 0 : association(xs, ys, n, wa->values, wb->values);

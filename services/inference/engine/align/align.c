@@ -1,9 +1,12 @@
-/* See align.h. Three steps:
+/* See align.h: which columns of two tables hold the same attribute. link/ asks twice: before rows are
+ * matched, from values alone, and afterwards, when matched rows speak too. Three steps:
  *
  *   signatures   of each column: n-grams, shapes, quantiles, values, tokens
  *   features     of each pair of columns, from the signatures and, where there are any, from matched rows;
  *                a weighted sum of them is the pair's log-odds
- *   competition  of the pairs that share a column: log-odds become probabilities (decision 0106) */
+ *   competition  of the pairs that share a column: log-odds become probabilities (decision 0106)
+ *
+ * assign.c then chooses pairs so that each column stands in one. */
 #include "services/inference/engine/align/align.h"
 
 #include <math.h>
@@ -19,6 +22,7 @@
  * result depends on it. Chosen by hand, not measured. */
 enum { GRAMS = 512, SHAPES = 128, QUANTILES = 21, SAMPLE = 2000, CHUNKS = 64 };
 
+/* A value or a token, by its id in the views, with its weight. */
 typedef struct {
     uint32_t id;
     float w;
@@ -35,6 +39,7 @@ typedef struct {
     double distinct, length, tokens, digits;
 } column_signature;
 
+/* The signatures of one table's columns. */
 struct tab_signature {
     size_t cols;
     column_signature *col;
@@ -90,8 +95,10 @@ static void sign_writing(const tab_views *v, const tab_view *w, size_t step, col
         padded[0] = ' ';
         memcpy(padded + 1, text.p, n);
         padded[n + 1] = ' ';
+        /* 3-grams of the first 64 bytes, with a blank before and behind */
         for (size_t k = 0; k + 3 <= n + 2; k++)
             s->gram[tab_hash_bytes(padded + k, 3, 7) % GRAMS] += share;
+        /* shapes are of the value as it was written: capitals count */
         if (raw->layout == TAB_CODED)
             s->shape[shape_of(tab_level(raw, raw->code[x->first]))] += share;
         else
@@ -100,10 +107,12 @@ static void sign_writing(const tab_views *v, const tab_view *w, size_t step, col
             digits += text.p[k] >= '0' && text.p[k] <= '9';
             letters++;
         }
+        /* means of length and tokens go by rows, n-grams and shapes by their root */
         length += (double)x->rows * (double)text.n;
         tokens += (double)x->rows * x->tok_n;
         weight += x->rows;
     }
+    /* logarithms, so that the commonest n-grams do not decide alone */
     for (size_t i = 0; i < GRAMS; i++)
         s->gram[i] = logf(1 + s->gram[i]);
     unit(s->gram, GRAMS);
@@ -131,6 +140,7 @@ static uint32_t merge_ids(weighed *x, size_t n)
 static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, tab_arena *a,
                           column_signature *s)
 {
+    /* room for the tokens of the values that are looked at */
     size_t most = 0, n = 0;
     for (uint32_t i = 0; i < w->values; i += (uint32_t)step)
         most += w->value[i].tok_n;
@@ -138,6 +148,7 @@ static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, ta
     s->tok = tab_arena_new_of(a, weighed, most);
     if (s->key == NULL || s->tok == NULL)
         return false;
+    /* all values: a share of the rows each */
     for (uint32_t i = 0; i < w->values; i++)
         s->key[i] = (weighed){ w->value[i].key, (float)w->value[i].rows / (float)w->present };
     s->keys = merge_ids(s->key, w->values);
@@ -147,6 +158,7 @@ static bool sign_contents(const tab_views *v, const tab_view *w, size_t step, ta
     s->toks = merge_ids(s->tok, n);
     float sum = 0;
     for (uint32_t i = 0; i < s->toks; i++) {
+        /* rare tokens count more */
         uint32_t df = v->df[s->tok[i].id];
         s->tok[i].w = sqrtf(s->tok[i].w) * logf(1 + (float)v->total_rows / (float)(df > 0 ? df : 1));
         sum += s->tok[i].w * s->tok[i].w;
@@ -163,9 +175,11 @@ static bool sign_column(const tab_views *v, const tab_table_view *t, const tab_v
 {
     size_t step = w->values > SAMPLE ? w->values / SAMPLE : 1, filled = 0;
     sign_writing(v, w, step, s);
+    /* filled from the top, and empty from there on */
     while (filled < t->rows && w->code[filled] != TAB_NULL)
         filled++;
     s->ragged = filled == w->present && filled < t->rows;
+    /* how far values are different, and where the numbers lie */
     s->distinct = w->present > 0 ? (double)w->values / (double)w->present : 0;
     s->numeric = w->kind != TAB_VIEW_TEXT && w->sorted_n > 0;
     for (size_t q = 0; s->numeric && q < QUANTILES; q++)
@@ -180,14 +194,14 @@ tab_status tab_signatures_new(const tab_engine *e, const tab_views *v, size_t ta
     const tab_table_view *t = &v->table[table];
     tab_signature *s = tab_arena_new_of(a, tab_signature, 1);
     if (s == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     s->cols = t->cols;
     s->col = tab_arena_new_of(a, column_signature, t->cols);
     for (size_t c = 0; c < t->cols; c++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
         if (s->col == NULL || !sign_column(v, t, &t->col[c], a, &s->col[c]))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     *ret = s;
     return TAB_OK;
@@ -220,12 +234,14 @@ static double quantile_distance(const double *a, const double *b)
     for (int side = 0; side < 2; side++) {
         const double *x = side ? b : a, *y = side ? a : b;
         for (size_t q = 1; q + 1 < QUANTILES; q++) {
+            /* where x's quantile lies among y's: the share of y below it is between lo and hi */
             size_t below = 0, upto = 0;
             while (below < QUANTILES && y[below] < x[q])
                 below++;
             upto = below;
             while (upto < QUANTILES && y[upto] <= x[q])
                 upto++;
+            /* the distance to the interval, 0 within it */
             double mine = (double)q / (QUANTILES - 1);
             double lo = below == 0 ? 0 : (double)(below - 1) / (QUANTILES - 1);
             double hi = upto >= QUANTILES ? 1 : (double)upto / (QUANTILES - 1);
@@ -257,6 +273,7 @@ static common values_in_common(const tab_views *v, const column_signature *a, co
     common c = { 0 };
     for (uint32_t i = 0, j = 0; i < a->keys && j < b->keys;) {
         uint32_t x = a->key[i].id, y = b->key[j].id;
+        /* a value counts as far as it tells columns apart (view.c) */
         if (x == y) {
             double tells = (double)v->telling[x], wa = (double)a->key[i].w, wb = (double)b->key[j].w;
             c.values += tells;
@@ -264,10 +281,25 @@ static common values_in_common(const tab_views *v, const column_signature *a, co
             c.rows_a += tells * wa;
             c.rows_b += tells * wb;
         }
+        /* the smaller id moves on, both where they are equal */
         i += x <= y;
         j += y <= x;
     }
     return c;
+}
+
+/* The cosine of the tokens, by a walk along both sorted lists. */
+static double tokens_in_common(const column_signature *a, const column_signature *b)
+{
+    double token = 0;
+    for (uint32_t i = 0, j = 0; i < a->toks && j < b->toks;) {
+        uint32_t x = a->tok[i].id, y = b->tok[j].id;
+        if (x == y)
+            token += (double)a->tok[i].w * (double)b->tok[j].w;
+        i += x <= y;
+        j += y <= x;
+    }
+    return token;
 }
 
 /* f (TAB_ALIGN_VALUE_FEATURES): alignment_weights.h names them. Where one column is a list of values, some
@@ -278,19 +310,14 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
 {
     common c = values_in_common(v, a, b);
     double shared = c.values;
-    double token = 0;
-    for (uint32_t i = 0, j = 0; i < a->toks && j < b->toks;) {
-        uint32_t x = a->tok[i].id, y = b->tok[j].id;
-        if (x == y)
-            token += (double)a->tok[i].w * (double)b->tok[j].w;
-        i += x <= y;
-        j += y <= x;
-    }
+    double token = tokens_in_common(a, b);
+    /* how many values there are: of the smaller column, and of both together */
     double least = a->keys < b->keys ? a->keys : b->keys, all = a->keys + b->keys - shared;
     bool both = a->numeric && b->numeric;
     bool listed_b = lists(wb, b, wa), listed_a = !listed_b && lists(wa, a, wb);
     bool listed = listed_a || listed_b;
     tab_domain_match soft = { 0 };
+    /* what a list explains beyond chance, also where the values are not equal */
     if (listed) {
         double beyond = 1 - tab_domain_chance(listed_b ? wa : wb, listed_b ? wb : wa);
         soft = tab_domain_soft(v, listed_b ? wa : wb, listed_b ? wb : wa, token > 0);
@@ -299,7 +326,9 @@ static void value_features(const tab_views *v, const tab_view *wa, const tab_vie
         c.rows_a *= beyond;
         c.rows_b *= beyond;
     }
+    /* the explained column's values, and its rows that the list holds */
     double mine = listed_b ? a->keys : b->keys, rows = listed_b ? c.rows_a : c.rows_b;
+    /* few values in common say less; of a list the explained column's count */
     double few = 1 / sqrt(1.0 + (listed ? mine : least));
     const tab_column_profile *pa = wa->profile, *pb = wb->profile;
     const double row[TAB_ALIGN_VALUE_FEATURES] = {
@@ -351,6 +380,7 @@ static const float NEVER = -20; /* log-odds of a column without values */
 /* Which weights judge a pair of columns: matched rows speak where there are any. */
 typedef enum { BY_VALUES, BY_LIST, BY_ROWS } judged_by;
 
+/* The weighted sum of a pair's features. */
 static double log_odds(judged_by by, const float *f)
 {
     double z = (double)tab_align_intercept[by];
@@ -359,6 +389,7 @@ static double log_odds(judged_by by, const float *f)
     return z;
 }
 
+/* The two greatest log-odds of a column, of which one may be the pair at hand. */
 typedef struct {
     float first, second;
 } best_two;
@@ -402,11 +433,13 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
         return false;
     for (size_t i = 0; i < na + nb; i++)
         b[i] = (best_two){ NEVER, NEVER };
+    /* the best two of every column */
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
             note(&b[i], z[i * nb + j]);
             note(&b[na + j], z[i * nb + j]);
         }
+    /* pairs that go together for certain: each the other's best, and no usual numbers */
     size_t company = 0;
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
@@ -415,6 +448,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
         }
     for (size_t i = 0; i < na; i++)
         for (size_t j = 0; j < nb; j++) {
+            /* the best other pair of either column, and by how much this pair leads */
             float x = z[i * nb + j], rival = WEAK, ahead = 0;
             if (na > 1)
                 rival = fmaxf(rival, b[na + j].first == x ? b[na + j].second : b[na + j].first);
@@ -422,7 +456,9 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
                 rival = fmaxf(rival, b[i].first == x ? b[i].second : b[i].first);
             if (na > 1 || nb > 1)
                 ahead = x - rival;
+            /* the lead raises the odds, its lack lowers them, within bounds */
             float odds = x + fminf(fmaxf(SHARE * ahead, -MOST), MOST);
+            /* lists compete with their number as well */
             if (listed[i * nb + j]) {
                 odds = BASE + ODDS * x + LEAD * fminf(fmaxf(ahead, -LEAD_MOST), LEAD_MOST);
                 if (odds > FAINT)
@@ -439,6 +475,7 @@ static bool compete(size_t na, size_t nb, const bool *listed, const bool *usual,
 /* Whole numbers from near 0, or from 1000 or 10001 on: where most counts and keys of any tables lie. */
 static bool usual_range(const column_signature *s)
 {
+    /* tens: the power of ten at or below the least value */
     double low = s->quantile[0], tens = 1;
     while (tens * 10 <= low)
         tens *= 10;
@@ -450,6 +487,7 @@ static void score_chunk(void *ctx, size_t chunk)
 {
     scoring *s = ctx;
     size_t n = s->rows == NULL ? 0 : s->rows->n;
+    /* scratch of this chunk alone */
     tab_agreement_scratch own = { malloc((n + 1) * sizeof *own.point), malloc((n + 1) * sizeof *own.x),
                                   malloc((n + 1) * sizeof *own.y) };
     if (own.point == NULL || own.x == NULL || own.y == NULL)
@@ -458,6 +496,7 @@ static void score_chunk(void *ctx, size_t chunk)
         for (size_t j = 0; j < s->b->cols; j++) {
             if (tab_engine_cancelled(s->e))
                 break;
+            /* a pair with an empty column has no features and never goes together */
             float f[TAB_ALIGN_FEATURES] = { 0 };
             const tab_view *wa = &s->a->col[i], *wb = &s->b->col[j];
             const tab_column_profile *pa = wa->profile, *pb = wb->profile;
@@ -468,6 +507,7 @@ static void score_chunk(void *ctx, size_t chunk)
                 value_features(s->v, wa, wb, &s->sa->col[i], &s->sb->col[j], f);
                 if (n > 0)
                     tab_row_agreement(s->v, wa, wb, s->rows, s->shared, &own, f + TAB_ALIGN_VALUE_FEATURES);
+                /* which weights judge the pair; usual numbers are marked for the competition */
                 bool rowed = f[TAB_ALIGN_FEATURES - 1] > 0;
                 bool listed = f[TAB_ALIGN_VALUE_FEATURES - 1] > 0;
                 s->listed[at] = listed && !rowed;
@@ -489,10 +529,13 @@ static void score_chunk(void *ctx, size_t chunk)
 static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const tab_table_view *b,
                            const tab_row_pairs *rows, float *ret)
 {
+    /* seen: by token, the number of the pair of rows whose a row holds it, counted from 1 */
     uint32_t *seen = calloc(v->terms + 1, sizeof *seen);
     if (seen == NULL)
         return false;
     for (uint32_t i = 0; i < rows->n; i++) {
+        /* tokens of row a are marked with the pair's number; those of row b that are marked count, once
+         * each */
         ret[i] = 0;
         for (int side = 0; side < 2; side++) {
             const tab_table_view *t = side == 0 ? a : b;
@@ -515,6 +558,7 @@ static bool shared_in_rows(const tab_views *v, const tab_table_view *a, const ta
     return true;
 }
 
+/* Pairs of columns are scored in chunks of a's columns, and then compete; p (cols_a, cols_b). */
 tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, size_t tb,
                             const tab_signature *sa, const tab_signature *sb, const tab_row_pairs *rows,
                             float *p, float *features, tab_error *err)
@@ -543,6 +587,6 @@ tab_status tab_align_scores(const tab_engine *e, const tab_views *v, size_t ta, 
     free(s.listed);
     free(s.usual);
     if (failed)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
 }

@@ -1,5 +1,7 @@
-/* Joint assignment: the Hungarian method in its shortest-path form (Jonker & Volgenant, Computing 1987),
- * run on the connected parts of the graph of plausible pairs, so that wide tables stay cheap. */
+/* See align.h: chooses pairs of columns so that each column stands in one at most and the sum of their
+ * log-odds is greatest, for link/. The Hungarian method in its shortest-path form (Jonker & Volgenant,
+ * Computing 1987), run on the connected parts of the graph of plausible pairs, so that wide tables stay
+ * cheap. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,13 +23,17 @@ static uint32_t root(uint32_t *up, uint32_t i)
  * each round adds one row along the cheapest augmenting path. False: out of memory. */
 static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_t *to)
 {
+    /* least: the cheapest way to a column so far; way: the column before it on that way; of: the row that has
+     * a column */
     double *u = calloc(rows + 1, sizeof *u), *v = calloc(cols + 1, sizeof *v);
     double *least = malloc((cols + 1) * sizeof *least);
     uint32_t *of = calloc(cols + 1, sizeof *of), *way = calloc(cols + 1, sizeof *way);
     bool *used = malloc((cols + 1) * sizeof *used);
     bool ok = u && v && least && of && way && used;
     for (size_t i = 1; ok && i <= rows; i++) {
+        /* column 0 is a place of departure; of[j]: the row that has column j, counted from 1, 0 for none */
         of[0] = (uint32_t)i;
+        /* the new row departs from column 0 */
         size_t j0 = 0;
         for (size_t j = 0; j <= cols; j++) {
             least[j] = INFINITY;
@@ -35,6 +41,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
         }
         do {
             used[j0] = true;
+            /* Dijkstra's step: the cheapest column that is not on the path yet, by costs less the prices */
             size_t i0 = of[j0], j1 = 0;
             double delta = INFINITY;
             for (size_t j = 1; j <= cols; j++) {
@@ -50,6 +57,7 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
                     j1 = j;
                 }
             }
+            /* prices move, so that the path's edges cost nothing */
             for (size_t j = 0; j <= cols; j++) {
                 if (used[j]) {
                     u[of[j]] += delta;
@@ -60,20 +68,17 @@ static bool shortest_paths(size_t rows, size_t cols, const double *cost, uint32_
             }
             j0 = j1;
         } while (of[j0] != 0);
+        /* the path is walked back, and each row on it takes the next column */
         while (j0 != 0) {
             of[j0] = of[way[j0]];
             j0 = way[j0];
         }
     }
+    /* every row has a column now */
     for (size_t j = 1; ok && j <= cols; j++)
         if (of[j] != 0)
             to[of[j] - 1] = (uint32_t)(j - 1);
-    free(u);
-    free(v);
-    free(least);
-    free(of);
-    free(way);
-    free(used);
+    free(u), free(v), free(least), free(of), free(way), free(used);
     return ok;
 }
 
@@ -83,6 +88,7 @@ static double gain(float p, float least)
 {
     if (p < least)
         return 0;
+    /* probabilities of 0 and 1 would have no log-odds */
     double q = fmin(fmax((double)p, 1e-6), 1 - 1e-6), l = fmin(fmax((double)least, 1e-6), 1 - 1e-6);
     return log(q / (1 - q)) - log(l / (1 - l)) + 1e-3;
 }
@@ -91,6 +97,7 @@ static double gain(float p, float least)
 static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, size_t cols_b,
                         const float *p, float least, uint32_t *match)
 {
+    /* the smaller side are the rows */
     bool flip = na > nb;
     size_t rows = flip ? nb : na, cols = flip ? na : nb;
     double *cost = malloc(rows * cols * sizeof *cost);
@@ -101,6 +108,7 @@ static bool assign_part(const uint32_t *a, size_t na, const uint32_t *b, size_t 
             cost[r * cols + c] = -gain(p[a[flip ? c : r] * cols_b + b[flip ? r : c]], least);
     ok = ok && shortest_paths(rows, cols, cost, to);
     for (size_t r = 0; ok && r < rows; r++) {
+        /* a pair below the threshold was only chosen because every row must have a column */
         uint32_t i = a[flip ? to[r] : r], j = b[flip ? r : to[r]];
         if (p[i * cols_b + j] >= least && p[i * cols_b + j] > 0)
             match[i] = j;
@@ -150,6 +158,8 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     bool ok = up && a && b;
     for (size_t i = 0; ok && i < n; i++)
         up[i] = (uint32_t)i;
+    /* a's columns are 0 .. cols_a - 1, b's follow; the smaller root stays, so that a part's is its first
+     * column */
     for (size_t i = 0; ok && i < cols_a; i++) {
         match[i] = TAB_NULL;
         for (size_t j = 0; j < cols_b; j++)
@@ -161,6 +171,7 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     for (size_t r = 0; ok && r < cols_a; r++) {
         if (root(up, (uint32_t)r) != r) /* a part's root is its first column of a */
             continue;
+        /* the part's columns on both sides */
         size_t na = 0, nb = 0;
         for (size_t i = 0; i < cols_a; i++)
             if (root(up, (uint32_t)i) == r)
@@ -178,5 +189,5 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
     free(up);
     free(a);
     free(b);
-    return ok ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return ok ? TAB_OK : tab_no_memory(err);
 }

@@ -190,6 +190,7 @@ static const char groups[] = "abigail abby gail\n"
 
 enum { SLOTS = 2048 }; /* names are some 600 */
 
+/* An open-addressing table from a name to its groups. */
 struct tab_nicknames {
     struct {
         tab_str name;
@@ -212,12 +213,14 @@ tab_nicknames *tab_nicknames_new(void)
     tab_nicknames *n = calloc(1, sizeof *n);
     uint16_t group = 1;
     for (size_t at = 0; n != NULL && at + 1 < sizeof groups;) {
+        /* a name ends at a blank or at the line's end */
         size_t end = at;
         while (groups[end] != ' ' && groups[end] != '\n')
             end++;
         tab_str name = { groups + at, end - at };
         size_t i = place(n, name);
         n->slot[i].name = name;
+        /* the first free group of four */
         int k = 0;
         while (k + 1 < TAB_NICKNAME_GROUPS && n->slot[i].of.group[k] != 0)
             k++;

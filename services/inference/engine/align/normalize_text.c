@@ -1,4 +1,5 @@
-/* See normalize_text.h. ASCII takes a short way; all else is decomposed by utf8proc first. */
+/* See normalize_text.h: one normal form for what people write differently, for view.c. ASCII
+ * takes a short way; all else is decomposed by utf8proc first. */
 #include "services/inference/engine/align/normalize_text.h"
 
 #include <utf8proc.h>
@@ -15,6 +16,7 @@ static void put(writer *w, const char *p, size_t n)
 {
     if (w->n + n + 1 > TAB_NORMAL_MAX)
         return;
+    /* a break becomes one blank, never one in front */
     if (w->gap && w->n > 0)
         w->out[w->n++] = ' ';
     w->gap = false;
@@ -44,6 +46,7 @@ static void put_point(writer *w, int32_t c)
 {
     if (c == '\'' || c == 0x2019 || c == 0x2018 || c == 0x60 || c == 0xb4 || c == 0x2bc)
         return;
+    /* apostrophes are gone; letters with a Latin substitute become it */
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (plain[i].c == c) {
             put(w, plain[i].latin, strlen(plain[i].latin));
@@ -51,6 +54,7 @@ static void put_point(writer *w, int32_t c)
         }
     if (droppable_mark(c))
         return;
+    /* letters, digits and the marks of other scripts stay */
     switch (utf8proc_category(c)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -83,6 +87,7 @@ static void put_wide(writer *w, int32_t c)
     int boundary = 0;
     utf8proc_ssize_t n = utf8proc_decompose_char(
         c, d, 24, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, &boundary);
+    /* parts that are ASCII are treated as ASCII is below */
     for (utf8proc_ssize_t i = 0; i < n && n <= 24; i++) {
         if (d[i] < 0x80 && d[i] != '\'' && d[i] != '`') {
             char a = (char)d[i];
@@ -106,9 +111,11 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
         int32_t c;
     } names[] = { { "amp;", '&' },  { "lt;", '<' },    { "gt;", '>' },
                   { "quot;", '"' }, { "apos;", '\'' }, { "nbsp;", ' ' } };
+    /* what follows the "&" */
     size_t left = s.n - at - 1;
     const char *p = s.p + at + 1;
     if (left >= 3 && p[0] == '#') {
+        /* a code point in decimal or hexadecimal digits, up to the ";" */
         bool hex = p[1] == 'x' || p[1] == 'X';
         int32_t c = 0;
         size_t i = hex ? 2 : 1, from = i;
@@ -126,6 +133,7 @@ static size_t read_reference(tab_str s, size_t at, int32_t *ret)
         *ret = c;
         return i + 2;
     }
+    /* a name, with its ";" */
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         size_t n = strlen(names[k].name);
         if (left >= n && memcmp(p, names[k].name, n) == 0) {
@@ -141,6 +149,7 @@ static size_t drop_padding(char *t, size_t n)
 {
     size_t to = 0;
     for (size_t i = 0; i < n;) {
+        /* one token; whether it is digits alone */
         size_t end = i;
         bool digits = true;
         while (end < n && t[end] != ' ') {
@@ -150,6 +159,7 @@ static size_t drop_padding(char *t, size_t n)
         size_t from = i;
         while (digits && from + 1 < end && t[from] == '0')
             from++;
+        /* the token moves to where the dropped zeros have left room */
         memmove(t + to, t + from, end - from);
         to += end - from;
         if (end < n)
@@ -164,6 +174,7 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
 {
     writer w = { out, 0, false };
     for (size_t i = 0; i < s.n && w.n + 8 < TAB_NORMAL_MAX;) {
+        /* a reference, an ASCII byte, or a code point of several bytes */
         unsigned char b = (unsigned char)s.p[i];
         int32_t c = 0;
         size_t read;
@@ -180,6 +191,7 @@ size_t tab_text_normal(tab_str s, char out[TAB_NORMAL_MAX])
                 w.gap = true;
             i++;
         } else {
+            /* broken bytes are breaks */
             utf8proc_ssize_t n =
                 utf8proc_iterate((const utf8proc_uint8_t *)s.p + i, (utf8proc_ssize_t)(s.n - i), &c);
             if (n <= 0) {
@@ -211,6 +223,7 @@ static void pairs_of_letters(tab_str word, void (*emit)(void *, tab_str), void *
         utf8proc_ssize_t n =
             utf8proc_iterate((const utf8proc_uint8_t *)word.p + at, (utf8proc_ssize_t)(word.n - at), &c);
         size_t len = n <= 0 ? 1 : (size_t)n;
+        /* two letters, by the bytes from the one before to the end of this */
         if (!first)
             emit(ctx, (tab_str){ word.p + last, at + len - last });
         else if (at + len >= word.n)
@@ -229,6 +242,7 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
         while (end < t.n && t.p[end] != ' ')
             end++;
         tab_str word = { t.p + i, end - i };
+        /* the first letter tells the script */
         utf8proc_int32_t c = 0;
         if (word.n > 0 && (unsigned char)word.p[0] >= 0xe0 &&
             utf8proc_iterate((const utf8proc_uint8_t *)word.p, (utf8proc_ssize_t)word.n, &c) > 0 &&
@@ -245,11 +259,13 @@ void tab_text_tokens(tab_str t, void (*emit)(void *ctx, tab_str token), void *ct
 void tab_text_joined(tab_str raw, void (*emit)(void *ctx, tab_str token), void *ctx)
 {
     enum { WORD = 48 };
+    /* parts: runs of letters and digits within the word; only ASCII words are joined */
     char word[WORD];
     size_t n = 0, parts = 0;
     bool in_part = false, plain_word = true;
     for (size_t i = 0; i <= raw.n; i++) {
         char c = i < raw.n ? raw.p[i] : ' ';
+        /* the word ends: it is emitted where it has several parts */
         if (c == ' ' || c == '\t' || c == '\n' || c == ',' || c == ';') {
             if (parts > 1 && plain_word && n >= 4 && n < WORD)
                 emit(ctx, (tab_str){ word, n });

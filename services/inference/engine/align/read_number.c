@@ -1,5 +1,5 @@
-/* Numbers as two tables may write them differently. Looser than profile's reader (profile/parse_number.c):
- * there a column's role is at stake, here only whether two values are equal. */
+/* See view.h: numbers as two tables may write them differently, for view.c. Looser than profile's reader
+ * (profile/parse_number.c): there a column's role is at stake, here only whether two values are equal. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,10 +9,13 @@
 /* "3:18", "1:02:03", "3:18.5": seconds. */
 static bool read_clock(const char *p, size_t n, double *ret)
 {
+    /* total: the parts before this one; part: the one at hand; scale: of the next decimal digit, 0 before a
+     * point */
     double total = 0, part = 0, scale = 0;
     int parts = 1;
     size_t width = 0;
     for (size_t i = 0; i < n; i++) {
+        /* a part ends: hours or minutes so far */
         if (p[i] == ':') {
             if (width == 0 || width > 3 || scale != 0 || parts == 3)
                 return false;
@@ -45,6 +48,7 @@ static bool read_duration(const char *p, size_t n, double *ret)
     size_t i = 0;
     bool any = false;
     while (i < n) {
+        /* a number of at most nine digits */
         double x = 0;
         size_t from = i;
         for (; i < n && digit(p[i]) && i - from < 9; i++)
@@ -53,11 +57,13 @@ static bool read_duration(const char *p, size_t n, double *ret)
             return false;
         while (i < n && p[i] == ' ')
             i++;
+        /* and its unit, by the first letter; "mm" and "ms" are no minutes */
         size_t unit = i;
         while (i < n && letter(p[i]))
             i++;
         char u = i > unit ? p[unit] : 0;
         size_t un = i - unit;
+        /* hours, minutes, seconds by the first letter of a word that is short enough */
         if ((u == 'h' || u == 'H') && un <= 5)
             total += x * 3600;
         else if ((u == 'm' || u == 'M') && un <= 7 &&
@@ -78,10 +84,12 @@ static bool read_duration(const char *p, size_t n, double *ret)
 /* Digits with groups of three, a decimal mark and an exponent. */
 static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
 {
+    /* the number as strtod reads it: no groups, a point */
     char buf[48], group = decimal == ',' ? '.' : ',';
     size_t to = 0, since = 0;
     bool grouped = false, point = false;
     for (size_t i = 0; i < n; i++) {
+        /* digits are copied; group marks are checked and left out */
         if (digit(p[i])) {
             buf[to++] = p[i];
             since++;
@@ -93,6 +101,7 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
             buf[to++] = '.';
         } else if ((p[i] == 'e' || p[i] == 'E') && i > 0 && i + 1 < n && n - i <= 5) {
             buf[to++] = 'e';
+            /* the exponent must be all that is left */
             for (i++; i < n; i++) {
                 if (!digit(p[i]) && p[i] != '-' && p[i] != '+')
                     return false;
@@ -102,6 +111,7 @@ static bool read_decimal(const char *p, size_t n, char decimal, double *ret)
             return false;
         }
     }
+    /* the last group has three digits, too */
     if (grouped && !point && since != 3)
         return false;
     buf[to] = 0;
@@ -116,6 +126,7 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
 {
     const char *p = s.p;
     size_t n = s.n;
+    /* blanks, sign and currency */
     while (n > 0 && (*p == ' ' || *p == '\t'))
         p++, n--;
     while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '%'))
@@ -129,14 +140,17 @@ bool tab_read_number(tab_str s, char decimal, double *ret)
         p += 2, n -= 2;
     else if (n > 3 && memcmp(p, "\xe2\x82\xac", 3) == 0)
         p += 3, n -= 3;
+    /* a euro sign behind the number */
     if (n > 3 && memcmp(p + n - 3, "\xe2\x82\xac", 3) == 0)
         n -= 3;
     while (n > 0 && *p == ' ')
         p++, n--;
     while (n > 0 && p[n - 1] == ' ')
         n--;
+    /* what is left must begin with a digit, or with a point and a digit */
     if (n == 0 || n > 40 || (!digit(*p) && !(n > 1 && *p == '.' && digit(p[1]))))
         return false;
+    /* a sign before a clock time or a duration is dropped */
     if (read_clock(p, n, ret) || read_duration(p, n, ret))
         return true;
 

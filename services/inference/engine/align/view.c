@@ -1,6 +1,11 @@
-/* See view.h. A column's distinct values are normalised once; texts and tokens of all tables are interned
- * in one table of terms, by their 64-bit hash. Two different terms of one hash would be taken for equal: a
- * chance of one in 10^8 among a million terms. */
+/* See view.h: columns as align/ and link/ compare them. link/cross_tables.c builds the views once a pass. A
+ * column's distinct values are normalised once; texts and tokens of all tables are interned in one table of
+ * terms, by their 64-bit hash. Two different terms of one hash would be taken for equal: a chance of one in
+ * 10^8 among a million terms.
+ *
+ *   read_table ─> column_coded or column_numbers ─> fill_value     normal form, key, tokens
+ *              ─> sort_numbers                                     for quantiles
+ *   weigh_terms ─> count_columns                                   frequencies, when all are known */
 #include "services/inference/engine/align/view.h"
 
 #include <math.h>
@@ -69,6 +74,7 @@ static bool more_slots(struct tab_view_scratch *o)
     }
     for (size_t i = 0; i < o->slots; i++)
         if (o->slot_hash[i] != 0) {
+            /* the low bit is always set (intern), so the slot goes by the higher ones */
             size_t at = (o->slot_hash[i] >> 8) & (slots - 1);
             while (hash[at] != 0)
                 at = (at + 1) & (slots - 1);
@@ -88,6 +94,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
 {
     struct tab_view_scratch *o = v->own;
     uint64_t h = tab_hash_bytes(s.p, s.n, 0) | 1;
+    /* at most half full, so that a look-up ends soon */
     if (2 * (v->terms + 1) > o->slots && !more_slots(o)) {
         o->failed = true;
         return 0;
@@ -96,6 +103,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
     for (i = (h >> 8) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
         if (o->slot_hash[i] == h)
             return o->slot_id[i];
+    /* both lists grow together */
     size_t cap = o->term_cap, cap2 = o->term_cap;
     if (!reserve(&v->term_at, &cap, v->terms + 1, 4) || !reserve(&v->term_n, &cap2, v->terms + 1, 4)) {
         o->failed = true;
@@ -128,6 +136,7 @@ static void keep_tokens(tab_views *v, tab_value *x)
     if (o->buffered == 0)
         return;
     qsort(o->buffer, o->buffered, sizeof *o->buffer, tab_ascending_u32);
+    /* each token once, ascending: comparisons walk two lists side by side */
     for (size_t i = 0; i < o->buffered; i++)
         if (i == 0 || o->buffer[i] != o->buffer[i - 1])
             o->buffer[n++] = o->buffer[i];
@@ -151,6 +160,7 @@ static double as_decimal(double x)
 static size_t phone_digits(tab_str s, char out[24])
 {
     size_t n = 0, groups = 0;
+    /* groups: runs of digits; any other byte than these marks makes it no number */
     bool in = false, plus = false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -165,6 +175,7 @@ static size_t phone_digits(tab_str s, char out[24])
     }
     if (n < 7 || n > 15 || (groups < 2 && !plus))
         return 0;
+    /* the prefix of the country differs between tables, the last ten digits do not */
     if (n > 10 && (plus || out[0] == '1')) {
         memmove(out, out + n - 10, 10);
         n = 10;
@@ -196,6 +207,8 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     char buf[TAB_NORMAL_MAX];
     size_t n = 0;
     o->buffered = 0;
+    /* one text for every notation of a date, a number, a telephone number; other texts in their normal
+     * form */
     if (kind == TAB_VIEW_DATE && !isnan(x->number)) {
         n = date_text(x->number, buf);
     } else if (kind == TAB_VIEW_NUMBER && !isnan(x->number)) {
@@ -210,6 +223,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     x->text = add_text(v, (tab_str){ buf, n });
     x->text_n = (uint32_t)n;
     tab_str normal = { buf, n };
+    /* equal normal forms get equal keys; a number or a date is its own only token */
     x->key = intern(v, normal, x->text);
     if (kind == TAB_VIEW_TEXT || isnan(x->number))
         tab_text_tokens(normal, collect, v);
@@ -218,6 +232,7 @@ static void fill_value(tab_views *v, tab_view_kind kind, tab_value *x, tab_str r
     keep_tokens(v, x);
 }
 
+/* How far a column reads as numbers, and under which decimal mark. */
 typedef struct {
     double share;
     char decimal;
@@ -228,6 +243,7 @@ static reading read_numbers(const tab_column *c)
 {
     size_t ok[2] = { 0, 0 }, seen = 0, step = c->levels > 4000 ? c->levels / 4000 : 1;
     for (size_t i = 0; i < c->levels; i += step) {
+        /* both decimal marks are tried, as two tables may differ */
         tab_str s = tab_level(c, i);
         double x;
         if (s.n == 0 || c->kind[i] == TAB_CELL_BOOL)
@@ -250,6 +266,7 @@ static bool padded(const tab_column *c)
     for (size_t i = 0; i < c->levels && i < 2000; i++) {
         tab_str s = tab_level(c, i);
         seen++;
+        /* "07:30" is a time, not a padded number */
         zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
     }
     return zeros * 20 > seen;
@@ -262,8 +279,10 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     const tab_column *c = p->column;
     tab_arena *a = v->own->arena;
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
+    /* dates first, then numbers, then numbers with units; else texts */
     reading r = read_numbers(c);
     w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    /* a column that profile reads as numbers with units or currencies is compared by those numbers */
     bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
         w->kind = TAB_VIEW_NUMBER;
@@ -282,6 +301,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
         if (code == TAB_NULL)
             continue;
         if (value_of[code] == TAB_NULL) {
+            /* the level's first row: its value is filled once */
             tab_value *x = &w->value[w->values];
             tab_str raw = tab_level(c, code);
             x->number = (double)NAN;
@@ -296,6 +316,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
                 return false;
             w->values += x->text_n > 0;
         }
+        /* TAB_NULL - 1: the level is empty in normal form */
         if (value_of[code] >= TAB_NULL - 1)
             continue;
         w->code[row] = value_of[code];
@@ -314,13 +335,14 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
         slots *= 2;
     uint32_t *slot = malloc(slots * sizeof *slot);
     w->code = tab_arena_new_of(a, uint32_t, rows);
+    /* values grow as they come: how many there are is not known */
     size_t cap = 0;
     tab_value *values = NULL;
     bool ok = slot != NULL && w->code != NULL;
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     w->kind = dated ? TAB_VIEW_DATE : TAB_VIEW_NUMBER;
     if (ok)
-        memset(slot, 0xff, slots * sizeof *slot);
+        memset(slot, 0xff, slots * sizeof *slot); /* TAB_NULL: the slot is free */
     const double *num = dated ? p->number : p->column->num;
     for (size_t row = 0; ok && row < rows; row++) {
         double x = as_decimal(num[row]);
@@ -341,6 +363,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
             fill_value(v, w->kind, &values[w->values], (tab_str){ NULL, 0 });
             slot[i] = w->values++;
         }
+        /* the row's value, new or known */
         w->code[row] = slot[i];
         values[slot[i]].rows++;
         w->present++;
@@ -374,6 +397,8 @@ static bool sort_numbers(tab_views *v, size_t rows, tab_view *w)
  * value in two columns has. */
 static bool count_columns(tab_views *v)
 {
+    /* last: the column that held the term last, so that a column counts once; held: how many columns hold
+     * it */
     uint32_t columns = 0;
     uint32_t *last = calloc(v->terms + 1, sizeof *last), *held = calloc(v->terms + 1, sizeof *held);
     v->telling = tab_arena_new_of(v->own->arena, float, v->terms);
@@ -388,6 +413,7 @@ static bool count_columns(tab_views *v)
                 last[key] = columns;
             }
         }
+    /* a value in two columns tells most, one in all columns nothing */
     float most = columns > 2 ? logf((float)columns / 2) : 0;
     for (size_t i = 0; ok && i < v->terms; i++)
         v->telling[i] = held[i] > 2 && most > 0 ? logf((float)columns / (float)held[i]) / most : 1;
@@ -403,17 +429,18 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
     *tv = (tab_table_view){ .profile = p, .rows = p->table->rows, .cols = p->table->cols };
     tv->col = tab_arena_new_of(v->own->arena, tab_view, tv->cols);
     if (tv->col == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     v->total_rows += tv->rows;
     for (size_t c = 0; c < tv->cols; c++) {
         tab_view *w = &tv->col[c];
         w->profile = &p->col[c];
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        /* numbers as they came, or levels */
         bool ok = p->col[c].column->layout == TAB_NUMBERS ? column_numbers(v, w->profile, tv->rows, w)
                                                           : column_coded(v, w->profile, tv->rows, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     return TAB_OK;
 }
@@ -429,6 +456,7 @@ static bool weigh_terms(tab_views *v)
     v->nickname = tab_arena_new_of(a, tab_nickname, v->terms);
     tab_nicknames *names = tab_nicknames_new();
     bool ok = v->df != NULL && v->idf != NULL && v->rarity != NULL && v->nickname != NULL && names != NULL;
+    /* in how many rows each token stands; a value counts for all its rows */
     for (size_t t = 0; ok && t < v->n; t++)
         for (size_t c = 0; c < v->table[t].cols; c++)
             for (uint32_t i = 0; i < v->table[t].col[c].values; i++) {
@@ -437,6 +465,7 @@ static bool weigh_terms(tab_views *v)
                     v->df[v->tok[x->tok + k]] += x->rows;
             }
     for (size_t i = 0; ok && i < v->terms; i++) {
+        /* rarity is 0 where a token stands in every row, idf never is */
         float share = (float)v->total_rows / (float)(v->df[i] > 0 ? v->df[i] : 1);
         v->idf[i] = logf(1 + share);
         v->rarity[i] = share > 1 ? logf(share) : 0;
@@ -446,24 +475,23 @@ static bool weigh_terms(tab_views *v)
     return ok && count_columns(v);
 }
 
+/* Tables are read one after the other, since they share one table of terms. */
 tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size_t n, tab_views **ret,
                          tab_error *err)
 {
     TAB_AUTO(tab_views) *v = calloc(1, sizeof *v);
     struct tab_view_scratch *o = v == NULL ? NULL : calloc(1, sizeof *o);
     if (o == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
+    /* the scratch goes with the views; its lists become theirs */
     v->own = o;
     o->arena = tab_arena_new(SIZE_MAX / 2);
     v->table = o->arena == NULL ? NULL : tab_arena_new_of(o->arena, tab_table_view, n);
     if (v->table == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     v->n = n;
-    for (size_t t = 0; t < n; t++) {
-        tab_status st = read_table(e, v, profiles[t], &v->table[t], err);
-        if (st != TAB_OK)
-            return st;
-    }
+    for (size_t t = 0; t < n; t++)
+        TAB_TRY(read_table(e, v, profiles[t], &v->table[t], err));
     v->text = o->text;
     v->tok = o->tok;
     free(o->slot_hash); /* no term is added from here on */
@@ -471,7 +499,7 @@ tab_status tab_views_new(const tab_engine *e, tab_profile *const *profiles, size
     o->slot_hash = NULL;
     o->slot_id = NULL;
     if (!weigh_terms(v))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     *ret = tab_take(&v);
     return TAB_OK;
 }

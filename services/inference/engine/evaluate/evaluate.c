@@ -1,5 +1,12 @@
-/* See evaluate.h. The split is by a hash of the row's number (or entity) and the seed: within each class the
- * quarter with the least hashes is held out, at least one row of a class that has two. */
+/* See evaluate.h: how good the answers for one target are, for an endpoint's report. The daemon calls
+ * tab_evaluate on the rows that an endpoint is pinned to.
+ *
+ *   strata ─> split ─> subset (train, held) ─> answer_held    profile and fit on train, score held
+ *          ─> grade    classify, regress, detect or separate; the weakest slice (slice.c); doubts
+ *
+ * The split is by a hash of the row's number (or entity) and the seed: within each class the quarter with the
+ * least hashes is held out, at least one row of a class that has two. So the same snapshot and seed hold out
+ * the same rows. */
 #include "services/inference/engine/evaluate/evaluate.h"
 
 #include <float.h>
@@ -20,6 +27,7 @@ enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
  * the rows is warned of. */
 static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
 
+/* A row with a target, as the split orders it. */
 typedef struct {
     uint64_t hash;
     uint32_t row, class;
@@ -43,12 +51,14 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
     size_t n = 0;
     if (k == NULL)
         return false;
+    /* entities go together, so they are not held out class by class */
     for (size_t i = 0; i < rows; i++)
         if (class[i] != TAB_NULL)
             k[n++] = (keyed){ tab_mix2(entity != NULL ? entity[i] : i, seed + 11), (uint32_t)i,
                               entity != NULL ? 0 : class[i] };
     qsort(k, n, sizeof *k, by_key);
     for (size_t i = 0; i < n;) {
+        /* one class, or all rows; the first HELD_SHARE of its hashes are held out */
         size_t end = i;
         while (end < n && k[end].class == k[i].class)
             end++;
@@ -56,6 +66,7 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
         if (want == 0 && end - i > 1)
             want = 1;
         for (size_t j = i; j < end; j++) {
+            /* rows of one entity go together */
             bool same = j > i && entity != NULL && k[j].hash == k[j - 1].hash;
             test[k[j].row] = same ? test[k[j - 1].row] : j - i < want;
         }
@@ -74,6 +85,7 @@ static tab_table *subset(tab_arena *a, const tab_table *t, const bool *pick, boo
         return NULL;
     *s = (tab_table){ .id = t->id, .cols = t->cols, .col = col };
     for (size_t c = 0; c < t->cols; c++) {
+        /* cells are copied, so that the parts are tables like any other */
         tab_builder *b = tab_builder_new(a, t->col[c].name);
         for (size_t r = 0; b != NULL && r < t->rows; r++)
             if (pick[r] == which)
@@ -93,6 +105,7 @@ static void add_metric(tab_arena *a, Tabella__HeldOut *h, const char *name, doub
     Tabella__Metric *m = tab_message(a, Tabella__Metric, TABELLA__METRIC__INIT);
     if (h->metrics == NULL)
         h->metrics = tab_arena_new_of(a, Tabella__Metric *, 16);
+    /* at most 16 metrics a report */
     if (m == NULL || h->metrics == NULL || !isfinite(value))
         return;
     m->name = tab_text(name);
@@ -107,8 +120,11 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
     uint32_t *truth = tab_arena_new_of(a, uint32_t, rows + 1);
     for (size_t i = 0; truth != NULL && i < rows; i++) {
         tab_cell v = tab_cell_at(target, i);
+        /* a cell of no class stays at `classes` */
         truth[i] = (uint32_t)count;
         for (size_t k = 0; k < count; k++) {
+            /* classes travel as a column: numbers as doubles, texts by code, each the run of level_text that
+             * ends at level_end[code] */
             if (!classes->coded) {
                 double x;
                 memcpy(&x, classes->numbers.data + 8 * k, 8);
@@ -133,44 +149,11 @@ static uint32_t *truth_of(tab_arena *a, const tab_column *target, size_t rows, c
     return truth;
 }
 
-/* Metrics of a classification. The baseline answers the commonest class of the training rows. error
- * (rows): 1 for a miss. False: the arena is full. */
-static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
-                     const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
+/* Precision, recall and F1 of each class. count (3, classes + 1): rows that are of it, that are answered so,
+ * and both. False: the arena is full. */
+static bool add_classes(tab_arena *a, const Tabella__Prediction *m, const size_t *count, size_t classes,
+                        Tabella__HeldOut *h)
 {
-    const Tabella__Results *r = m->results;
-    size_t n = r->n_row, classes = n > 0 ? r->n_probabilities / n : 0, hits = 0;
-    const uint32_t *truth = truth_of(a, &test->col[target], n, m->classes, classes);
-    const uint32_t *seen = truth_of(a, &train->col[target], train->rows, m->classes, classes);
-    size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
-    size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
-    double *confidence = tab_arena_new_of(a, double, n + 1);
-    if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
-        return false;
-    for (size_t i = 0; i < train->rows; i++)
-        common[seen[i]]++;
-    for (size_t k = 1; k < classes; k++)
-        top = common[k] > common[top] ? k : top;
-    for (size_t i = 0; i < n; i++) {
-        bool hit = r->label[i] == truth[i];
-        error[i] = !hit;
-        hits += hit;
-        baseline += truth[i] == top;
-        confidence[i] = r->probabilities[i * classes + r->label[i]];
-        count[truth[i]]++;
-        count[classes + 1 + r->label[i]]++;
-        count[2 * (classes + 1) + truth[i]] += hit;
-    }
-    double accuracy = (double)hits / (double)n, base = (double)baseline / (double)n;
-    double ece = tab_ece(r->probabilities, truth, n, classes);
-    h->metric = tab_text("accuracy");
-    h->score = accuracy;
-    add_metric(a, h, "accuracy", accuracy);
-    add_metric(a, h, "auc", tab_auc_classes(r->probabilities, truth, n, classes));
-    add_metric(a, h, "log_loss", tab_log_loss(r->probabilities, truth, n, classes));
-    add_metric(a, h, "ece", ece);
-    add_metric(a, h, "baseline_majority", base);
-    add_metric(a, h, "lift_pp", 100 * (accuracy - base));
     h->per_class = tab_arena_new_of(a, Tabella__ClassMetrics *, classes + 1);
     h->classes = tab_arena_new_of(a, ProtobufCBinaryData, classes + 1);
     for (size_t k = 0; h->per_class != NULL && h->classes != NULL && k < classes; k++) {
@@ -187,6 +170,53 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
         h->per_class[h->n_per_class++] = c;
         h->classes[h->n_classes++] = c->label;
     }
+    return true;
+}
+
+/* Metrics of a classification. The baseline answers the commonest class of the training rows. error
+ * (rows): 1 for a miss. False: the arena is full. */
+static bool classify(tab_arena *a, const tab_table *test, const tab_table *train, size_t target,
+                     const Tabella__Prediction *m, Tabella__HeldOut *h, double *error)
+{
+    const Tabella__Results *r = m->results;
+    size_t n = r->n_row, classes = n > 0 ? r->n_probabilities / n : 0, hits = 0;
+    const uint32_t *truth = truth_of(a, &test->col[target], n, m->classes, classes);
+    const uint32_t *seen = truth_of(a, &train->col[target], train->rows, m->classes, classes);
+    size_t *count = tab_arena_new_of(a, size_t, 3 * (classes + 1)); /* truth, answered, both */
+    /* common: of the training rows; count: true, answered and both, one list after the other */
+    size_t *common = tab_arena_new_of(a, size_t, classes + 1), top = 0, baseline = 0;
+    double *confidence = tab_arena_new_of(a, double, n + 1);
+    if (truth == NULL || seen == NULL || count == NULL || common == NULL || confidence == NULL)
+        return false;
+    /* the commonest class of the training rows */
+    for (size_t i = 0; i < train->rows; i++)
+        common[seen[i]]++;
+    for (size_t k = 1; k < classes; k++)
+        top = common[k] > common[top] ? k : top;
+    /* hits and counts of every held row; its error is whether it was missed */
+    for (size_t i = 0; i < n; i++) {
+        bool hit = r->label[i] == truth[i];
+        error[i] = !hit;
+        hits += hit;
+        baseline += truth[i] == top;
+        confidence[i] = r->probabilities[i * classes + r->label[i]];
+        count[truth[i]]++;
+        count[classes + 1 + r->label[i]]++;
+        count[2 * (classes + 1) + truth[i]] += hit;
+    }
+    double accuracy = (double)hits / (double)n, base = (double)baseline / (double)n;
+    double ece = tab_ece(r->probabilities, truth, n, classes);
+    /* the headline figure, then all of them */
+    h->metric = tab_text("accuracy");
+    h->score = accuracy;
+    add_metric(a, h, "accuracy", accuracy);
+    add_metric(a, h, "auc", tab_auc_classes(r->probabilities, truth, n, classes));
+    add_metric(a, h, "log_loss", tab_log_loss(r->probabilities, truth, n, classes));
+    add_metric(a, h, "ece", ece);
+    add_metric(a, h, "baseline_majority", base);
+    add_metric(a, h, "lift_pp", 100 * (accuracy - base));
+    if (!add_classes(a, m, count, classes, h))
+        return false;
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
     h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
@@ -202,6 +232,27 @@ static double share_of(double x, double spread)
     return spread > 0 ? fmin(x / spread, DBL_MAX) : 0;
 }
 
+/* How many held rows lie at or below each quantile: its level, where it is calibrated. False: the arena is
+ * full. */
+static bool add_quantiles(tab_arena *a, const double *truth, const Tabella__Prediction *m,
+                          Tabella__HeldOut *h)
+{
+    const Tabella__Results *r = m->results;
+    size_t n = r->n_row, levels = m->n_quantile_levels;
+    h->quantile_calibration = tab_arena_new_of(a, Tabella__QuantileCalibration *, levels + 1);
+    for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
+        Tabella__QuantileCalibration *c =
+            tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
+        if (c == NULL)
+            return false;
+        c->nominal = m->quantile_levels[l];
+        for (size_t i = 0; i < n; i++)
+            c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
+        h->quantile_calibration[h->n_quantile_calibration++] = c;
+    }
+    return true;
+}
+
 /* Metrics of a regression. All sums are of values over the largest one, so that squares stay finite. 2.58
  * standard errors are a two-sided test at 1 %. error (rows): squared errors. False: the arena is full. */
 static bool regress(tab_arena *a, const double *truth, const double *train, size_t trained,
@@ -210,6 +261,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     const Tabella__Results *r = m->results;
     size_t n = r->n_row, levels = m->n_quantile_levels, low = 0, high = 0;
     double mean = 0, train_mean = 0, unit = 0;
+    /* one unit for all sums */
     for (size_t i = 0; i < n; i++)
         unit = fmax(unit, fmax(fabs(truth[i]), fabs(r->value[i])));
     unit = unit > 0 ? unit : 1; /* squares of values / unit stay finite */
@@ -217,12 +269,12 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         mean += truth[i] / unit / (double)n;
     for (size_t i = 0; i < trained; i++)
         train_mean += train[i] / unit / (double)trained;
+    /* the levels 0.1 and 0.9, whose interval should cover 80 % */
     double var = 0, mse = 0, mae = 0, base = 0, covered = 0, width = 0;
     for (size_t l = 0; l < levels; l++) {
         low = fabs(m->quantile_levels[l] - 0.1) < 1e-9 ? l : low;
         high = fabs(m->quantile_levels[l] - 0.9) < 1e-9 ? l : high;
     }
-    h->quantile_calibration = tab_arena_new_of(a, Tabella__QuantileCalibration *, levels + 1);
     for (size_t i = 0; i < n; i++) {
         double t = truth[i] / unit, d = r->value[i] / unit - t;
         error[i] = d * d;
@@ -234,19 +286,13 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
         covered += (q[low] <= truth[i] && truth[i] <= q[high]) / (double)n;
         width += (q[high] / unit - q[low] / unit) / (double)n;
     }
-    for (size_t l = 0; h->quantile_calibration != NULL && l < levels; l++) {
-        Tabella__QuantileCalibration *c =
-            tab_message(a, Tabella__QuantileCalibration, TABELLA__QUANTILE_CALIBRATION__INIT);
-        if (c == NULL)
-            return false;
-        c->nominal = m->quantile_levels[l];
-        for (size_t i = 0; i < n; i++)
-            c->observed += (truth[i] <= r->quantiles[i * levels + l]) / (double)n;
-        h->quantile_calibration[h->n_quantile_calibration++] = c;
-    }
+    if (!add_quantiles(a, truth, m, h))
+        return false;
+    /* one less the share of the variance that is left; 0 where there is none */
     double r2 = var > 0 ? 1 - share_of(mse, var) : 0;
     h->metric = tab_text("r2");
     h->score = r2;
+    /* back in the target's units, where a figure has any */
     add_metric(a, h, "rmse", sqrt(mse) * unit);
     add_metric(a, h, "nrmse", sqrt(share_of(mse, var)));
     add_metric(a, h, "mae", mae * unit);
@@ -273,6 +319,8 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
         flagged += hit;
         *(hit ? &above : &below) += r->anomaly_score[i];
     }
+    /* the mean score on either side; the share of flagged rows, with a two-sided test at 1 % of the expected
+     * 5 % */
     above /= flagged > 0 ? (double)flagged : 1;
     below /= flagged < n ? (double)(n - flagged) : 1;
     double share = (double)flagged / (double)n, slack = 2.58 * sqrt(0.05 * 0.95 / (double)n) + 0.01;
@@ -293,6 +341,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
                    double *error)
 {
     const Tabella__Results *r = m->results;
+    /* rows that are flagged, labelled, and both */
     double both = 0, flagged = 0, there = 0, n = (double)r->n_row;
     for (size_t i = 0; i < r->n_row; i++) {
         bool hit = r->anomaly_score[i] >= m->threshold;
@@ -301,6 +350,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
         both += hit && anomaly[i];
         error[i] = hit != anomaly[i];
     }
+    /* the share of flagged rows may be off by 2.58 standard errors */
     double share = flagged / n, base = there / n,
            slack = 2.58 * sqrt(m->expected_share * (1 - m->expected_share) / n) + 0.01;
     h->metric = tab_text("pr_auc");
@@ -322,8 +372,7 @@ static bool detect(tab_arena *a, const Tabella__Prediction *m, const bool *anoma
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* Strata of the split: a class's code, a label, one stratum for numbers; TAB_NULL where the target is
@@ -331,12 +380,14 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_task task, uint32_t *class)
 {
     size_t present = 0;
+    /* labels are strata, so that anomalies stand on both sides */
     if (o->labels && task == TAB_TASK_ANOMALY && tab_anomaly_labels(p, o->target, class)) {
         for (size_t i = 0; i < p->table->rows; i++)
             present += class[i] != TAB_NULL;
         return present;
     }
     for (size_t i = 0; i < p->table->rows; i++) {
+        /* one stratum for numbers, one a class for categories */
         class[i] = 0;
         if (task == TAB_TASK_REGRESSION)
             class[i] = isnan(p->col[o->target].number[i]) ? TAB_NULL : 0;
@@ -373,16 +424,15 @@ static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o
                               const tab_table *train, const tab_table *held, Tabella__Prediction **ret,
                               tab_error *err)
 {
+    /* profiled anew: not even the roles know the held rows */
     tab_profile *q = NULL;
-    tab_status st = tab_profile_table(e, train, &q, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_profile_table(e, train, &q, err));
     TAB_AUTO(tab_fitted) *f = NULL;
     tab_fit_options fit = {
         .base = o->base, .task = task, .target = o->target, .labels = o->labels, .table = o->table
     };
-    st = tab_fit(e, q, &fit, &f, err);
-    return st == TAB_OK ? tab_score_any(e, f, held, false, ret, err) : st;
+    TAB_TRY(tab_fit(e, q, &fit, &f, err));
+    return tab_score_any(e, f, held, false, ret, err);
 }
 
 /* What the report warns of: a mostly missing target, few held-out rows, few labelled anomalies among them. */
@@ -391,6 +441,7 @@ static void doubt(tab_arena *a, Tabella__HeldOut *h, double missing, bool labels
     h->low_confidence_reason = tab_text("");
     h->low_confidence =
         missing > MOSTLY_MISSING || h->test_rows < SMALL_TEST || (labels && anomalies < FEW_ANOMALIES);
+    /* the first of the reasons that holds is given */
     if (missing > MOSTLY_MISSING)
         h->low_confidence_reason =
             tab_arena_printf(a, "a mostly missing target: %.0f %% of the rows have none", 100 * missing);
@@ -420,6 +471,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     bool labels = s->task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL, ok;
     if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
         return false;
+    /* labelled anomalies among the held rows, in their order */
     for (size_t i = 0, n = 0; labels && i < rows; i++)
         if (s->test[i])
             anomalies += anomaly[n++] = s->class[i] == 1;
@@ -429,6 +481,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
            *seen = tab_arena_new_of(a, double, s->present + 1);
     if (error == NULL || truth == NULL || seen == NULL)
         return false;
+    /* the truth of the held rows, and of the others for the baseline */
     if (s->task == TAB_TASK_CLASSIFICATION) {
         ok = classify(a, s->held, s->train, o->target, m, h, error);
     } else if (s->task == TAB_TASK_REGRESSION) {
@@ -446,6 +499,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     }
     if (!ok)
         return false;
+    /* a slice needs an error by row */
     h->weakest_slice = tab_text("");
     if (s->task != TAB_TASK_ANOMALY || labels)
         h->target = tab_column_ref(a, s->p->table, o->table, o->target);
@@ -463,17 +517,15 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     tab_arena *a = e->arena;
     tab_profile *p = NULL;
     partition s = { 0 };
-    tab_status st = tab_profile_table(e, t, &p, err);
-    if (st == TAB_OK)
-        st = settle_task(p, o, &s.task, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_profile_table(e, t, &p, err));
+    TAB_TRY(settle_task(p, o, &s.task, err));
     s.p = p;
     s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
     s.test = tab_arena_new_of(a, bool, t->rows + 1);
     Tabella__HeldOut *h = tab_message(a, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
     if (s.class == NULL || s.test == NULL || h == NULL)
         return failed(e, err);
+    /* which rows are held out */
     s.present = strata(p, o, s.task, s.class);
     if (s.present < LEAST_ROWS)
         return tab_fail(err, TAB_VALIDATION, "target.column",
@@ -484,14 +536,13 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
         h->test_rows += s.test[i];
     if (h->test_rows == 0) /* one entity: nothing can be held out */
         return tab_fail(err, TAB_VALIDATION, "target.column", "the rows cannot be split");
+    /* fit without them, and compare the answers with what they are */
     s.train = subset(a, t, s.test, false);
     s.held = subset(a, t, s.test, true);
     if (s.train == NULL || s.held == NULL)
         return failed(e, err);
     Tabella__Prediction *m = NULL;
-    st = answer_held(e, o, s.task, s.train, s.held, &m, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(answer_held(e, o, s.task, s.train, s.held, &m, err));
     h->task = tab_text(names[s.task]);
     h->split_method = tab_text("in_context_holdout");
     h->train_rows = s.present - h->test_rows;

@@ -1,9 +1,11 @@
-/* See quality_metrics.h. */
+/* See quality_metrics.h: the figures of a report, for evaluate.c and the benchmarks. NaN stands for a figure
+ * that the rows do not carry (an AUC of one class), and memory that ends. */
 #include "services/inference/engine/evaluate/quality_metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* A row by its score. */
 typedef struct {
     double score;
     bool positive;
@@ -37,6 +39,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
     ranked *r = rank_by(score, positive, n, &p);
     if (r == NULL)
         return (double)NAN;
+    /* rows of one score share the mean of their ranks */
     for (size_t i = 0; i < n;) {
         size_t j = i, hits = 0;
         for (; j < n && r[j].score == r[i].score; j++)
@@ -45,6 +48,7 @@ double tab_auc(const double *score, const bool *positive, size_t n)
         i = j;
     }
     free(r);
+    /* pairs in which the positive stands higher, over all pairs */
     double q = (double)n - p;
     return p > 0 && q > 0 ? (ranks - p * (p + 1) / 2) / (p * q) : (double)NAN;
 }
@@ -57,6 +61,7 @@ double tab_average_precision(const double *score, const bool *positive, size_t n
     if (r == NULL)
         return (double)NAN;
     for (size_t end = n; end > 0;) { /* from the highest score down */
+        /* rows of one score, and how many positives they bring */
         size_t from = end;
         double gained = 0;
         while (from > 0 && r[from - 1].score == r[end - 1].score)
@@ -70,16 +75,19 @@ double tab_average_precision(const double *score, const bool *positive, size_t n
     return p > 0 ? sum / p : (double)NAN;
 }
 
+/* Classes that have no row, or all of them, are left out of the mean. */
 double tab_auc_classes(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     double *score = malloc((n + 1) * sizeof *score), sum = 0;
     bool *positive = malloc((n + 1) * sizeof *positive);
     size_t used = 0;
+    /* one class against all others, averaged over the classes; of two classes the second alone */
     for (size_t k = classes == 2; score != NULL && positive != NULL && k < classes; k++) {
         for (size_t i = 0; i < n; i++) {
             score[i] = probability[i * classes + k];
             positive[i] = truth[i] == k;
         }
+        /* a class without rows has none */
         double a = tab_auc(score, positive, n);
         if (!isnan(a))
             sum += a, used++;
@@ -103,8 +111,10 @@ static size_t top_of(const double *p, size_t classes)
 double tab_ece(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
     enum { BINS = 15 };
+    /* the bins' hits less their confidence; dividing by n at the end weighs the bins by their rows */
     double gap[BINS] = { 0 }, sum = 0;
     for (size_t i = 0; i < n; i++) {
+        /* the confidence of the answered class goes into its bin */
         const double *p = probability + i * classes;
         size_t top = top_of(p, classes), b = (size_t)(p[top] * BINS);
         gap[b < BINS ? b : BINS - 1] += (truth[i] == top) - p[top];
@@ -123,8 +133,10 @@ double tab_log_loss(const double *probability, const uint32_t *truth, size_t n, 
     return n > 0 ? sum / (double)n : 0;
 }
 
+/* Each answer is a draw that is right with its own probability: the sum's variance is that of p (1 - p). */
 double tab_calibration_z(const double *probability, const uint32_t *truth, size_t n, size_t classes)
 {
+    /* hits less confidence, in standard deviations of what chance would give at these confidences */
     double over = 0, var = 0;
     for (size_t i = 0; i < n; i++) {
         const double *p = probability + i * classes;

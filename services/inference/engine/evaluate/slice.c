@@ -1,4 +1,6 @@
-/* See slice.h and decision 0191. */
+/* See slice.h and decision 0191: the part of the held-out rows on which a model does worst, for evaluate.c. A
+ * slice is a level of a category or a third of a number. Columns of personal, identifying or free text values
+ * are left out: such a slice would name somebody. */
 #include "services/inference/engine/evaluate/slice.h"
 
 #include <math.h>
@@ -12,10 +14,12 @@
 enum { LEAST = 20, MOST_LEVELS = 200 };
 static const double STANDS_OUT = 2; /* standard errors: decision 0191 */
 
+/* Rows of a slice and the sum of their errors. */
 typedef struct {
     double n, sum;
 } group;
 
+/* The worst slice so far. */
 typedef struct {
     bool out; /* by more than chance explains */
     double n, mean;
@@ -28,9 +32,11 @@ static void compare(const group *g, size_t groups, double n, double mean, double
                     const double *cut, worst *w)
 {
     for (size_t k = 0; k < groups; k++) {
+        /* too few rows in the slice or beside it say nothing */
         if (g[k].n < LEAST || g[k].n < n / 20 || n - g[k].n < LEAST)
             continue;
         double own = g[k].sum / g[k].n, z = (own - mean) / sqrt(var / g[k].n + 1e-300);
+        /* a slice that stands out beats one that does not; among alike ones the greater error */
         bool out = z > STANDS_OUT;
         if (own > mean && (out == w->out ? own > w->mean : out)) {
             *w = (worst){ .out = out, .n = g[k].n, .mean = own, .column = column, .group = k };
@@ -46,6 +52,7 @@ static char *describe(tab_arena *a, const tab_profile *p, const worst *w, double
     const tab_column_profile *q = &p->col[w->column];
     tab_str name = tab_column_address(a, p->table, w->column);
     char where[160];
+    /* a category by its value, cut at 60 bytes; a number by its thirds */
     if (q->code != NULL && q->levels <= MOST_LEVELS) {
         tab_str level = q->level[w->group];
         snprintf(where, sizeof where, "= %.*s", (int)(level.n < 60 ? level.n : 60), level.p);
@@ -71,6 +78,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
                         const double *error, bool misses)
 {
     size_t rows = p->table->rows, n = 0;
+    /* mean and variance over all held rows */
     double mean = 0, var = 0;
     for (size_t i = 0; i < rows; i++)
         if (test[i])
@@ -86,6 +94,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
         if (c == target || q->pii || q->identifying || q->type == TAB_TEXT)
             continue;
         memset(g, 0, (MOST_LEVELS + 1) * sizeof *g);
+        /* errors come in the order of the held rows: k counts them */
         if (q->code != NULL && q->levels <= MOST_LEVELS) {
             for (size_t i = 0, k = 0; i < rows; i++) {
                 if (!test[i])
@@ -96,6 +105,7 @@ char *tab_weakest_slice(tab_arena *a, const tab_profile *p, const bool *test, si
             }
             compare(g, q->levels, (double)n, mean, var, c, NULL, &w);
         } else if (q->number != NULL && q->type == TAB_NUMERIC) {
+            /* the thirds of the held rows that have a number */
             size_t m = 0;
             for (size_t i = 0; i < rows; i++)
                 if (test[i] && !isnan(q->number[i]))

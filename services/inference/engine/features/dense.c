@@ -1,4 +1,5 @@
-/* The dense form of encoded rows (encode.h). One feature gives
+/* The dense form of encoded rows (encode.h), for what computes with matrices: linear.c, kernel.c, mlp.c and
+ * knn.c of learn/, and anomaly.c of predict/. One feature gives
  *
  *   spline   number  [ z, missing?, (z - q1)+, (z - q2)+, ... ]   z = (x - mean) / sd limited to +-4
  *            code    [ level 0, level 1, ..., other ]             1 where it is that level
@@ -31,6 +32,7 @@ static bool *unimportant(tab_arena *a, const tab_encoder *enc, const float *impo
 {
     bool *skip = tab_arena_new_of(a, bool, enc->n);
     for (size_t i = 0; skip != NULL && i < enc->n; i++) {
+        /* its place among the others: how many are more important */
         size_t before = 0;
         for (size_t k = 0; k < enc->n; k++)
             before += importance[k] > importance[i] || (importance[k] == importance[i] && k < i);
@@ -51,6 +53,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     s->hinges = MAX_HINGES;
     s->onehot = MAX_ONEHOT;
     tab_number_scores(s->score);
+    /* too many features even at a column each: the least important are not read */
     if (enc->n > width_limit && importance != NULL) {
         s->skip = unimportant(a, enc, importance, width_limit / 2);
         if (s->skip == NULL)
@@ -67,6 +70,7 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
         else
             s->hinges = 0, s->onehot /= 2;
     }
+    /* which feature each dense column reads: importance weighs the columns by it */
     s->feature = tab_arena_new_of(a, uint32_t, s->width + 1);
     if (s->feature == NULL)
         return NULL;
@@ -79,6 +83,62 @@ tab_dense *tab_dense_new(tab_arena *a, const tab_encoder *enc, tab_dense_kind ki
     return s;
 }
 
+/* out (n, width) from column `at` on: a category's w columns. A missing level has the last one, a rare or
+ * unseen one that behind the named ones. */
+static void read_code(const tab_dense *s, const tab_feature *f, const uint32_t *code, const uint32_t *row,
+                      size_t n, size_t w, float *out)
+{
+    size_t named = f->levels < s->onehot ? f->levels : s->onehot;
+    float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
+    for (size_t r = 0; r < n; r++) {
+        uint32_t c = code[row[r]];
+        float *o = out + r * s->width;
+        if (c == TAB_NULL) {
+            if (f->has_missing)
+                o[w - 1] = one;
+        } else if (c < named) {
+            o[c] = one;
+        } else if (f->levels > s->onehot) {
+            o[named] = one;
+        }
+    }
+}
+
+/* The same for a number: its value, its flag and its hinges. */
+static void read_number(const tab_dense *s, const tab_feature *f, const float *value, const uint32_t *row,
+                        size_t n, size_t w, float *out)
+{
+    /* where the hinges bend, in units of z: between the few values, else at evenly spaced quantiles */
+    size_t hinges = w - 1 - f->has_missing;
+    float q[MAX_HINGES];
+    for (size_t h = 0; h < hinges; h++) {
+        float k = f->bins - 2 <= hinges
+                      ? f->edge[h] /* few values: a hinge between each */
+                      : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
+        q[h] = (k - f->mean) / f->sd;
+    }
+    for (size_t r = 0; r < n; r++) {
+        float x = value[row[r]];
+        float *o = out + r * s->width;
+        if (isnan(x)) { /* as a row at the mean, and its flag says so */
+            if (f->has_missing)
+                o[1] = 1;
+            for (size_t h = 0; h < hinges; h++)
+                o[1 + f->has_missing + h] = q[h] < 0 ? -q[h] : 0;
+            continue;
+        }
+        float z = (x - f->mean) / f->sd;
+        z = z > 4 ? 4 : z < -4 ? -4 : z;
+        if (s->kind == TAB_DENSE_METRIC) {
+            o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;
+            continue;
+        }
+        o[0] = z;
+        for (size_t h = 0; h < hinges; h++)
+            o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
+    }
+}
+
 void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *d, const uint32_t *row,
                     size_t n, float *out)
 {
@@ -89,56 +149,15 @@ void tab_dense_read(const tab_dense *s, const tab_encoder *enc, const tab_data *
         if (s->skip != NULL && s->skip[i])
             continue;
         size_t w = width_of(f, s->kind, s->hinges, s->onehot);
-        if (f->kind == TAB_FEATURE_CODE) {
-            size_t named = f->levels < s->onehot ? f->levels : s->onehot;
-            float one = s->kind == TAB_DENSE_METRIC ? (float)M_SQRT1_2 : 1;
-            for (size_t r = 0; r < n; r++) {
-                uint32_t c = d->code[i][row[r]];
-                float *o = out + r * s->width + at;
-                if (c == TAB_NULL) {
-                    if (f->has_missing)
-                        o[w - 1] = one;
-                } else if (c < named) {
-                    o[c] = one;
-                } else if (f->levels > s->onehot) {
-                    o[named] = one;
-                }
-            }
-            at += w;
-            continue;
-        }
-        size_t hinges = w - 1 - f->has_missing;
-        float q[MAX_HINGES];
-        for (size_t h = 0; h < hinges; h++) {
-            float k = f->bins - 2 <= hinges
-                          ? f->edge[h] /* few values: a hinge between each */
-                          : f->knot[(size_t)((double)(h + 1) / (double)(hinges + 1) * (TAB_KNOTS - 1) + 0.5)];
-            q[h] = (k - f->mean) / f->sd;
-        }
-        for (size_t r = 0; r < n; r++) {
-            float x = d->x[i][row[r]];
-            float *o = out + r * s->width + at;
-            if (isnan(x)) {
-                if (f->has_missing)
-                    o[1] = 1;
-                for (size_t h = 0; h < hinges; h++) /* as a row at the mean */
-                    o[1 + f->has_missing + h] = q[h] < 0 ? -q[h] : 0;
-                continue;
-            }
-            float z = (x - f->mean) / f->sd;
-            z = z > 4 ? 4 : z < -4 ? -4 : z;
-            if (s->kind == TAB_DENSE_METRIC) {
-                o[0] = f->skewed ? tab_number_score(f, s->score, x) : z;
-                continue;
-            }
-            o[0] = z;
-            for (size_t h = 0; h < hinges; h++)
-                o[1 + f->has_missing + h] = z > q[h] ? z - q[h] : 0;
-        }
+        if (f->kind == TAB_FEATURE_CODE)
+            read_code(s, f, d->code[i], row, n, w, out + at);
+        else
+            read_number(s, f, d->x[i], row, n, w, out + at);
         at += w;
     }
 }
 
+/* Distances grow with the square of a scale, so the scale is the root of the share. */
 void tab_dense_weigh(const tab_dense *s, size_t features, const float *importance, double strength,
                      float *scale)
 {

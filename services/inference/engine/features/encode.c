@@ -1,6 +1,13 @@
-/* See encode.h. Order of work: list the features of each column, fit each (sorting a sample of its values or
- * counting its levels), hash columns and rows, sort rows by hash, write the encoded runs. The steps that
- * touch every cell run a feature at a time under parallel_for; each writes only its own feature. */
+/* See encode.h: columns become features, once a table. predict/ and impute/ call tab_encode_fit; scoring of
+ * new rows calls tab_encode_rows. Order of work:
+ *
+ *   hash_columns   a hash a column and a row, by content; directions of texts
+ *   fit_features   the features of each column, fitted (a sample of values sorted, or levels counted)
+ *   sort_rows      rows in the order of their hashes
+ *   encode_one     the encoded run of each feature
+ *
+ * The steps that touch every cell run a feature at a time under parallel_for; each writes only its own
+ * feature. No step reads a target, so one encoder serves every target and fold. */
 #include "services/inference/engine/features/encode.h"
 
 #include <math.h>
@@ -31,6 +38,7 @@ static double number_of_level(tab_str s)
     memcpy(buf, s.p, s.n);
     buf[s.n] = 0;
     char *end;
+    /* the whole text must be the number */
     double v = strtod(buf, &end);
     return *end == 0 && isfinite(v) ? v : (double)NAN;
 }
@@ -44,6 +52,7 @@ static double derive_date(tab_derive d, double seconds)
     int year, month, day;
     switch (d) {
     case TAB_DERIVE_WEEKDAY:
+        /* 1970-01-01 was a Thursday: Sunday is 0. The second remainder serves days before it. */
         return fmod(fmod(days + 4, 7) + 7, 7);
     case TAB_DERIVE_HOUR:
         return (seconds - days * 86400) / 3600;
@@ -63,9 +72,11 @@ typedef struct {
 /* False: out of memory. */
 static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, const tab_text_basis *text)
 {
+    /* values and parts of dates are read from the numbers */
     *r = (reader){ .v = v, .derive = f->derive };
     if (f->derive < TAB_DERIVE_LENGTH && f->derive != TAB_DERIVE_LEVEL)
         return true;
+    /* a number for each level, which all its rows share */
     r->level = malloc((v->levels + 1) * sizeof *r->level);
     if (r->level == NULL)
         return false;
@@ -80,6 +91,7 @@ static bool reader_open(reader *r, const tab_feature *f, const tab_values *v, co
         } else if (f->derive == TAB_DERIVE_LENGTH) {
             r->level[i] = (double)s.n;
         } else {
+            /* a word begins where a blank ends */
             size_t words = 0;
             for (size_t k = 0; k < s.n; k++)
                 words += s.p[k] != ' ' && (k == 0 || s.p[k - 1] == ' ');
@@ -118,6 +130,7 @@ static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis
     reader r;
     if (!reader_open(&r, f, v, text))
         return false;
+    /* present values alone decide scale, bins and knots */
     size_t n = 0;
     double *value = malloc((rows + 1) * sizeof *value);
     for (size_t i = 0; value != NULL && i < rows; i++) {
@@ -133,6 +146,7 @@ static bool fit_number(tab_feature *f, const tab_values *v, const tab_text_basis
     return ok;
 }
 
+/* A level while its column is counted. */
 typedef struct {
     uint64_t hash;
     size_t count;
@@ -156,6 +170,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
     if (c == NULL)
         return false;
     size_t present = 0;
+    /* levels by the hash of their text, then how many rows hold each */
     for (size_t i = 0; i < v->levels; i++)
         c[i] = (counted){ tab_wyhash(v->level[i].p, v->level[i].n, 0), 0, (uint32_t)i };
     for (size_t i = 0; i < rows; i++) {
@@ -167,6 +182,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
     qsort(c, v->levels, sizeof *c, by_count);
     f->levels = 0;
     for (size_t i = 0; i < v->levels && c[i].count > 0; i++) {
+        /* The text itself is not kept: a level of other rows is found by its hash. */
         f->level_hash[i] = c[i].hash;
         f->share[i] = (float)((double)c[i].count / (double)present);
         size_t s = c[i].hash & (f->slots - 1);
@@ -175,6 +191,7 @@ static bool fit_codes(tab_feature *f, const tab_values *v, size_t rows)
         f->slot[s] = (uint32_t)i + 1;
         f->levels++;
     }
+    /* one bin more than levels, for texts that fitting has not seen */
     f->bins = f->levels + 1 < TAB_BINS ? f->levels + 1 : TAB_BINS;
     free(c);
     return true;
@@ -193,6 +210,7 @@ static uint32_t find_code(const tab_feature *f, tab_str text)
 
 /* ---- listing, hashing, encoding -------------------------------------------------------------- */
 
+/* What the parallel steps share; each reads all of it and writes its own feature alone. */
 typedef struct {
     const tab_encoder *enc;
     tab_feature *f;
@@ -214,6 +232,8 @@ static void fit_one(void *ctx, size_t i)
                   : fit_number(f, v, j->enc->text == NULL ? NULL : j->enc->text[f->source], j->rows);
     if (!ok)
         atomic_store(&j->failed, true);
+    /* A constant says nothing. Where a value or a level is missing in some rows, that it is there may say
+     * something. */
     size_t seen = f->kind == TAB_FEATURE_CODE ? f->levels : f->bins;
     j->keep[i] = seen > 1 || (seen == 1 && f->has_missing && f->derive <= TAB_DERIVE_CODE);
 }
@@ -239,6 +259,7 @@ static uint64_t cell_hash(const tab_values *v, const uint64_t *level, size_t row
  * column's own hash; it is made here when it is 0. */
 static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint64_t *row_hash)
 {
+    /* levels by the hash of their text, so that codes in another order hash alike */
     uint64_t *level = NULL;
     if (v->number == NULL) {
         if (v->code == NULL)
@@ -249,6 +270,7 @@ static bool hash_column(const tab_values *v, size_t rows, uint64_t *column, uint
         for (size_t i = 0; i < v->levels; i++)
             level[i] = tab_wyhash(v->level[i].p, v->level[i].n, 0);
     }
+    /* the sum over cells does not depend on the order of rows; 0 is kept for "not used" */
     if (*column == 0) {
         uint64_t sum = 0;
         for (size_t i = 0; i < rows; i++)
@@ -269,11 +291,13 @@ static void encode_one(void *ctx, size_t i)
     const tab_values *v = &j->values[f->source];
     tab_data *d = j->data;
     if (f->kind == TAB_FEATURE_CODE) {
+        /* from the new table's levels to the encoder's codes */
         uint32_t *map = malloc((v->levels + 1) * sizeof *map);
         if (map == NULL) {
             atomic_store(&j->failed, true);
             return;
         }
+        /* each level is looked up once, whatever the number of its rows */
         for (size_t l = 0; l < v->levels; l++)
             map[l] = find_code(f, v->level[l]);
         for (size_t r = 0; r < d->rows; r++) {
@@ -320,6 +344,8 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
         if (c->code == NULL)
             break;
         size_t numbers = 0;
+        /* Levels that all are numbers have an order: read as numbers where there are many, both ways where
+         * few. */
         for (size_t i = 0; i < c->levels; i++)
             numbers += !isnan(number_of_level(c->level[i]));
         if (numbers < c->levels || c->levels <= FEW_NUMBERS)
@@ -353,6 +379,7 @@ static int by_hash(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
+/* Each feature is a run of its own, so that a step may write one feature beside another thread's. */
 tab_data *tab_data_new(tab_arena *a, const tab_encoder *enc, size_t rows)
 {
     tab_data *d = tab_arena_new_of(a, tab_data, 1);
@@ -397,7 +424,7 @@ static void new_feature(tab_arena *a, tab_feature *g, size_t levels)
         g->edge = tab_arena_new_of(a, float, TAB_BINS);
         return;
     }
-    g->slots = 4;
+    g->slots = 4; /* the table is at most half full, so that probes stay short */
     while (g->slots < 2 * levels)
         g->slots *= 2;
     g->level_hash = tab_arena_new_of(a, uint64_t, levels + 1);
@@ -423,6 +450,8 @@ static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p
         values[c] = tab_values_of(col);
         if (!is_used(p, use, c))
             continue;
+        /* the directions of texts are found before the features are listed, since they say how many there
+         * are */
         if (col->type == TAB_TEXT && col->code != NULL) {
             enc->text[c] = tab_text_fit(a, col->level, col->levels);
             if (tab_arena_full(a))
@@ -464,6 +493,7 @@ static bool fit_features(const tab_engine *e, tab_arena *a, const tab_profile *p
     tab_engine_for(e, n, fit_one, j);
     if (atomic_load(&j->failed))
         return false;
+    /* those that say nothing are dropped; the rest stand by content, whatever the order of columns */
     for (size_t i = 0; i < n; i++)
         if (keep[i])
             f[kept++] = f[i];
@@ -479,6 +509,7 @@ static bool sort_rows(const uint64_t *row_hash, tab_data *d)
     keyed *order = malloc((d->rows + 1) * sizeof *order);
     if (order == NULL)
         return false;
+    /* mixed again: a sum of hashes is not evenly spread */
     for (size_t i = 0; i < d->rows; i++)
         order[i] = (keyed){ tab_mix(row_hash[i]), (uint32_t)i };
     qsort(order, d->rows, sizeof *order, by_key);
@@ -490,6 +521,7 @@ static bool sort_rows(const uint64_t *row_hash, tab_data *d)
     return true;
 }
 
+/* Steps in the order of the head of this file; NULL where memory ends or the pass is cancelled. */
 tab_encoder *tab_encode_fit(const tab_engine *e, tab_arena *a, const tab_profile *p, const bool *use,
                             tab_data **ret)
 {
@@ -540,6 +572,7 @@ tab_data *tab_encode_rows(const tab_engine *e, tab_arena *a, const tab_encoder *
     return atomic_load(&j.failed) ? NULL : d;
 }
 
+/* Copies the lists of features only; their contents are shared with the whole encoder. */
 bool tab_encode_without(tab_arena *a, const tab_encoder *enc, const tab_data *d, size_t source, size_t rows,
                         tab_encoder *ret_enc, tab_data *ret_data)
 {

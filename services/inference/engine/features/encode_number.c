@@ -1,5 +1,5 @@
-/* How a number is read: its scale, its bins and its knots (encode.h), from the values of its
- * present cells.
+/* How a number is read (encode.h): its scale, its bins and its knots, from the values of its present cells.
+ * encode.c calls it for each numeric feature, impute/ for those it adds.
  *
  *   x      (value - median) / robust scale, limited to +-1e6
  *   bins   edges between distinct values while they fit, else so that bins hold about equal counts;
@@ -42,19 +42,23 @@ uint8_t tab_number_bin(const tab_feature *f, float x)
     return (uint8_t)lo;
 }
 
-/* Bin edges between distinct values while they fit, else so that bins hold about equal counts. */
+/* Bin edges between distinct values while they fit, else so that bins hold about equal counts. x (n)
+ * sorted; most: bins at most. */
 static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
 {
     size_t distinct = n > 0;
     for (size_t i = 1; i < n; i++)
         distinct += x[i] != x[i - 1];
     f->edges = 0;
+    /* `next` is the position at which the next bin is full */
     double want = (double)n / (double)most, next = want;
     for (size_t i = 1; i < n; i++) {
         if (x[i] == x[i - 1])
             continue;
         if (distinct > most && (double)i < next)
             continue;
+        /* Halves are added, since a sum could overflow. Where two values are neighbouring floats, the edge is
+         * the upper. */
         float mid = x[i - 1] / 2 + x[i] / 2;
         f->edge[f->edges++] = mid > x[i - 1] ? mid : x[i];
         if (f->edges == most - 1)
@@ -102,6 +106,8 @@ bool tab_number_fit(tab_feature *f, double *value, size_t n)
     fit_edges(f, x, n, most);
     for (size_t k = 0; k < TAB_KNOTS; k++)
         f->knot[k] = x[(size_t)(((double)k + 0.5) / TAB_KNOTS * (double)n)];
+    /* Mean and moments are of values within the outer knots and as far again from the median, so that an
+     * outlier does not make them. */
     float low = 2 * f->knot[0] - f->knot[TAB_KNOTS / 2];
     float high = 2 * f->knot[TAB_KNOTS - 1] - f->knot[TAB_KNOTS / 2];
     double m = 0, s2 = 0, s3 = 0, s4 = 0;
@@ -170,6 +176,7 @@ float tab_number_score(const tab_feature *f, const float *score, float x)
         else
             hi = mid;
     }
+    /* a value that fills several knots stands at the middle of their scores */
     if (k[lo] == x) {
         size_t first = lo;
         while (first > 0 && k[first - 1] == x)
@@ -185,6 +192,7 @@ float tab_number_of_score(const tab_feature *f, const float *score, float z)
 {
     const float *k = f->knot;
     const float top = score[TAB_KNOTS - 1];
+    /* the inverse of the logarithm beyond the outer knots; at most 1 beyond, a step of e - 1 ranges */
     if (!(fabsf(z) < top))
         return z < 0 ? k[0] - (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(-z, top + 1) - top) - 1)
                      : k[TAB_KNOTS - 1] + (k[TAB_KNOTS - 1] - k[0]) * (expf(fminf(z, top + 1) - top) - 1);

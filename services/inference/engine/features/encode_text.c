@@ -1,6 +1,7 @@
-/* See encode_text.h. A text of characters c1..cm, lower-cased and framed by spaces, holds its 3-grams; gram g
- * falls into column hash(g) mod W of a sparse matrix A (texts, W) with entry sqrt(count) * log(N / texts with
- * g), each row scaled to length 1. The directions are the right singular vectors V (W, k) of A:
+/* See encode_text.h: short texts as coordinates, for encode.c. A text of characters c1..cm, lower-cased and
+ * framed by spaces, holds its 3-grams. Gram g falls into column hash(g) mod W of a sparse matrix A (texts, W)
+ * with entry sqrt(count) * log(N / texts with g), each row scaled to length 1. The directions are the right
+ * singular vectors V (W, k) of A:
  *
  *   V <- orth(A' (A V))   four times from a fixed start,    coordinates = A V
  *
@@ -17,12 +18,14 @@
  * (Halko et al.). */
 enum { WIDTH = 1024, GRAMS = 256, FIT_TEXTS = 20000, ROUNDS = 4, K = TAB_TEXT_DIRECTIONS };
 
+/* weight: of each column of A, log(N / texts with it). v: the directions, a column of A a row. */
 struct tab_text_basis {
     float weight[WIDTH];
     float v[WIDTH][K];
 };
 
 typedef struct {
+    /* one row of A: its columns that are not zero, in order of first appearance */
     uint16_t column[GRAMS];
     float value[GRAMS];
     size_t n;
@@ -40,6 +43,7 @@ static void read_grams(tab_str s, const float *weight, sparse *out)
     out->n = 0;
     size_t m = s.n + 2;
     for (size_t i = 0; i + 2 < m && i < GRAMS; i++) {
+        /* three bytes as one number; a blank before the text and behind it */
         uint64_t g = 0;
         for (size_t k = i; k < i + 3; k++)
             g = g << 8 | (k == 0 || k == m - 1 ? ' ' : lower((unsigned char)s.p[k - 1]));
@@ -54,6 +58,7 @@ static void read_grams(tab_str s, const float *weight, sparse *out)
         }
         out->value[at] += 1;
     }
+    /* roots of the counts, weighed by rarity, to length 1 */
     double length = 0;
     for (size_t i = 0; i < out->n; i++) {
         out->value[i] = sqrtf(out->value[i]) * (weight == NULL ? 1 : weight[out->column[i]]);
@@ -99,17 +104,20 @@ tab_text_basis *tab_text_fit(tab_arena *a, const tab_str *text, size_t n)
         free(next);
         return NULL;
     }
+    /* in how many texts each column stands */
     for (size_t t = 0; t < n; t += stride) {
         read_grams(text[t], NULL, &s);
         for (size_t i = 0; i < s.n; i++)
             b->weight[s.column[i]] += 1;
     }
     for (size_t i = 0; i < WIDTH; i++) {
+        /* the start is any V that is the same each time: hashes of the place */
         b->weight[i] = (float)log(1 + (double)(n / stride + 1) / (1 + (double)b->weight[i]));
         for (size_t k = 0; k < K; k++)
             v[i][k] = tab_unit(tab_mix2(i, k)) - 0.5;
     }
     orthonormal(v);
+    /* a round adds up A' (A v) text by text */
     for (int round = 0; round < ROUNDS; round++) {
         memset(next, 0, WIDTH * sizeof *next);
         for (size_t t = 0; t < n; t += stride) {

@@ -1,4 +1,6 @@
-/* See admit.h. Learners are asked in the recipe's order; each takes what the ones before have left. */
+/* See admit.h: which learners the budget admits (decisions 0051, 0200). stack_members.c asks learner by
+ * learner, in the recipe's order; each takes what the ones before have left. Nothing reads a clock, so the
+ * answer does not depend on the machine's load. */
 #include "services/inference/engine/learn/admit.h"
 
 #include <math.h>
@@ -24,11 +26,13 @@ int tab_admit(const tab_problem *p, size_t n, tab_stack *s, tab_arena *a, const 
     double fits = (double)(s->folds + g->configs - 1 + g->whole), own = g->work(p, n),
            most = fmin(all - spent, g->share > 0 ? g->share * r->work : r->work);
     const char **said = &s->skipped[s->skips], *cut = "";
+    /* a learner that says 0 cannot serve this problem at all */
     if (own <= 0) {
         *said = tab_arena_printf(a, "%s: not apt", g->name);
         s->skips++;
         return -1;
     }
+    /* ever cheaper forms, until one fits or there are no more */
     int form = 0;
     while (own * fits > most && cut != NULL)
         cut = g->cheaper != NULL ? g->cheaper(p, n, (size_t)++form, a, &own) : NULL;

@@ -59,6 +59,8 @@ static void sample(work *w, size_t round)
     }
     for (size_t i = w->n; i < w->rows; i++)
         w->rest[out++] = (uint32_t)i;
+    /* The columns: each is drawn with probability `share`; another set of draws where none was, 64 times at
+     * most. A column has a run of the tree's histogram, beginning at offset[]. */
     g->sampled = in;
     g->others = out;
     g->columns = 0;
@@ -87,6 +89,7 @@ static void gradients(work *w, size_t k)
     tab_grower *grow = &w->grow;
     const uint32_t *pick = w->pick;
     const float *margin = w->margin + k * w->rows;
+    /* g and h as real numbers, by the table at the head */
     size_t n = grow->sampled;
     float *g = w->slope, *h = w->bend;
     if (!p->classification) {
@@ -105,6 +108,7 @@ static void gradients(work *w, size_t k)
             g[i] = q - (w->label[pick[i]] == k), h[i] = q * (1 - q) * scale;
         }
     }
+    /* scaled so that the absolute sums are 2^30 each, and packed (decision 0090) */
     double sum_g = 0, sum_h = 0;
     for (size_t i = 0; i < n; i++) {
         h[i] = h[i] > 1e-6f ? h[i] : 1e-6f;
@@ -121,6 +125,7 @@ static void gradients(work *w, size_t k)
         int64_t gi = (int32_t)(a + (a < 0 ? -0.5 : 0.5)), hi = (int32_t)b;
         grow->gh[i] = gi * ((int64_t)1 << 32) + (hi > 0 ? hi : 1); /* h > 0: a bin without h has no rows */
     }
+    /* the tree begins with its sample, and with the others that only follow its splits */
     memcpy(grow->order, pick, n * sizeof *pick);
     memcpy(grow->other, w->rest, grow->others * sizeof *pick);
 }
@@ -129,6 +134,7 @@ static void gradients(work *w, size_t k)
 static void softmax(work *w)
 {
     for (size_t i = 0; i < w->n; i++) {
+        /* the greatest margin is taken off first, so that no exponential overflows */
         float top = w->margin[i], sum = 0;
         for (size_t k = 1; k < w->margins; k++)
             top = fmaxf(top, w->margin[k * w->rows + i]);
@@ -170,6 +176,7 @@ static bool allocate(work *w)
 {
     tab_grower *g = &w->grow;
     size_t features = w->p->enc->n, n = w->n, rows = w->rows, margins = w->margins;
+    /* the grower's arrays, then the fit's own */
     g->bin = calloc(features + 1, sizeof *g->bin);
     g->bins = calloc(features + 1, sizeof *g->bins);
     g->offset = calloc(features + 1, sizeof *g->offset);
@@ -263,6 +270,7 @@ static bool prepare(work *w, float *base)
     size_t n = w->n, rows = w->rows, margins = w->margins;
     if (!allocate(w))
         return false;
+    /* context rows first, then the held ones */
     memcpy(w->row, t->context, n * sizeof *w->row);
     if (t->held_n > 0)
         memcpy(w->row + n, t->held, t->held_n * sizeof *w->row);
@@ -299,6 +307,7 @@ static bool add_tree(work *w, size_t round, size_t k, bool *grew)
 {
     tab_grower *g = &w->grow;
     size_t at = round * w->margins + k, leaves;
+    /* the tree, and the steps to its farthest leaf, which walks need (tab_tree_add) */
     gradients(w, k);
     w->root[at] = tab_grow(g, &leaves);
     w->depth[at] = 0;
@@ -308,6 +317,7 @@ static bool add_tree(work *w, size_t round, size_t k, bool *grew)
     if (g->failed)
         return false;
     *grew = *grew || leaves > 1;
+    /* each row stands in exactly one leaf, sampled or led along */
     float *margin = w->margin + k * w->rows;
     for (size_t l = 0; l < leaves; l++) {
         float value = g->node[g->leaf[l].node].value;
@@ -325,6 +335,7 @@ static bool add_tree(work *w, size_t round, size_t k, bool *grew)
 static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
 {
     const tab_fit_task *t = w->t;
+    /* curve[0] is the loss of the starting margins */
     size_t round = 0, best_round = 0;
     double best = held_loss(w);
     if (curve != NULL)
@@ -332,6 +343,7 @@ static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
     for (; round < most && w->p->enc->n > 0; round++) {
         if (t->cancel != NULL && atomic_load_explicit(t->cancel, memory_order_relaxed))
             return false;
+        /* probabilities are those before the round, for all of its trees */
         if (w->margins > 1)
             softmax(w);
         bool grew = false;
@@ -349,6 +361,7 @@ static bool add_rounds(work *w, size_t most, double *curve, size_t *rounds)
             break;
         }
     }
+    /* rounds that were not made have no loss */
     for (size_t i = round + 1; curve != NULL && i <= most; i++)
         curve[i] = INFINITY;
     *rounds = round;
@@ -369,6 +382,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
                           .classification = p->classification,
                           .features = p->enc->n,
                           .base = base };
+    /* the grower's arrays are larger than needed: the trees are copied to the fit's arena */
     model->node = tab_arena_new_of(a, tab_tree_node, g->nodes + 1);
     model->cover = tab_arena_new_of(a, float, g->nodes + 1);
     model->set = tab_arena_alloc(a, g->sets + 1, sizeof *model->set);
@@ -385,6 +399,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
         memcpy(model->set, g->set, g->sets * sizeof *g->set);
     memcpy(model->root, w->root, trees * sizeof *w->root);
     memcpy(model->depth, w->depth, trees);
+    /* importance as shares of all gain */
     double sum = 0;
     for (size_t f = 0; f < p->enc->n; f++)
         sum += g->importance[f];
@@ -397,6 +412,7 @@ static bool keep_model(const work *w, size_t rounds, float *base, tab_boost *mod
 static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recipe *r, size_t most,
                         double *curve)
 {
+    /* two classes need one margin, more need one each */
     size_t margins = p->classification && p->outputs > 2 ? p->outputs : 1, rounds = 0;
     work w = { .p = p, .t = t, .r = r, .n = t->n, .rows = t->n + t->held_n, .margins = margins };
     w.grow.e = t->e;
@@ -413,6 +429,7 @@ static tab_boost *boost(const tab_problem *p, const tab_fit_task *t, const recip
     return ok ? model : NULL;
 }
 
+/* out (n, margins): the starting margins and the leaves of all rounds that are kept. */
 void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *row, size_t n, float *out)
 {
     enum { ROOM = 96 * 1024 }; /* bytes: a row of the widest table (2,000 columns) */
@@ -420,6 +437,7 @@ void tab_boost_margins(const tab_boost *m, const tab_data *q, const uint32_t *ro
     size_t features = m->features, most = features < ROOM / 256 ? 256 : ROOM / features;
     for (size_t i = 0; i < n; i++)
         memcpy(out + i * m->margins, m->base, m->margins * sizeof *out);
+    /* as many rows at a time as the buffer holds, their bins copied side by side; then tree by tree */
     for (size_t at = 0; at < n && most > 0; at += most) {
         size_t own = n - at < most ? n - at : most;
         for (size_t f = 0; f < features; f++)

@@ -1,7 +1,12 @@
-/* See boost_grow.h. Sums over bins are one histogram a leaf and feature, the larger child's by subtraction.
- * A missing number goes to the side that gains more. The levels of a category are ordered by G / (H + s), in
- * which order one cut is optimal (Fisher, JASA 1958), shrunk more strongly since the order is itself
- * fitted. */
+/* See boost_grow.h: grows one tree, for boost.c. Sums over bins are one histogram a leaf and feature, the
+ * larger child's by subtraction. A missing number goes to the side that gains more. The levels of a category
+ * are ordered by G / (H + s), in which order one cut is optimal (Fisher, JASA 1958), shrunk more strongly
+ * since the order is itself fitted.
+ *
+ *   tab_grow ─> tab_grow_fill      the root's histograms
+ *            ─> find_split         split_number or split_set for each column, by best_cut
+ *            ─> divide             the best leaf: partition of its rows, histograms of its children,
+ *                                  find_split for both; again until there are enough leaves */
 #include "services/inference/engine/learn/boost_grow.h"
 
 #include <math.h>
@@ -82,6 +87,7 @@ static void fill_one(const uint8_t *bin, int64_t *hist, const uint32_t *order, c
         hist[bin[order[i]]] += gh[i];
 }
 
+/* A leaf's histograms to fill; hist (pool_stride). */
 typedef struct {
     const tab_grower *w;
     const tab_grow_leaf *l;
@@ -96,6 +102,7 @@ static void fill_group(void *ctx, size_t group)
     size_t from = group * TOGETHER, n = w->columns - from < TOGETHER ? w->columns - from : TOGETHER;
     const uint32_t *order = w->order + j->l->at;
     const int64_t *gh = w->gh + j->l->at;
+    /* a feature's run of the histogram begins at its offset, and is cleared whole groups of four at a time */
     const uint8_t *bin[TOGETHER];
     int64_t *hist[TOGETHER];
     for (size_t c = 0; c < n; c++) {
@@ -142,12 +149,14 @@ typedef struct {
  * first. */
 TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, const scene *s, double score)
 {
+    /* four cuts at a time: the lanes keep their best each, and the lanes are compared at the end */
     four best = { score, score, score, score }, at = { 0, 0, 0, 0 }, index = { 0, 1, 2, 3 };
     four g = { s->g, s->g, s->g, s->g }, h = { s->h, s->h, s->h, s->h };
     four lambda = { s->lambda, s->lambda, s->lambda, s->lambda };
     four least = { s->least, s->least, s->least, s->least };
     four_long add = { more, more, more, more };
     for (size_t i = 0; i < n; i += 4) {
+        /* left sums of four cuts, their upper halves (g) and lower halves (h) as doubles */
         four_long sum;
         memcpy(&sum, prefix + i, sizeof sum);
         sum += add;
@@ -155,13 +164,17 @@ TAB_CLONES static cut best_cut(const int64_t *prefix, size_t n, int64_t more, co
         memcpy(half, &sum, sizeof half);
         four gl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 1, 3, 5, 7), four);
         four hl = __builtin_convertvector(__builtin_shufflevector(half[0], half[1], 0, 2, 4, 6), four);
+        /* what is not on the left is on the right; the score of the split is on one denominator, for one
+         * division */
         four gr = g - gl, hr = h - hl, a = hl + lambda, b = hr + lambda;
         four own = (gl * gl * b + gr * gr * a) / (a * b);
+        /* a cut must leave enough h on both sides and beat the lane's best */
         four_long take = (hl >= least) & (hr >= least) & (own > best);
         best = (four)(((four_long)own & take) | ((four_long)best & ~take));
         at = (four)(((four_long)index & take) | ((four_long)at & ~take));
         index += 4;
     }
+    /* ties take the first cut, so that the lanes' number does not show */
     cut r = { score, 0 };
     for (int k = 0; k < 4; k++)
         if (best[k] > r.score || (best[k] == r.score && r.score > score && at[k] < r.cut))
@@ -192,6 +205,7 @@ static void split_number(const tab_grower *w, tab_grow_leaf *l, uint32_t f, cons
     }
     if (missing == 0)
         return;
+    /* the second look: the missing cells are on the left of every cut */
     c = best_cut(prefix, width, missing, s, *best);
     if (c.score > *best) {
         *best = c.score;
@@ -253,6 +267,7 @@ static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const i
     if (own < parent)
         own = parent;
     int64_t prefix[260], sum = 0;
+    /* prefix sums in the order of the levels; the last level alone is no cut */
     uint32_t width = 0;
     for (; width + 1 < n; width++)
         prefix[width] = sum += h[o[width].bin];
@@ -277,6 +292,7 @@ static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const i
 /* The best split over the tree's columns. The gain must beat no split by a rounding error. */
 static void find_split(const tab_grower *w, tab_grow_leaf *l)
 {
+    /* the recipe's lambda and least h in fixed-point units */
     scene s = { g_of(l->sum), h_of(l->sum), w->r->lambda / w->h_unit, w->r->min_hess / w->h_unit };
     l->feature = -1;
     l->gain = 0;
@@ -302,6 +318,7 @@ static void find_split(const tab_grower *w, tab_grow_leaf *l)
 static uint32_t new_nodes(tab_grower *w, size_t n)
 {
     if (w->nodes + n > w->node_room) {
+        /* nodes and covers grow together; one that grew alone is no harm */
         size_t room = w->node_room * 2 + 1024;
         void *p = realloc(w->node, room * sizeof *w->node);
         if (p != NULL)
@@ -346,6 +363,7 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
     int64_t *gh = w->gh + l->at, *gh_spare = w->gh_spare, sum = 0;
     const uint8_t *bin = w->bin[l->feature];
     uint32_t missing = w->bins[l->feature] - 1;
+    /* one table look-up a row tells its side, for numbers and sets alike */
     uint8_t to[256]; /* 1: left */
     for (uint32_t b = 0; b <= missing; b++) {
         uint32_t own = b == missing ? TAB_BIN_MISSING : b;
@@ -360,9 +378,11 @@ static uint32_t partition(tab_grower *w, const tab_grow_leaf *l, int64_t *ret_su
         left += is;
         right += 1 - is;
     }
+    /* the right side was set aside, and follows the left one */
     memcpy(order + left, spare, right * sizeof *order);
     memcpy(gh + left, gh_spare, right * sizeof *gh);
     *ret_sum = sum;
+    /* the same for the rows that only follow */
     uint32_t *other = w->other + l->other_at, others = 0;
     right = 0;
     for (uint32_t i = 0; i < l->others; i++) {
@@ -400,6 +420,7 @@ TAB_CLONES static void subtract(int64_t *restrict from, const int64_t *restrict 
 static bool divide(tab_grower *w, tab_grow_leaf *leaves, size_t best, size_t n, size_t used)
 {
     tab_grow_leaf parent = leaves[best];
+    /* both children stand together, so that a node holds one index */
     uint32_t left = new_nodes(w, 2);
     uint32_t set = parent.by_set ? new_set(w, parent.set) : 0;
     if (w->failed)
@@ -411,8 +432,10 @@ static bool divide(tab_grower *w, tab_grow_leaf *leaves, size_t best, size_t n, 
     node->split = parent.by_set         ? set | TAB_SPLIT_SET
                   : parent.missing_left ? (parent.cut + 1) | TAB_SPLIT_MISSING_LEFT
                                         : parent.cut;
+    /* cover is the h of a node's rows, for reasons.c; the gain counts for the feature in units of the loss */
     w->cover[parent.node] = (float)(h_of(parent.sum) * w->h_unit);
     w->importance[parent.feature] += parent.gain * w->g_unit * w->g_unit / w->h_unit;
+    /* the rows, divided; the right child's sum is what is left of the parent's */
     int64_t sum;
     uint32_t others, lefts = partition(w, &parent, &sum, &others);
     tab_grow_leaf *a = &leaves[best], *b = &leaves[n];
@@ -431,6 +454,7 @@ static bool divide(tab_grower *w, tab_grow_leaf *leaves, size_t best, size_t n, 
                           .node = left + 1,
                           .sum = parent.sum - sum };
     tab_grow_leaf *small = a->count <= b->count ? a : b, *large = small == a ? b : a;
+    /* the larger child takes the parent's histogram, the smaller one the next free slot */
     small->slot = (int32_t)n;
     large->slot = parent.slot;
     if (n + 1 == w->r->leaves) { /* the last split: nobody asks for more */
@@ -459,6 +483,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
     tab_grow_fill(w, &leaves[0], w->pool);
     find_split(w, &leaves[0]);
     while (n < r->leaves && !w->failed) {
+        /* the leaf with the greatest gain is divided, wherever it stands */
         size_t best = 0;
         for (size_t i = 1; i < n; i++)
             if (leaves[i].gain > leaves[best].gain)
@@ -469,6 +494,7 @@ uint32_t tab_grow(tab_grower *w, size_t *count)
             break;
         n++;
     }
+    /* leaves get their values when all splits are made */
     for (size_t i = 0; i < n && !w->failed; i++) {
         w->node[leaves[i].node] = leaf_node(w, leaves[i].node, &leaves[i]);
         w->cover[leaves[i].node] = (float)(h_of(leaves[i].sum) * w->h_unit);

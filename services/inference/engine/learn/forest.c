@@ -1,10 +1,13 @@
-/* Extremely randomized trees (Geurts, Ernst & Wehenkel, Machine Learning 2006) on binned features.
+/* Extremely randomized trees (Geurts, Ernst & Wehenkel, Machine Learning 2006) on binned features: two
+ * learners of the stack, "forest" and "forest-fine" (decision 0181).
  *
  * At each node a few features are drawn, each with one cut drawn uniformly between the least and the greatest
  * bin that its rows hold (a category: a random half of its levels; missing cells: a random side), and the
- * best of these splits is kept: by the decrease of the sum of squares, which for classes, coded one-hot,
- * is Gini's. Trees are grown almost to single rows and averaged: low bias by depth, low variance by
- * randomness, and errors unlike the boosted trees', which is what a stack needs. */
+ * best of these splits is kept: by the decrease of the sum of squares, which for classes, coded one-hot, is
+ * Gini's. Trees are grown almost to single rows and averaged: low bias by depth, low variance by randomness,
+ * and errors unlike the boosted trees', which is what a stack needs.
+ *
+ * Every draw is a hash of the tree, the node's way from the root and the number of the draw. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,8 +20,10 @@ enum { TREES = 48, DEEPEST = 40, MOST_OUTPUTS = 64, MOST_TRIED = 60 };
 /* Least rows of a leaf, for clean and for noisy targets; [classification][config]. Which is better is
  * tried on one fold. Leaves of single rows for classes as in decision 0181. */
 static const size_t LEAST[2][2] = { { 2, 6 }, { 1, 6 } };
+/* least rows of a leaf of "forest-fine" */
 enum { FINE = 1 };
 
+/* The fitted form. Leaves point into `value`, k values each. */
 typedef struct {
     int32_t feature; /* -1: a leaf */
     uint32_t left;   /* its children: left, left + 1; a leaf: where its values stand */
@@ -27,6 +32,7 @@ typedef struct {
     bool code, missing_left;
 } node;
 
+/* What one fit works with; rows are positions in the context. */
 typedef struct {
     size_t outputs, k; /* k: values a leaf: 1, or classes beyond two */
     bool classification;
@@ -120,6 +126,7 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
     const uint8_t *bin = g->own_bin;
     uint8_t way[256];
     size_t nl = 0;
+    /* a set's side costs a hash: many rows look it up by bin */
     if (t->code && n > WORTH_A_TABLE) {
         for (uint32_t b = 0; b <= hi; b++)
             way[b] = goes_left(t, (uint8_t)b);
@@ -131,8 +138,10 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
             nl += g->own_bin[i] = goes_left(t, bin[i]);
     }
     const uint8_t *left_side = g->own_bin;
+    /* too few rows on a side: no split */
     if (nl < g->least || n - nl < g->least)
         return -1;
+    /* one value a row: sums of squares by the two sums */
     if (g->label == NULL || g->k == 1) {
         double left = 0;
         for (size_t i = 0; i < n; i++)
@@ -140,6 +149,7 @@ static double gain(const grower *g, const node *t, size_t n, uint8_t hi, const w
         double right = w->sum - left;
         return left * left / (double)nl + right * right / (double)(n - nl) - w->sum * w->sum / (double)n;
     }
+    /* classes: squares of the counts, which is Gini's decrease up to a constant */
     uint32_t left[MOST_OUTPUTS];
     memset(left, 0, g->k * sizeof *left);
     for (size_t i = 0; i < n; i++)
@@ -177,44 +187,54 @@ static bool pure(const grower *g, const uint32_t *row, size_t n)
     return true;
 }
 
+/* The best of the splits that are tried at a node of n rows; feature -1: none is worth it. */
+static node find_split(grower *g, const uint32_t *row, size_t n, uint64_t salt)
+{
+    node best = { .feature = -1 };
+    double most = 1e-9;
+    size_t features = g->p->enc->n, tried = 0;
+    whole w;
+    open_node(g, row, n, &w);
+    /* constant features do not count as tried, but only so many draws are made */
+    for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
+        uint64_t h = tab_mix2(salt, draw);
+        uint32_t f = (uint32_t)(h % features);
+        const uint8_t *bin = g->bin[f];
+        node t = { .feature = (int32_t)f,
+                   .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
+                   .missing_left = h >> 40 & 1,
+                   .salt = (uint32_t)(h >> 32) };
+        /* the bins that the node's rows hold, and whether some are missing */
+        uint8_t lo = TAB_BIN_MISSING, hi = 0;
+        bool missing = false;
+        for (size_t i = 0; i < n; i++) {
+            uint8_t b = bin[row[i]], known = b == TAB_BIN_MISSING ? 0 : b;
+            g->own_bin[i] = b;
+            missing |= b == TAB_BIN_MISSING;
+            lo = b < lo ? b : lo;
+            hi = known > hi ? known : hi;
+        }
+        /* one bin alone can only be split from the missing cells */
+        if (hi <= lo && !(missing && hi == lo))
+            continue;
+        t.cut = hi > lo ? (uint8_t)(lo + (size_t)(tab_unit(tab_mix(h)) * (hi - lo))) : hi;
+        if (hi == lo)
+            t.missing_left = false, t.code = false;
+        tried++;
+        double v = gain(g, &t, n, hi, &w);
+        if (v > most)
+            most = v, best = t;
+    }
+    return best;
+}
+
 /* One node and, below it, its subtrees. salt makes the draws of this node alone: they do not depend on the
  * size of other nodes. */
 static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uint64_t salt)
 {
     node best = { .feature = -1 };
-    double most = 1e-9;
-    if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n)) {
-        size_t features = g->p->enc->n, tried = 0;
-        whole w;
-        open_node(g, row, n, &w);
-        for (size_t draw = 0; tried < g->mtry && draw < 3 * g->mtry; draw++) {
-            uint64_t h = tab_mix2(salt, draw);
-            uint32_t f = (uint32_t)(h % features);
-            const uint8_t *bin = g->bin[f];
-            node t = { .feature = (int32_t)f,
-                       .code = g->p->enc->f[f].kind == TAB_FEATURE_CODE,
-                       .missing_left = h >> 40 & 1,
-                       .salt = (uint32_t)(h >> 32) };
-            uint8_t lo = TAB_BIN_MISSING, hi = 0;
-            bool missing = false;
-            for (size_t i = 0; i < n; i++) {
-                uint8_t b = bin[row[i]], known = b == TAB_BIN_MISSING ? 0 : b;
-                g->own_bin[i] = b;
-                missing |= b == TAB_BIN_MISSING;
-                lo = b < lo ? b : lo;
-                hi = known > hi ? known : hi;
-            }
-            if (hi <= lo && !(missing && hi == lo))
-                continue;
-            t.cut = hi > lo ? (uint8_t)(lo + (size_t)(tab_unit(tab_mix(h)) * (hi - lo))) : hi;
-            if (hi == lo)
-                t.missing_left = false, t.code = false;
-            tried++;
-            double v = gain(g, &t, n, hi, &w);
-            if (v > most)
-                most = v, best = t;
-        }
-    }
+    if (!g->failed && n >= 2 * g->least && depth < DEEPEST && !pure(g, row, n))
+        best = find_split(g, row, n, salt);
     reserve(g, 2, 0);
     if (g->failed)
         return;
@@ -222,6 +242,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
         make_leaf(g, at, row, n);
         return;
     }
+    /* rows of the left child are brought to the front */
     const uint8_t *bin = g->bin[best.feature];
     size_t left = 0, right = n;
     while (left < right) {
@@ -233,6 +254,7 @@ static void grow(grower *g, uint32_t at, uint32_t *row, size_t n, int depth, uin
             row[left] = swap;
         }
     }
+    /* the children's salts differ from each other and from those of all other nodes */
     best.left = (uint32_t)g->nodes;
     g->nodes += 2;
     g->m->node[at] = best;
@@ -309,6 +331,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
     bool ok = m != NULL && prior != NULL && row != NULL && label != NULL && y != NULL && bin != NULL &&
               bins != NULL && value != NULL && class != NULL && own_bin != NULL;
     if (ok) {
+        /* bins feature by feature, for the context's rows alone */
         *m = (forest){
             .outputs = p->outputs, .k = k, .classification = p->classification, .prior = prior, .trees = trees
         };
@@ -318,6 +341,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t trees, bool
                 bin[f][i] = p->data->bin[f][t->context[i]];
         }
         read_targets(p, t, k, label, y, prior);
+        /* features tried at a node: their root for classes, a third for numbers, as the authors advise */
         double share = p->classification ? sqrt((double)features) + 2 : (double)features / 3 + 2;
         grower g = { .p = p,
                      .k = k,
@@ -344,6 +368,7 @@ static void forest_predict(const void *model, const tab_encoder *enc, const tab_
     float trees = (float)m->trees;
     (void)enc;
     for (size_t i = 0; i < n; i++) {
+        /* every tree's leaf for this row */
         float sum[MOST_OUTPUTS] = { 0 };
         for (size_t t = 0; t < m->trees; t++) {
             const node *at = &m->node[m->root[t]];

@@ -44,6 +44,7 @@ static const struct {
     double gamma, weigh;
 } CONFIG[] = { { 0.35, 0.5 }, { 1.2, 0.5 }, { 0.12, 0.5 } };
 
+/* The fitted form: landmarks, and weights and intercepts at each point of the path. */
 typedef struct {
     tab_dense *dense;
     size_t width, landmarks, k, outputs, step;
@@ -67,17 +68,21 @@ TAB_CLONES static void gauss(float *o, const float *norm, size_t n, float gamma,
         eight z, d;
         memcpy(&z, o + k, sizeof z);
         memcpy(&d, norm + k, sizeof d);
+        /* squared distance; rounding can make it negative, and the mask sets it to 0 */
         d = own + d - 2 * z;
         d = (eight)((eight_int)d & (d > 0));
         eight x = gamma * d;
+        /* beyond 80 (e^-80 is 2e-35) nothing is told apart, and 2^e stays a normal number */
         eight_int far = x >= 80;
         x = (eight)(((eight_int)x & ~far) | ((eight_int)(x * 0 + 80) & far));
+        /* e^-x = 2^e e^r with e the nearest integer to -x / ln 2; the polynomial is e^r */
         eight t = x * -1.44269504f;
         eight_int e = __builtin_convertvector(t - 0.5f, eight_int);
         eight r = (t - __builtin_convertvector(e, eight)) * 0.693147181f;
         eight p =
             1 + r * (1 + r * (0.5f + r * (0.166666667f +
                                           r * (0.0416666667f + r * (0.00833333333f + r * 0.00138888889f)))));
+        /* 2^e is an exponent field */
         p *= (eight)((e + 127) << 23);
         memcpy(o + k, &p, sizeof p);
     }
@@ -92,6 +97,7 @@ static void kernel_rows(const kernel *m, const float *x, size_t n, float *out)
         float own = 0, *o = out + i * c;
         for (size_t j = 0; j < m->width; j++)
             own += x[i * m->width + j] * x[i * m->width + j];
+        /* the last landmarks are padded to eight */
         size_t whole = c / 8 * 8, rest = c - whole;
         gauss(o, m->norm, whole, m->gamma, own);
         if (rest > 0) {
@@ -123,6 +129,7 @@ static double median_distance(const kernel *m)
     size_t n = 0, c = m->landmarks;
     for (size_t k = 0; k < PAIRS && c > 1; k++) {
         size_t i = (size_t)(tab_mix2(k, 1) % c), j = (size_t)(tab_mix2(k, 2) % c);
+        /* a pair of one landmark with itself has distance 0 and is left out */
         float sum = 0;
         for (size_t w = 0; w < m->width; w++) {
             float diff = m->centre[w * c + i] - m->centre[w * c + j];
@@ -183,6 +190,7 @@ static bool place_landmarks(kernel *m, const tab_problem *p, const tab_fit_task 
             m->centre[j * c + i] = r->x[i * w + j];
             m->norm[i] += r->x[i * w + j] * r->x[i * w + j];
         }
+    /* the kernel's width in units of the data; 1e-4 on the diagonal keeps near copies apart */
     m->gamma = (float)(CONFIG[t->config].gamma / median_distance(m));
     kernel_rows(m, r->x, c, r->low);
     for (size_t i = 0; i < c; i++)
@@ -190,6 +198,7 @@ static bool place_landmarks(kernel *m, const tab_problem *p, const tab_fit_task 
             r->kmm[i * c + j] = (double)r->low[i * c + j] + (i == j ? 1e-4 : 0);
     if (!tab_cholesky(r->kmm, c))
         return false;
+    /* L as floats, zero above the diagonal */
     for (size_t i = 0; i < c * c; i++)
         r->low[i] = i % c <= i / c ? (float)r->kmm[i] : 0;
     return true;
@@ -200,6 +209,7 @@ static bool place_landmarks(kernel *m, const tab_problem *p, const tab_fit_task 
 static bool solve_path(kernel *m, const tab_problem *p, const tab_fit_task *t, room *r)
 {
     size_t n = t->n, c = m->landmarks, k = m->k, cols = c + 1;
+    /* z' = k' L^-T, for all rows at once; then a constant in front of each row */
     tab_dense_read_scaled(m->dense, p->enc, p->data, t->context, n, m->scale, r->x);
     kernel_rows(m, r->x, n, r->kn);
     cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)c, 1, r->low,
@@ -221,6 +231,7 @@ static bool solve_path(kernel *m, const tab_problem *p, const tab_fit_task *t, r
     if (!tab_solve(&s, r->solution))
         return false;
     for (size_t step = 0; step < PATH; step++) {
+        /* the intercept is the first row of the solution; the rest becomes alpha */
         float *a = m->alpha + step * c * k;
         memcpy(a, r->solution + step * cols * k + k, c * k * sizeof *a);
         memcpy(m->bias + (step + 1) * k, r->solution + step * cols * k, k * sizeof *a);
@@ -255,6 +266,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, size_t landmarks, 
     room r;
     bool ok = room_new(&r, n, t->held_n, w, c, k) && !tab_arena_full(t->arena) &&
               place_landmarks(m, p, t, &r) && solve_path(m, p, t, &r);
+    /* the loss of the held rows at each point of the path, from one matrix of kernel values */
     if (ok && curve != NULL) {
         tab_dense_read_scaled(m->dense, p->enc, p->data, t->held, t->held_n, m->scale, r.x);
         kernel_rows(m, r.x, t->held_n, r.kn);

@@ -1,8 +1,10 @@
-/* k nearest neighbours in the dense metric form, columns weighed as the kernel learner weighs them.
+/* k nearest neighbours in the dense metric form, columns weighed as the kernel learner weighs them: a learner
+ * of the stack.
  *
- * The neighbours of a row vote with weight exp(-2 (d / d_k)^2): near ones more, the k-th little. Class
- * votes are smoothed towards the context's shares by pseudo-counts, so that no class gets probability
- * zero. Distances are one matrix product a tile (anomaly.c does the same). */
+ * The neighbours of a row vote with weight exp(-2 (d / d_k)^2): near ones more, the k-th little. Class votes
+ * are smoothed towards the context's shares by pseudo-counts, so that no class gets probability zero. With |x
+ * - c|^2 = |x|^2 + |c|^2 - 2 x c, the distances of a tile of rows are one matrix product (anomaly.c does the
+ * same). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,6 +21,7 @@ static const struct {
     double weigh;
 } CONFIG[] = { { 15, 0.5 } };
 
+/* The fitted form: the context itself. */
 typedef struct {
     tab_dense *dense;
     size_t width, n, k, outputs, neighbours;
@@ -62,6 +65,7 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         return NULL;
     }
     tab_dense_weigh(dense, p->enc->n, t->importance, CONFIG[t->config].weigh, m->scale);
+    /* points stand column by column, as the product wants them, with their squared lengths */
     for (size_t at = 0; at < n; at += TAB_TILE) {
         size_t b = n - at < TAB_TILE ? n - at : TAB_TILE;
         tab_dense_read_scaled(m->dense, p->enc, p->data, t->context + at, b, m->scale, x);
@@ -87,6 +91,7 @@ static void *knn_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
  * Weights: at distance 0 one, at the k-th neighbour exp(-2). */
 static void answer(const knn *m, const float *distance, float own, float *out)
 {
+    /* squared distances of the nearest so far, rising, and whose they are */
     float near[MOST_NEIGHBOURS];
     uint32_t who[MOST_NEIGHBOURS];
     size_t held = 0, want = m->neighbours;
@@ -128,6 +133,7 @@ static void knn_predict(const void *model, const tab_encoder *enc, const tab_dat
         tab_dense_read_scaled(m->dense, enc, q, row + at, b, m->scale, x);
         tab_apply(x, b, m->width, m->point, m->n, d);
         for (size_t i = 0; i < b; i++) {
+            /* the row's squared length */
             float own = 0;
             for (size_t j = 0; j < m->width; j++)
                 own += x[i * m->width + j] * x[i * m->width + j];

@@ -1,4 +1,6 @@
-/* See levels.h. */
+/* See levels.h: ordered target statistics of categories with many levels (decision 0096). stack.c fits them
+ * once a fold, from the fold's own context; stack_answer.c reads them for new rows. A statistic becomes a
+ * feature of its own, behind the problem's features, so that learners need not know of it. */
 #include "services/inference/engine/learn/levels.h"
 
 #include <math.h>
@@ -31,6 +33,7 @@ static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *contex
 {
     const uint32_t *code = p->data->code[v->code[i]];
     size_t levels = p->enc->f[v->code[i]].levels, rows = p->data->rows;
+    /* by level; then one for levels that the encoder does not know, and one for missing cells */
     double *sum = calloc(levels + 2, sizeof *sum), *count = calloc(levels + 2, sizeof *count);
     bool ok = sum != NULL && count != NULL;
     for (size_t at = 0, r = 0; ok && at < n; at = r) { /* copies of a row do not read each other */
@@ -44,8 +47,10 @@ static bool read_own(tab_levels *v, const tab_problem *p, const uint32_t *contex
             count[c]++;
         }
     }
+    /* what other rows read: the mean over all context rows */
     for (size_t c = 0; ok && c < levels + 2; c++)
         v->mean[i][c] = (float)blend(sum[c], count[c], overall);
+    /* context is ascending: the rows between its members are the others */
     for (size_t r = 0, at = 0; ok && r < rows; r++) {
         if (at < n && context[at] == r) {
             at++;
@@ -95,11 +100,13 @@ static bool add_statistic(tab_arena *a, tab_levels *v, tab_feature *g, const tab
     v->data.bin[at] = tab_arena_new_of(a, uint8_t, rows + 1);
     if (tab_arena_full(a))
         return false;
+    /* the mean that rare levels are drawn to */
     double overall = 0;
     for (size_t r = 0; r < n; r++)
         overall += target_of(p, context[r], k) / (double)n;
     if (!read_own(v, p, context, n, i, k, overall, value))
         return false;
+    /* scale and bins are fitted to the context's values */
     for (size_t r = 0; r < n; r++)
         sorted[r] = value[context[r]];
     if (!tab_number_fit(own, sorted, n))
@@ -130,6 +137,7 @@ bool tab_levels_fit(tab_arena *a, const tab_problem *p, const uint32_t *context,
     tab_feature *g = tab_arena_new_of(a, tab_feature, v->plain + v->n);
     if (tab_arena_full(a) || !room_for(a, v, p->data, &v->data))
         return false;
+    /* the problem's features, with room behind them */
     memcpy(g, p->enc->f, v->plain * sizeof *g);
     v->enc = *p->enc;
     v->enc.f = g;
@@ -166,6 +174,7 @@ bool tab_levels_read(const tab_levels *v, const tab_data *q, const uint32_t *row
     }
     for (size_t i = 0; ok && i < v->n; i++) {
         const tab_feature *f = &v->enc.f[v->plain + i];
+        /* only the asked rows get a value */
         const uint32_t *code = q->code[v->code[i]];
         size_t levels = v->enc.f[v->code[i]].levels;
         float *x = ret->x[v->plain + i] = malloc((q->rows + 1) * sizeof *x);

@@ -1,7 +1,7 @@
-/* Linear and logistic regression on piecewise-linear features: a generalised additive model whose curves are
- * broken lines (hinges at quantiles) and whose categories are one-hot, under an L2 penalty (ridge: Hoerl &
- * Kennard, Technometrics 1970). The penalty is a path from strong to weak; the driver keeps the point of the
- * path with the least out-of-fold loss over all folds. */
+/* Linear and logistic regression on piecewise-linear features: a learner of the stack. It is a generalised
+ * additive model whose curves are broken lines (hinges at quantiles) and whose categories are one-hot, under
+ * an L2 penalty (ridge: Hoerl & Kennard, Technometrics 1970). solve.c solves it. The penalty is a path from
+ * strong to weak; the driver keeps the point of the path with the least out-of-fold loss over all folds. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,6 +13,7 @@ static const double LAMBDA[PATH] = {
     300, 60, 15, 4, 1, 0.2
 }; /* from strong to weak, about a factor of 4 apart; chosen by hand */
 
+/* The fitted form: weights at each point of the path. */
 typedef struct {
     tab_dense *dense;
     size_t width, k, outputs, step; /* step 0: the intercept alone */
@@ -39,6 +40,7 @@ static void read_rows(const linear *m, const tab_encoder *enc, const tab_data *d
 static void margins(const linear *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row, size_t n,
                     size_t step, float *z, float *tile, float *out)
 {
+    /* the intercept alone */
     if (step == 0) {
         for (size_t i = 0; i < n; i++)
             memcpy(out + i * m->k, m->prior, m->k * sizeof *out);
@@ -62,9 +64,11 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
     m->outputs = p->outputs;
     m->k = p->classification && p->outputs > 2 ? p->outputs : 1;
     m->step = PATH;
+    /* a column of ones stands before the dense form */
     size_t width = m->width + 1;
     m->w = tab_arena_new_of(t->arena, float, PATH *width * m->k);
     m->prior = tab_arena_new_of(t->arena, float, m->k);
+    /* z and y, label: the system; zh and out: the held rows and their margins */
     float *z = malloc(t->n * width * sizeof *z), *y = malloc(t->n * sizeof *y);
     float *tile = malloc(TAB_TILE * width * sizeof *tile);
     uint32_t *label = malloc(t->n * sizeof *label);
@@ -86,6 +90,7 @@ static void *linear_fit(const tab_problem *p, const tab_fit_task *t, double *cur
                          .cancel = t->cancel };
         ok = tab_solve(&s, m->w);
     }
+    /* the loss of the held rows at each point of the path */
     for (size_t step = 0; ok && curve != NULL && step <= PATH; step++) {
         margins(m, p->enc, p->data, t->held, t->held_n, step, zh, tile, out);
         curve[step] = tab_margin_loss(p, t->held, t->held_n, m->k, out);
@@ -114,6 +119,7 @@ static void linear_predict(const void *model, const tab_encoder *enc, const tab_
             memset(out + at * m->outputs, 0, b * m->outputs * sizeof *out);
             continue;
         }
+        /* two classes have one margin, the log-odds of the second */
         bool two = m->classification && m->outputs == 2;
         margins(m, enc, q, row + at, b, m->step, z, tile, two ? one : out + at * m->outputs);
         for (size_t i = 0; two && i < b; i++) {

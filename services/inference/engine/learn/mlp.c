@@ -45,6 +45,7 @@ static const double STOP_AT[STOPS] = { 0.12, 0.25, 0.45, 0.7, 1 };
 /* Rate and weight decay of AdamW, and how strongly columns are weighed. Chosen by hand, not measured. */
 static const double RATE = 4e-3, DECAY = 0.02, WEIGH = 0.5;
 
+/* The fitted form: the networks at every stop, of which `step` answers. */
 typedef struct {
     tab_dense *dense;
     size_t in[LAYERS], out[LAYERS];
@@ -107,6 +108,7 @@ LOOPS TAB_CLONES static void column_sums(float *restrict sum, const float *restr
 static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, size_t n, const float *f,
                       float *d)
 {
+    /* divided by n, so that the gradient is that of the mean loss */
     size_t k = m->outputs;
     float share = 1 / (float)n;
     for (size_t i = 0; i < n; i++) {
@@ -132,6 +134,7 @@ static void residuals(const mlp *m, const tab_problem *p, const uint32_t *row, s
 static void gradient(const mlp *m, const float *w, const tab_problem *p, const uint32_t *row, size_t n,
                      room *r)
 {
+    /* forward: h_l+1 = relu(h_l W_l + b_l), the last layer without the cut */
     for (size_t l = 0; l < LAYERS; l++) {
         int in = (int)m->in[l], out = (int)m->out[l];
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, out, in, 1, r->h[l], in, w + m->at[l],
@@ -139,6 +142,7 @@ static void gradient(const mlp *m, const float *w, const tab_problem *p, const u
         activate(r->h[l + 1], w + m->at[l] + m->in[l] * m->out[l], n, m->out[l], l + 1 == LAYERS);
     }
     residuals(m, p, row, n, r->h[LAYERS], r->d[LAYERS]);
+    /* backward: dW_l = h_l' d_l+1, db_l = column sums of d_l+1, d_l = d_l+1 W_l' where h_l > 0 */
     for (size_t l = LAYERS; l-- > 0;) {
         int in = (int)m->in[l], out = (int)m->out[l];
         float *g = r->g + m->at[l], *gb = g + m->in[l] * m->out[l];
@@ -185,10 +189,12 @@ static double normal(uint64_t h)
 static void start(const mlp *m, const tab_problem *p, const tab_fit_task *t, size_t member, float *w)
 {
     memset(w, 0, m->size * sizeof *w);
+    /* the last layer's weights stay zero */
     for (size_t l = 0; l + 1 < LAYERS; l++)
         for (size_t i = 0; i < m->in[l] * m->out[l]; i++)
             w[m->at[l] + i] = (float)(sqrt(2 / (double)m->in[l]) *
                                       normal(tab_mix2(tab_mix2(i, l), p->seed + 1000 + member)));
+    /* its intercepts: the log shares of the classes with half a row of each, or the mean */
     float *b = w + m->at[LAYERS - 1] + m->in[LAYERS - 1] * m->out[LAYERS - 1];
     for (size_t i = 0; i < t->n; i++) {
         if (m->classification)
@@ -236,11 +242,13 @@ static bool advance(const mlp *m, size_t member, float *w, const tab_problem *p,
             qsort(order, n, sizeof *order, by_hash);
         }
         for (size_t i = 0; i < b; i++) {
+            /* inputs of the batch, side by side */
             size_t place = (size_t)(order[at + i] & 0xffffff);
             row[i] = t->context[place];
             memcpy(r->h[0] + i * width, r->x + place * width, width * sizeof *r->x);
         }
         gradient(m, w, p, row, b, r);
+        /* rate: up over the first tenth, then down as a cosine */
         double done = (double)step / (double)all;
         adam(m, w, r, member, step + 1, RATE * fmin(1, (done + 1e-3) * 10) * 0.5 * (1 + cos(M_PI * done)));
     }
@@ -261,6 +269,7 @@ static void mlp_predict(const void *model, const tab_encoder *enc, const tab_dat
         tab_dense_read_scaled(m->dense, enc, q, row + at, rows, m->scale, x);
         for (size_t member = 0; member < MEMBERS; member++) {
             const float *w = m->w + (m->step * MEMBERS + member) * m->size, *from = x;
+            /* layer by layer, from one small buffer to another */
             for (size_t l = 0; l < LAYERS; l++) {
                 float *to = l + 1 == LAYERS ? f : l == 0 ? a : b;
                 tab_apply(from, rows, m->in[l], w + m->at[l], m->out[l], to);
@@ -306,6 +315,7 @@ static bool train(mlp *m, const tab_problem *p, const tab_fit_task *t, room *r, 
     for (size_t k = 0; k < MEMBERS; k++)
         start(m, p, t, k, m->w + k * m->size);
     for (m->step = 0;; m->step++) {
+        /* the networks at this stop; numbers beyond a float end the fit */
         float *w = m->w + m->step * row;
         m->kept = m->step;
         for (size_t i = 0; i < row; i++)
@@ -321,6 +331,7 @@ static bool train(mlp *m, const tab_problem *p, const tab_fit_task *t, room *r, 
         }
         if (m->step == STOPS)
             return true;
+        /* the next stop begins from a copy of this one */
         size_t to = (size_t)ceil(STOP_AT[m->step] * (double)all);
         memcpy(w + row, w, row * sizeof *w);
         for (size_t k = 0; k < MEMBERS; k++)
@@ -348,6 +359,7 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     if (m == NULL || dense == NULL || dense->width == 0)
         return NULL;
     *m = (mlp){ .dense = dense, .outputs = p->outputs, .classification = p->classification };
+    /* where each layer's weights stand in a network's run of floats */
     for (size_t l = 0; l < LAYERS; l++) {
         m->in[l] = l == 0 ? dense->width : HIDDEN;
         m->out[l] = l + 1 == LAYERS ? p->outputs : HIDDEN;
@@ -356,6 +368,7 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
     }
     m->scale = tab_arena_new_of(a, float, dense->width);
     m->w = tab_arena_new_of(a, float, (STOPS + 1) * MEMBERS * m->size);
+    /* one block for the gradient, Adam's moments and a batch's activations and derivatives */
     size_t floats = (1 + 2 * MEMBERS) * m->size;
     for (size_t l = 0; l < LAYERS; l++)
         floats += BATCH * (m->in[l] + 2 * m->out[l]);
@@ -369,6 +382,7 @@ static void *mlp_fit(const tab_problem *p, const tab_fit_task *t, double *curve)
         ok = ok && r.order[k] != NULL;
     }
     if (ok) {
+        /* the block, divided */
         float *at = r.block;
         r.g = at, at += m->size;
         for (size_t k = 0; k < MEMBERS; k++) {

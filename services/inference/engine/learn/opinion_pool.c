@@ -1,4 +1,5 @@
-/* See opinion_pool.h. z_l are the calibrated out-of-fold log-probabilities of learner l.
+/* See opinion_pool.h: calibrates and weighs the members of a stack, for stack.c and stack_members.c. z_l are
+ * the calibrated out-of-fold log-probabilities of learner l.
  *
  *   temperature   t minimises the log-loss of softmax(t z)                     (Guo et al., ICML 2017)
  *   weights       w >= 0 minimise the log-loss of softmax(sum over l of w_l z_l) plus a small ridge towards
@@ -6,8 +7,8 @@
  *                 sum of w is free, so that the pool is sharpened or softened in the same step
  *
  * The class shares are one of the z_l: a target that nothing explains is answered by its shares. For
- * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by
- * exact moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
+ * regression the weights minimise the squared error plus a ridge towards equality, on the simplex, by exact
+ * moves between pairs (stacking: Wolpert, Neural Networks 1992; Breiman, Machine Learning 1996). */
 #include "services/inference/engine/learn/opinion_pool.h"
 
 #include <math.h>
@@ -51,6 +52,7 @@ static double tempered_loss(const tab_problem *p, const uint32_t *row, size_t n,
  * thousandth. The pull to 1 adds (log t)^2, which only small tables feel. */
 double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n, const float *z)
 {
+    /* two inner points a < b; the side of the greater loss is cut off, and one point serves again */
     const double golden = 0.6180339887498949;
     double lo = log(0.2), hi = log(4), a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
     double fa = tempered_loss(p, row, n, z, exp(a)) + a * a, fb = tempered_loss(p, row, n, z, exp(b)) + b * b;
@@ -70,6 +72,7 @@ double tab_best_temperature(const tab_problem *p, const uint32_t *row, size_t n,
 static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t *row, size_t n,
                         float *const *z, const double *w, double *g, double (*h)[TAB_LEARNERS + 1])
 {
+    /* the prior is the last part */
     size_t parts = s->members + 1, k = s->outputs;
     double loss = 0, share[POOLED];
     if (g != NULL) {
@@ -82,6 +85,7 @@ static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t
             at[l] = z[l] + (size_t)row[i] * k;
         at[s->members] = s->prior;
         uint32_t label = p->label[row[i]];
+        /* the pool's log-probabilities, up to a constant */
         double top = -INFINITY, sum = 0, own = 0;
         for (size_t j = 0; j < k; j++) {
             double v = 0;
@@ -97,6 +101,8 @@ static double pool_loss(const tab_problem *p, const tab_stack *s, const uint32_t
         loss += top + log(sum) - own;
         if (g == NULL)
             continue;
+        /* mean: of each part's z over the pool's classes. The gradient is mean less the label's z; the
+         * Hessian is the covariance of the parts' z over the classes */
         double mean[MOST] = { 0 };
         for (size_t j = 0; j < k; j++) {
             share[j] /= sum;
@@ -153,12 +159,28 @@ static void eliminate(double (*a)[MOST], double *x, size_t m)
     }
 }
 
+/* x (m) <- the solution of H x = g on the open weights; h holds the lower triangle. A little on the diagonal
+ * serves learners that answer alike. */
+static void newton_step(size_t n, const double *g, double (*h)[MOST], const size_t *open, size_t m, double *x)
+{
+    double a[MOST][MOST];
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) {
+            size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
+            a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
+        }
+        x[i] = g[open[i]];
+    }
+    eliminate(a, x, m);
+}
+
 /* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
  * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. The ridge of
  * 0.005 a row and 2 is chosen by hand, not measured. */
 static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
 {
     size_t parts = s->members + 1;
+    /* equal weights to begin with, and none for the prior */
     double w[MOST], g[MOST], h[MOST][MOST], strength = 0.005 * (double)n + 2, loss;
     bool closed[MOST] = { false };
     for (size_t l = 0; l < parts; l++)
@@ -167,19 +189,14 @@ again:
     loss = INFINITY;
     for (int round = 0; round < 25; round++) {
         loss = pool_loss(p, s, row, n, z, w, g, h) + pull(s, strength, w, g, h);
-        double a[MOST][MOST], x[MOST];
+        double x[MOST];
+        /* weights that may move: above 0, or at 0 with a gradient that lifts them */
         size_t open[MOST], m = 0;
         for (size_t l = 0; l < parts; l++)
             if (!closed[l] && (w[l] > 0 || g[l] < 0))
                 open[m++] = l;
-        for (size_t i = 0; i < m; i++) { /* solve H x = g on the open weights */
-            for (size_t j = 0; j < m; j++) {
-                size_t u = open[i] > open[j] ? open[i] : open[j], v = open[i] > open[j] ? open[j] : open[i];
-                a[i][j] = h[u][v] + (i == j ? 1e-9 * (double)n + 1e-9 : 0);
-            }
-            x[i] = g[open[i]];
-        }
-        eliminate(a, x, m);
+        newton_step(n, g, h, open, m, x);
+        /* half the step until the loss falls; weights below 0 are put to 0 */
         double next[MOST], got = INFINITY, length = 1, moved = 0;
         for (int halving = 0; halving < 10; halving++, length /= 2) {
             memcpy(next, w, sizeof next);
@@ -215,13 +232,11 @@ again:
     s->prior_weight = w[s->members];
 }
 
-/* Exact moves of weight between pairs until nothing moves: 200 rounds are far more than a dozen learners
- * take. The ridge of 0.002 a row and 0.1 is chosen by hand, not measured. */
-static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
-                                  float *const *z)
+/* a += F'F, lower triangle, and b += F'y, with F (n, parts) the answers of the learners and of the prior. */
+static void add_products(const tab_problem *p, const tab_stack *s, const uint32_t *row, size_t n,
+                         float *const *z, double (*a)[MOST], double *b)
 {
     size_t parts = s->members + 1;
-    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
     for (size_t i = 0; i < n; i++) {
         double f[MOST], y = (double)p->y[row[i]];
         for (size_t l = 0; l < s->members; l++)
@@ -233,6 +248,17 @@ static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint
                 a[l][j] += f[l] * f[j];
         }
     }
+}
+
+/* Exact moves of weight between pairs until nothing moves: 200 rounds are far more than a dozen learners
+ * take. The ridge of 0.002 a row and 0.1 is chosen by hand, not measured. */
+static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
+                                  float *const *z)
+{
+    size_t parts = s->members + 1;
+    double a[MOST][MOST] = { { 0 } }, b[MOST] = { 0 }, w[MOST];
+    add_products(p, s, row, n, z, a, b);
+    /* the ridge pulls the learners' weights to equality, and leaves the prior's alone */
     double equal = s->members > 0 ? 1.0 / (double)s->members : 0, pull = 0.002 * (double)n + 0.1;
     for (size_t l = 0; l < parts; l++) {
         for (size_t j = l + 1; j < parts; j++)
@@ -250,6 +276,8 @@ again:
             for (size_t j = 0; j < i; j++) { /* the best shift d of weight from j to i */
                 if (closed[i] || closed[j])
                     continue;
+                /* the squared error along the shift is a parabola: its least point, within what both weights
+                 * hold */
                 double slope = b[i] - b[j], curve = a[i][i] + a[j][j] - 2 * a[i][j];
                 for (size_t l = 0; l < parts; l++)
                     slope -= (a[i][l] - a[j][l]) * w[l];

@@ -49,6 +49,7 @@ static size_t members_of(size_t form, const tab_problem *p)
     return p->classification && p->outputs > TAB_PFN_SLOTS && n < CODED ? CODED : n;
 }
 
+/* One member of the ensemble: its context as the network read it, and how it reads columns and classes. */
 typedef struct {
     tab_pfn_context *context;
     size_t columns;
@@ -60,6 +61,7 @@ typedef struct {
     float shift[TAB_PFN_SLOTS]; /* log(share of a slot's rows / its share of the sample) */
 } member;
 
+/* The fitted form. */
 typedef struct {
     size_t classes, members;
     bool scale; /* it answers sqrt of the target's scale */
@@ -74,6 +76,7 @@ static double work_as(const tab_problem *p, size_t n, size_t form)
         return 0;
     if (p->classification ? p->outputs < 2 || p->outputs > MOST_CLASSES : !w->numeric)
         return 0;
+    /* columns and rows that a member reads, and rows that will ask it */
     size_t m = p->enc->n < COLUMNS ? p->enc->n : COLUMNS;
     n = n < forms[form].context ? n : forms[form].context;
     double held = (double)p->data->rows / 4; /* each row once out of fold, and some more */
@@ -125,6 +128,8 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
     size_t best = 0;
     uint8_t trial[MEMBERS * MOST_CLASSES];
     for (uint64_t round = 0; round < 64 && (round == 0 || best < 2); round++) {
+        /* more classes than slots: each slot stands for as many classes as any other; else each class has one
+         * of its own */
         for (size_t r = 0; r < members; r++) {
             permute(order, classes > TAB_PFN_SLOTS ? classes : TAB_PFN_SLOTS, tab_mix2(seed + round, r));
             for (size_t c = 0; c < classes; c++)
@@ -133,6 +138,7 @@ static void draw_slots(uint8_t *slot, size_t members, size_t classes, uint64_t s
                 else
                     trial[r * classes + c] = (uint8_t)order[c].i;
         }
+        /* in how many members the closest pair of classes stands apart */
         size_t closest = members;
         for (size_t a = 0; a < classes; a++)
             for (size_t b = 0; b < a; b++) {
@@ -153,6 +159,7 @@ static bool varies(const tab_problem *p, const tab_fit_task *t, uint32_t f)
 {
     const float *x = p->data->x[f];
     const uint32_t *code = p->data->code[f];
+    /* the first present value, and whether another one differs */
     bool seen = false;
     float first = 0;
     uint32_t first_code = 0;
@@ -186,6 +193,7 @@ static size_t choose(const tab_problem *p, const tab_fit_task *t, uint64_t seed,
         uint64_t rank = (uint64_t)((1.0 - fmin(1.0, fmax(0.0, (double)gain))) * 0x1p30);
         k[i] = (keyed){ rank << 32 | tab_mix2(seed, p->enc->f[out[i]].hash) >> 32, out[i] };
     }
+    /* the better half stays; the rest is put in a random order, of which the first ones follow */
     qsort(k, n, sizeof *k, by_key);
     for (size_t i = COLUMNS / 2; i < n; i++)
         k[i].key = tab_mix2(seed + 1, p->enc->f[k[i].i].hash);
@@ -227,12 +235,39 @@ static void find_shift(const tab_problem *p, const tab_fit_task *t, const tab_fi
         shift[c] = some[c] > 0 ? (float)log(all[c] / (double)t->n / (some[c] / (double)own->n)) : 0;
 }
 
+/* code (columns, TAB_PFN_CODE): what tells the member's columns apart, by the columns' contents. The levels
+ * of categories get shuffled codes, so that their order says nothing over the members. False: the arena is
+ * full. */
+static bool code_columns(const tab_problem *p, tab_arena *a, uint64_t seed, member *m, float *code)
+{
+    for (size_t j = 0; j < m->columns; j++) {
+        const tab_feature *f = &p->enc->f[m->feature[j]];
+        for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
+            code[j * TAB_PFN_CODE + k] =
+                (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
+        if (f->kind != TAB_FEATURE_CODE)
+            continue;
+        keyed order[LEVELS];
+        m->cat[j] = 1;
+        m->level[j] = tab_arena_new_of(a, uint8_t, LEVELS);
+        if (m->level[j] == NULL)
+            return false;
+        /* only codes that exist change places, so that a level which comes later stays apart from all */
+        size_t used = f->levels < LEVELS ? f->levels : LEVELS;
+        permute(order, used, tab_mix2(seed + 99, f->hash));
+        for (size_t k = 0; k < LEVELS; k++)
+            m->level[j][k] = k < used ? (uint8_t)order[k].i : (uint8_t)k;
+    }
+    return true;
+}
+
 /* Reads the context into one member. t->context is the member's own. */
 static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
                          member *m)
 {
     const tab_pfn *w = tab_pfn_default(NULL);
     size_t n = t->n, classes = p->outputs;
+    /* which columns it reads, and the slots of its classes */
     m->feature = tab_arena_new_of(t->arena, uint32_t, p->enc->n + 1);
     m->slot = slot != NULL ? tab_arena_new_of(t->arena, uint8_t, classes) : NULL;
     if (m->feature == NULL || tab_arena_full(t->arena))
@@ -244,30 +279,12 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
     m->cat = tab_arena_new_of(t->arena, uint8_t, m->columns + 1);
     if (m->columns == 0 || tab_arena_full(t->arena))
         return false;
+    /* what the network is given: cells, columns' codes, targets */
     float *x = malloc(m->columns * n * sizeof *x), *code = malloc(m->columns * TAB_PFN_CODE * sizeof *code);
     uint8_t *y = malloc(n);
     float *target = malloc(n * sizeof *target);
     bool ok = x != NULL && code != NULL && y != NULL && target != NULL;
-    for (size_t j = 0; ok && j < m->columns; j++) {
-        const tab_feature *f = &p->enc->f[m->feature[j]];
-        for (size_t k = 0; k < TAB_PFN_CODE; k++) /* uniform, variance 1 */
-            code[j * TAB_PFN_CODE + k] =
-                (float)((2 * tab_unit(tab_mix2(seed + 17 + k, f->hash)) - 1) * 1.7320508075688772);
-        if (f->kind != TAB_FEATURE_CODE)
-            continue;
-        keyed order[LEVELS];
-        m->cat[j] = 1;
-        m->level[j] = tab_arena_new_of(t->arena, uint8_t, LEVELS);
-        if (m->level[j] == NULL) {
-            ok = false;
-            break;
-        }
-        /* only codes that exist change places, so that a level which comes later stays apart from all */
-        size_t used = f->levels < LEVELS ? f->levels : LEVELS;
-        permute(order, used, tab_mix2(seed + 99, f->hash));
-        for (size_t k = 0; k < LEVELS; k++)
-            m->level[j][k] = k < used ? (uint8_t)order[k].i : (uint8_t)k;
-    }
+    ok = ok && code_columns(p, t->arena, seed, m, code);
     if (ok) {
         read_rows(m, p->data, t->context, n, x);
         for (size_t i = 0; i < n; i++) {
@@ -293,6 +310,7 @@ static bool read_context(const tab_problem *p, const tab_fit_task *t, const uint
 static bool fit_member(const tab_problem *p, const tab_fit_task *t, const uint8_t *slot, uint64_t seed,
                        member *m)
 {
+    /* small contexts are read whole */
     tab_fit_task own = *t;
     size_t most = forms[t->config].context;
     if (t->n <= most)
@@ -337,6 +355,7 @@ static void *fit(const tab_problem *p, const tab_fit_task *t, double *curve)
  * or for more classes than slots log p. logp is scratch afterwards. */
 static void add_classes(const member *b, size_t members, size_t classes, size_t n, float *logp, float *o)
 {
+    /* only members that read a sample have a shift */
     bool shifted = false;
     for (size_t c = 0; c < TAB_PFN_SLOTS; c++)
         shifted |= b->shift[c] != 0;
@@ -374,6 +393,7 @@ static void predict(const void *fitted, const tab_encoder *enc, const tab_data *
           *quantile = m->scale ? malloc(BLOCK * TAB_PFN_LEVELS * sizeof *quantile) : NULL;
     memset(out, 0, n * k * sizeof *out); /* without memory: every class alike, or the mean */
     for (size_t at = 0; x != NULL && own != NULL && (quantile != NULL || !m->scale) && at < n; at += BLOCK) {
+        /* a block of queries is put to every member */
         size_t use = n - at < BLOCK ? n - at : BLOCK;
         float *o = out + at * k;
         for (size_t r = 0; r < m->members; r++) {

@@ -1,4 +1,6 @@
-/* Least squares: the normal equations (Z'Z + lambda I) w = Z'y by Cholesky.
+/* See solve.h: the solver of the linear and the kernel learner.
+ *
+ * Least squares: the normal equations (Z'Z + lambda I) w = Z'y by Cholesky.
  *
  * Logistic: with P the probabilities and Y the labels, the gradient is Z'(P - Y) + lambda W. The Hessian of
  * the summed loss is bounded by B = c Z'Z + lambda I with c = 1/4 for one margin and 1/2 for a softmax
@@ -67,6 +69,7 @@ static void precondition(const double *l, size_t m, size_t k, double *x)
 /* Factors c * gram + lambda I (less at the intercept) into l. */
 static bool factor(const double *gram, size_t m, double c, double lambda, double *l)
 {
+    /* a billionth of the mean diagonal keeps columns that repeat each other from a singular matrix */
     double trace = 0;
     for (size_t i = 0; i < m; i++)
         trace += gram[i * m + i];
@@ -101,12 +104,14 @@ static double residuals(const tab_system *s, const uint32_t *label, size_t rows,
     for (size_t i = 0; i < rows; i++) {
         float *f = score + i; /* stride ROWS */
         if (k == 1) {
+            /* one margin: log(1 + e^-z) of the label's side, without overflow */
             double z = (double)f[0], own = label[i] == 1 ? z : -z, small = exp(-fabs(z));
             loss += log1p(small) + (own < 0 ? -own : 0);
             double q = z >= 0 ? 1 / (1 + small) : small / (1 + small);
             f[0] = (float)(q - (label[i] == 1));
             continue;
         }
+        /* softmax: the greatest margin is taken off first */
         float top = f[0];
         for (size_t j = 1; j < k; j++)
             top = f[j * ROWS] > top ? f[j * ROWS] : top;
@@ -134,6 +139,7 @@ static double evaluate(evaluator *e, const double *w, double lambda, double *g)
     memset(g, 0, m * k * sizeof *g);
     for (size_t at = 0; at < s->n; at += ROWS) {
         size_t rows = s->n - at < ROWS ? s->n - at : ROWS;
+        /* margins, residuals and the gradient's share of this tile */
         const float *z = s->z + at * m;
         if (k <= FEW)
             for (size_t j = 0; j < k; j++)
@@ -155,6 +161,7 @@ static double evaluate(evaluator *e, const double *w, double lambda, double *g)
                 g[i * k + j] += (double)e->gf[j * m + i];
     }
     for (size_t i = 0; i < m * k; i++) {
+        /* the intercepts, the first k weights, are hardly penalised */
         double l = i < k ? 1e-6 * lambda : lambda;
         loss += 0.5 * l * w[i] * w[i];
         g[i] += l * w[i];
@@ -162,33 +169,71 @@ static double evaluate(evaluator *e, const double *w, double lambda, double *g)
     return loss;
 }
 
+/* The last steps and what they changed of the gradient: a ring of MEMORY vectors each. */
+typedef struct {
+    double *ds, *dg; /* (MEMORY, size) */
+    double rho[MEMORY];
+    size_t held, first;
+} memory;
+
+/* direction (size) holds the gradient on entry and the quasi-Newton direction on return, by the two-loop
+ * recursion: newest to oldest, the first inverse Hessian (l, the factor of B), oldest to newest. */
+static void recall(const memory *p, size_t size, const double *l, size_t m, size_t k, double *direction)
+{
+    double alpha[MEMORY];
+    for (size_t i = p->held; i-- > 0;) {
+        size_t at = (p->first + i) % MEMORY;
+        alpha[at] = p->rho[at] * dot(p->ds + at * size, direction, size);
+        cblas_daxpy((int)size, -alpha[at], p->dg + at * size, 1, direction, 1);
+    }
+    precondition(l, m, k, direction);
+    for (size_t i = 0; i < p->held; i++) {
+        size_t at = (p->first + i) % MEMORY;
+        double beta = p->rho[at] * dot(p->dg + at * size, direction, size);
+        cblas_daxpy((int)size, alpha[at] - beta, p->ds + at * size, 1, direction, 1);
+    }
+}
+
+/* Remembers the step from w to next, the oldest one overwritten. A step along which the gradient does not
+ * grow would break the recursion and is forgotten. */
+static void remember(memory *p, size_t size, const double *w, const double *next, const double *g,
+                     const double *next_g)
+{
+    size_t at = (p->first + p->held) % MEMORY;
+    if (p->held == MEMORY)
+        at = p->first, p->first = (p->first + 1) % MEMORY;
+    else
+        p->held++;
+    for (size_t i = 0; i < size; i++) {
+        p->ds[at * size + i] = next[i] - w[i];
+        p->dg[at * size + i] = next_g[i] - g[i];
+    }
+    double curve = dot(p->ds + at * size, p->dg + at * size, size);
+    if (curve > 1e-12)
+        p->rho[at] = 1 / curve;
+    else
+        p->held--; /* forget it: the newest stands last */
+}
+
 /* Minimises from w in place. h: 2 * MEMORY vectors and 4 more, of m * k. */
 static void minimise(evaluator *e, const double *l, double lambda, double *w, double *room)
 {
     size_t m = e->s->m, k = e->s->k, size = m * k;
+    /* the room: four vectors, then MEMORY steps (ds) and as many changes of the gradient (dg), used in a
+     * ring */
     double *g = room, *direction = g + size, *next = direction + size, *next_g = next + size;
-    double *ds = next_g + size, *dg = ds + MEMORY * size;
-    double rho[MEMORY], alpha[MEMORY];
-    size_t held = 0, first = 0;
+    memory past = { .ds = next_g + size, .dg = next_g + size + MEMORY * size };
     double loss = evaluate(e, w, lambda, g);
     for (int step = 0; step < STEPS; step++) {
         if (e->s->cancel != NULL && atomic_load_explicit(e->s->cancel, memory_order_relaxed))
             return;
         memcpy(direction, g, size * sizeof *g);
-        for (size_t i = held; i-- > 0;) {
-            size_t at = (first + i) % MEMORY;
-            alpha[at] = rho[at] * dot(ds + at * size, direction, size);
-            cblas_daxpy((int)size, -alpha[at], dg + at * size, 1, direction, 1);
-        }
-        precondition(l, m, k, direction);
-        for (size_t i = 0; i < held; i++) {
-            size_t at = (first + i) % MEMORY;
-            double beta = rho[at] * dot(dg + at * size, direction, size);
-            cblas_daxpy((int)size, alpha[at] - beta, ds + at * size, 1, direction, 1);
-        }
+        recall(&past, size, l, m, k, direction);
+        /* enough is done where the descent that is promised is small beside the loss */
         double slope = dot(g, direction, size), length = 1, got = loss;
         if (!(slope > 1e-7 * (1 + fabs(loss))))
             return;
+        /* Armijo's rule: half the step until the loss falls by a share of what the slope promises */
         for (int halving = 0; halving < 8; halving++, length /= 2) {
             for (size_t i = 0; i < size; i++)
                 next[i] = w[i] - length * direction[i];
@@ -198,20 +243,7 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
         }
         if (!(got < loss))
             return;
-        size_t at = (first + held) % MEMORY;
-        if (held == MEMORY)
-            at = first, first = (first + 1) % MEMORY;
-        else
-            held++;
-        for (size_t i = 0; i < size; i++) {
-            ds[at * size + i] = next[i] - w[i];
-            dg[at * size + i] = next_g[i] - g[i];
-        }
-        double curve = dot(ds + at * size, dg + at * size, size);
-        if (curve > 1e-12)
-            rho[at] = 1 / curve;
-        else
-            held--; /* forget it: the newest stands last */
+        remember(&past, size, w, next, g, next_g);
         bool done = loss - got < 5e-5 * (fabs(got) + 1e-3);
         loss = got;
         memcpy(w, next, size * sizeof *w);
@@ -221,6 +253,8 @@ static void minimise(evaluator *e, const double *l, double lambda, double *w, do
     }
 }
 
+/* The Gram matrix is made once for the whole path. Regression has one factorisation and one solution a
+ * lambda, classification one factorisation and some steps. */
 bool tab_solve(const tab_system *s, float *w)
 {
     size_t m = s->m, k = s->k, size = m * k;
@@ -232,6 +266,7 @@ bool tab_solve(const tab_system *s, float *w)
     if (ok)
         add_gram(s->z, s->n, m, gram, scratch);
     if (ok && s->y != NULL) {
+        /* least squares: one factorisation a lambda */
         double *zy = calloc(m, sizeof *zy);
         ok = zy != NULL;
         for (size_t i = 0; ok && i < s->n; i++)
@@ -248,6 +283,7 @@ bool tab_solve(const tab_system *s, float *w)
         }
         free(zy);
     } else if (ok) {
+        /* logistic: each lambda starts from the solution of the one before */
         room = malloc((4 + 2 * MEMORY) * size * sizeof *room);
         score = malloc(ROWS * k * sizeof *score);
         wf = malloc(size * sizeof *wf);

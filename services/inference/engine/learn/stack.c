@@ -1,5 +1,13 @@
-/* See stack.h: folds, fits and out-of-fold outputs. How outputs are calibrated and weighed: opinion_pool.c;
- * what a fitted stack answers: stack_answer.c. */
+/* See stack.h: folds, fits and out-of-fold outputs of a stack. predict/, impute/ and the choice of a target
+ * call tab_stack_fit.
+ *
+ *   assign_folds ─> fit_levels ─> tab_stack_members (stack_members.c)
+ *     ─> answer_all        out-of-fold outputs of each member, and its temperature
+ *     ─> tab_pool_weights  (opinion_pool.c)
+ *     ─> answer_whole      models of all rows, for learners that have them (whole.c)
+ *     ─> combine_all       the stack's outputs, and the last temperature
+ *
+ * How outputs are calibrated and weighed: opinion_pool.c; what a fitted stack answers: stack_answer.c. */
 #include "services/inference/engine/learn/stack_pass.h"
 
 #include <math.h>
@@ -39,10 +47,12 @@ static bool assign_folds(pass *c)
         return false;
     memset(s->fold, TAB_NO_FOLD, p->data->rows);
     for (size_t i = 0; i < c->n;) {
+        /* the group of rows with this hash */
         size_t j = i;
         while (j < c->n && p->data->hash[c->all[j]] == p->data->hash[c->all[i]])
             j++;
         size_t class = p->classification ? p->label[c->all[i]] : 0;
+        /* classes begin at different folds, so that rare ones do not all fall into the first */
         uint8_t fold = s->folds > 0 ? (uint8_t)((next[class]++ + class * 3) % s->folds) : TAB_NO_FOLD;
         for (; i < j; i++)
             s->fold[c->all[i]] = fold;
@@ -68,6 +78,7 @@ static bool fit_levels(pass *c, tab_arena *a)
 
 /* ---- outputs of the members ------------------------------------------------------------------ */
 
+/* One member's outputs, in blocks of rows. */
 typedef struct {
     pass *c;
     const tab_member *m;
@@ -91,6 +102,7 @@ static void output_block(void *ctx, size_t b)
     }
     for (size_t f = j->outside ? s->folds : 0; f <= s->folds; f++) {
         uint8_t fold = f < s->folds ? (uint8_t)f : TAB_NO_FOLD;
+        /* the block's rows of this fold are answered together */
         size_t n = 0;
         for (size_t i = from; i < to; i++)
             if (s->fold[i] == fold)
@@ -100,6 +112,7 @@ static void output_block(void *ctx, size_t b)
         tab_fold_view view[TAB_FOLDS + 1]; /* of the problem's own rows: nothing to free */
         for (size_t v = 0; v <= s->folds; v++)
             (void)tab_stack_view(s, v, p->enc, p->data, row, n, &view[v]);
+        /* rows without a target are answered by all folds' models */
         if (fold == TAB_NO_FOLD) {
             if (!tab_member_average(s, j->m, view, row, n, out))
                 atomic_store(&j->failed, true);

@@ -1,4 +1,8 @@
-/* See stack.h: what a fitted stack answers about rows outside its folds. */
+/* See stack.h: what a fitted stack answers about rows outside its folds. Scoring (predict/fitted.c) comes by
+ * tab_stack_predict, the stack's own fit by the parts of it.
+ *
+ *   fold models ─> mean of their log-probabilities ─> member's temperature ─> weighted sum ─> last
+ * temperature */
 #include "services/inference/engine/learn/stack_answer.h"
 
 #include <stdlib.h>
@@ -36,6 +40,7 @@ bool tab_member_average(const tab_stack *s, const tab_member *m, const tab_fold_
                         const uint32_t *row, size_t n, float *out)
 {
     size_t k = s->outputs;
+    /* a model of all rows, where the learner has one, answers alone */
     if (m->model[s->folds] != NULL) {
         const tab_fold_view *v = &view[s->folds];
         m->learner->predict(m->model[s->folds], v->enc, v->data, row, n, out);
@@ -56,6 +61,7 @@ bool tab_member_average(const tab_stack *s, const tab_member *m, const tab_fold_
                 out[i * k + j] += one[i * k + j];
         }
     }
+    /* the mean over the folds: a constant a row does not matter, as the softmax takes it off */
     for (size_t i = 0; i < n * k; i++)
         out[i] /= (float)s->folds;
     free(one);
@@ -86,6 +92,7 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
                        size_t n, float *out)
 {
     size_t k = s->outputs;
+    /* z (members, n, outputs); one view of the rows a fold, shared by all members */
     float *z = malloc((s->members * n * k + 1) * sizeof *z);
     bool ok = z != NULL;
     tab_fold_view view[TAB_FOLDS + 1] = { 0 };
@@ -102,6 +109,7 @@ bool tab_stack_predict(const tab_stack *s, const tab_encoder *enc, const tab_dat
             tab_log_softmax(own + i * k, k, s->member[l].temperature);
     }
     for (size_t i = 0; ok && i < n; i++) {
+        /* row by row: the members' outputs to one answer */
         const float *at[TAB_LEARNERS];
         for (size_t l = 0; l < s->members; l++)
             at[l] = z + (l * n + i) * k;

@@ -25,6 +25,7 @@ enum {
 static const double FAR_BEHIND = 1.35;             /* times the best loss of fold 0: decision 0050 */
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* of a model's arena: a bound against runaway fits */
 
+/* One fit: a learner on one fold, with one of its configurations. */
 typedef struct {
     pass *pass;
     const tab_learner *learner;
@@ -48,6 +49,7 @@ size_t tab_fold_rows(const tab_stack_pass *c, size_t fold, bool in, size_t cap, 
             out[n++] = c->all[i];
     if (cap == 0 || n <= cap)
         return n;
+    /* the sample goes by the row's content: it does not depend on the fold's order or size */
     double share = (double)cap / (double)n;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -78,6 +80,7 @@ static void run_fit(void *ctx, size_t i)
                           .cancel = c->e->cancel,
                           .e = c->e,
                           .arena = t->arena };
+    /* the rows, and what they read: the fold's own statistics of levels */
     task.n = tab_fold_rows(c, t->fold, false, t->learner->cap, context);
     task.held_n = tab_fold_rows(c, t->fold, true, HELD_CAP, held);
     tab_problem view = *c->p;
@@ -89,6 +92,7 @@ static void run_fit(void *ctx, size_t i)
     t->failed = t->model == NULL && tab_arena_full(t->arena);
     if (t->model != NULL && t->measure) {
         size_t k = c->p->outputs;
+        /* a learner with a curve has measured the held rows itself */
         t->loss = INFINITY;
         if (t->curve != NULL) {
             for (size_t s = 0; s <= t->learner->steps; s++)
@@ -124,6 +128,7 @@ static bool run_all(pass *c, tab_arena *a, fit_task *t, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (t[i].failed)
             ok = false;
+        /* models of folds that a model of all rows will replace go into arenas that end with the fit */
         if (t[i].arena != NULL && t[i].learner->whole && c->spares < TAB_LEARNERS * TAB_FOLDS) {
             c->spare[c->spares++] = t[i].arena;
             continue;
@@ -211,6 +216,7 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
                       bool *idle)
 {
     tab_stack *s = c->s;
+    /* some of the first fold's held rows, at even distances */
     size_t folds = s->folds, k = s->outputs, of[TAB_LEARNERS], n = 0, some = 0;
     uint32_t *row = malloc((c->n + 1) * sizeof *row);
     probe q = { .c = c, .row = row };
@@ -224,6 +230,7 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
     for (size_t l = 0; ok && l < count; l++) {
         if (t[l * folds].model == NULL || behind[l])
             continue;
+        /* members for the while of this look: the stack's own are made later */
         tab_member *m = &s->member[s->members];
         *m = (tab_member){ .learner = use[l], .model = { t[l * folds].model }, .temperature = 1 };
         if (use[l]->steps > 0)
@@ -236,6 +243,7 @@ static bool find_idle(pass *c, fit_task *t, const tab_learner *const *use, size_
         tab_engine_for(c->e, s->members * ((some + PROBE_BLOCK - 1) / PROBE_BLOCK), probe_block, &q);
         ok = !atomic_load(&q.failed) && !tab_engine_cancelled(c->e);
         for (size_t m = 0; ok && s->classification && m < s->members; m++) {
+            /* calibrated and weighed exactly as the whole stack is */
             double temperature = tab_best_temperature(c->p, row, some, q.z[m]);
             for (size_t i = 0; i < some; i++)
                 tab_log_softmax(q.z[m] + (size_t)row[i] * k, k, temperature);
@@ -280,6 +288,7 @@ static bool make_plan(pass *c, tab_arena *a, const tab_recipe *r, plan *q)
         q->use[q->count++] = r->learner[l];
         q->trials += r->learner[l]->configs;
     }
+    /* the first learner leads where it says how important columns are */
     q->lead = q->count > 0 && q->use[0]->importance != NULL ? q->folds : 0;
     q->t = tab_arena_new_of(a, fit_task, q->count * q->folds + q->trials + 1);
     if (q->t == NULL)
@@ -352,6 +361,7 @@ static void choose_configs(plan *q, size_t end)
 {
     for (size_t i = q->count * q->folds; i < end; i++)
         for (size_t l = 0; l < q->count; l++) {
+            /* the better model of fold 0 is kept, and its configuration goes to all folds */
             fit_task *own = &q->t[l * q->folds], *t = &q->t[i];
             if (t->learner != q->use[l] || t->model == NULL || (own->model != NULL && !(t->loss < own->loss)))
                 continue;
@@ -386,6 +396,7 @@ static bool run_rest(pass *c, tab_arena *a, plan *q)
     if (tab_arena_full(a))
         return false;
     for (size_t i = q->lead; i < tasks; i++) {
+        /* neither behind nor idle, and not fitted by the trials already */
         size_t l = i / q->folds;
         if (q->t[i].model == NULL && !q->behind[l] && (!q->idle[l] || q->lead == 0))
             where[left] = i, todo[left++] = q->t[i];

@@ -1,4 +1,5 @@
-/* See whole.h. */
+/* See whole.h: one model of all rows, for learners that answer by such a one (decision 0161). stack.c calls
+ * it when the folds have weighed the members; the folds' own models are then let go. */
 #include "services/inference/engine/learn/whole.h"
 
 static const size_t MODEL_LIMIT = (size_t)8 << 30; /* a bound against runaway fits */
@@ -16,6 +17,7 @@ static const float *gain_of(const tab_stack *s, const tab_encoder *enc, const ta
 bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_stack *s, const uint32_t *row,
                    size_t n)
 {
+    /* the place behind the folds */
     size_t at = s->folds;
     for (size_t l = 0; l < s->members; l++) {
         tab_member *m = &s->member[l];
@@ -23,11 +25,13 @@ bool tab_whole_fit(const tab_engine *e, tab_arena *a, const tab_problem *p, tab_
             continue;
         if (s->levels[at] == NULL && !tab_levels_fit(a, p, row, n, &s->levels[at]))
             return false;
+        /* the model reads statistics of levels of all rows, as a fold's model reads those of its context */
         tab_problem view = *p;
         if (s->levels[at] != NULL) {
             view.enc = &s->levels[at]->enc;
             view.data = &s->levels[at]->data;
         }
+        /* an arena a model, freed with the stack's */
         tab_arena *own = tab_arena_new(MODEL_LIMIT);
         if (own == NULL)
             return false;

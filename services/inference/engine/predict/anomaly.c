@@ -1,9 +1,15 @@
-/* See anomaly.h. Rows are read in the dense metric form (features/dense.c) less each column's mean; the
- * isolation forest and the ellipse see the same coordinates. Distances to many rows are one matrix product:
- * |x - r|^2 = |x|^2 + |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of
- * very wide tables among a smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks
- * that stand apart: time and memory then grow with the width, not with its square or cube
- * (docs/decisions/0147). */
+/* See anomaly.h: how unusual a row is among the others, for fitted.c and reasons.c. Three detectors score
+ * each row, and the score is one less the geometric mean of the shares of rows that score as high:
+ *
+ *   isolation   how soon a row is alone when columns are cut at random (Liu et al., ICDM 2008)
+ *   distance    the mean distance to its nearest rows (Angiulli & Pizzuti, PKDD 2002)
+ *   ellipse     its squared distance from the mean under the inverse covariance (Mahalanobis)
+ *
+ * Rows are read in the dense metric form (features/dense.c) less each column's mean; the isolation forest and
+ * the ellipse see the same coordinates. Distances to many rows are one matrix product: |x - r|^2 = |x|^2 +
+ * |r|^2 - 2 x.r. Above REFERENCE rows the neighbours are sought among a sample, of very wide tables among a
+ * smaller one. Beyond ELLIPSE coordinates the covariance is taken to be of blocks that stand apart: time and
+ * memory then grow with the width, not with its square or cube (decision 0147). */
 #include "services/inference/engine/predict/anomaly.h"
 
 #include <math.h>
@@ -13,10 +19,10 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/learn/solve.h"
 
-/* REFERENCE: rows among which neighbours are sought. NEIGHBOUR: as Ramaswamy et al. SAMPLE and HEIGHT: a
- * tree of the isolation forest sees 256 rows and is log2 of that deep, as its authors have it.
- * LEAST_REFERENCE, ELLIPSE and MOST_PRODUCTS: decision 0147. WIDEST: columns of the dense form. BLOCK:
- * rows of a loop's turn, five tiles. */
+/* REFERENCE: rows among which neighbours are sought. NEIGHBOUR: how many nearest ones, as many as Ramaswamy
+ * et al. (SIGMOD 2000) take. SAMPLE and HEIGHT: a tree of the isolation forest sees 256 rows and is log2 of
+ * that deep, as its authors have it. LEAST_REFERENCE, ELLIPSE and MOST_PRODUCTS: decision 0147. WIDEST:
+ * columns of the dense form. BLOCK: rows of a loop's turn, five tiles. */
 enum {
     DETECTORS = 3,
     REFERENCE = 6000,
@@ -33,6 +39,7 @@ enum {
 static const double EXPECTED_SHARE = 0.05;
 static const double MOST_PRODUCTS = 5e10; /* rows x references x coordinates */
 
+/* A node of an isolation tree: rows with x[column] <= cut go left. */
 typedef struct {
     int32_t column; /* -1: a leaf */
     float cut;
@@ -77,11 +84,13 @@ static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
     uint32_t at = (uint32_t)g->nodes++;
     iso_node *node = &g->m->node[at];
     *node = (iso_node){ .column = -1, .depth = (float)((double)depth + path((double)n)) };
+    /* a leaf that still holds rows counts the depth that they would need */
     if (n < 2 || depth >= HEIGHT)
         return at;
     for (int attempt = 0; attempt < 12; attempt++) {
         uint64_t h = tab_mix2(g->seed, at * 16 + (uint64_t)attempt);
         size_t c = (size_t)(h % width);
+        /* a cut drawn evenly between the least and the greatest value of the node's rows */
         float lo = g->x[row[0] * width + c], hi = lo;
         for (size_t i = 1; i < n; i++) {
             float v = g->x[row[i] * width + c];
@@ -90,6 +99,7 @@ static uint32_t grow(grower *g, uint32_t *row, size_t n, size_t depth)
         if (!(hi > lo))
             continue;
         float cut = (float)((double)lo + ((double)hi - (double)lo) * tab_unit(tab_mix(h)));
+        /* rows at or below the cut come to the front */
         size_t left = 0;
         for (size_t i = 0; i < n; i++)
             if (g->x[row[i] * width + c] <= cut) {
@@ -124,8 +134,8 @@ static float isolation(const tab_anomaly_parts *m, const float *x)
 
 /* ---- distance -------------------------------------------------------------------------------- */
 
-/* Rows of x (n <= BLOCK, width): root of the mean squared distance to the NEIGHBOUR nearest references; a
- * reference at distance zero, once a row, is the row itself when `own`. */
+/* Rows of x (n <= BLOCK, width): the mean distance to the NEIGHBOUR nearest references. own: the rows are
+ * references themselves, and the nearest one, at distance zero, is left out. */
 static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool own, float *out)
 {
     size_t r = m->references;
@@ -134,6 +144,7 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
         return false;
     tab_apply(x, n, m->width, m->reference, r, dot);
     for (size_t i = 0; i < n; i++) {
+        /* squared distances of the nearest so far, rising; one more where the row itself is among them */
         float norm = 0, near[NEIGHBOUR + 1];
         size_t held = 0, want = NEIGHBOUR + own;
         for (size_t j = 0; j < m->width; j++)
@@ -147,6 +158,7 @@ static bool distances(const tab_anomaly_parts *m, const float *x, size_t n, bool
                 near[at] = near[at - 1];
             near[at] = d;
         }
+        /* the first is the row itself, where it is a reference */
         double sum = 0;
         size_t used = 0;
         for (size_t k = own; k < held; k++, used++)
@@ -165,6 +177,7 @@ static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *pa
 {
     double sum = 0, d[ELLIPSE];
     for (size_t from = 0; from < m->width; from += m->side) {
+        /* one block of coordinates, less the mean */
         size_t n = m->width - from < m->side ? m->width - from : m->side;
         for (size_t i = 0; i < n; i++)
             d[i] = (double)x[from + i] - m->mean[from + i];
@@ -186,6 +199,7 @@ static double mahalanobis(const tab_anomaly_parts *m, const float *x, double *pa
     return sum;
 }
 
+/* What the blocks of the covariance share. */
 typedef struct {
     tab_anomaly_parts *m;
     const float *x; /* (rows, width) */
@@ -207,6 +221,7 @@ static void block_covariance(void *ctx, size_t b)
     for (size_t r = 0; r < q->rows; r++) {
         const float *x = q->x + r * w + from;
         for (size_t i = 0; q->keep[r] && i < n; i++) {
+            /* many coordinates are at the mean (missing cells, levels that a row has not) */
             double d = (double)x[i] - mean[i];
             for (size_t j = 0; d != 0 && j <= i; j++)
                 cov[i * side + j] += d * ((double)x[j] - mean[j]);
@@ -223,6 +238,7 @@ static void block_inverse(void *ctx, size_t b)
     size_t w = m->width, side = m->side, from = b * side, n = w - from < side ? w - from : side;
     double *cov = calloc(n * n, sizeof *cov), *column = malloc(n * sizeof *column);
     bool ok = cov != NULL && column != NULL;
+    /* the covariance with a raised diagonal, then its factor */
     for (size_t i = 0; ok && i < n; i++) {
         for (size_t j = 0; j <= i; j++)
             cov[i * n + j] = q->cov[(from + i) * side + j] / (double)(q->kept + 1);
@@ -271,6 +287,7 @@ static bool fit_ellipse(const tab_engine *e, tab_anomaly_parts *m, const float *
         }
     for (size_t i = 0; i < w; i++)
         m->mean[i] /= q.kept > 0 ? (double)q.kept : 1;
+    /* covariances, the trace over all of them, inverses: blocks in parallel */
     tab_engine_for(e, blocks, block_covariance, &q);
     for (size_t i = 0; i < w; i++)
         q.trace += q.cov[i * m->side + i % m->side] / (double)(q.kept + 1);
@@ -284,6 +301,7 @@ static bool fit_ellipse(const tab_engine *e, tab_anomaly_parts *m, const float *
 /* Share of fitted rows that score at least s, with half a row of doubt. */
 static double tail(const float *sorted, size_t n, float s)
 {
+    /* the first place whose score is at least s */
     size_t lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
@@ -322,6 +340,7 @@ static bool raw_block(const tab_anomaly_parts *m, const tab_encoder *enc, const 
     return ok;
 }
 
+/* Scores of the fitted rows, in blocks. */
 typedef struct {
     const tab_engine *e;
     const tab_anomaly_parts *m;
@@ -359,6 +378,7 @@ static void block(void *ctx, size_t b)
  * says so. */
 static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
 {
+    /* the first row of the run of equal scores in which the percentile falls */
     size_t at = (size_t)((1 - EXPECTED_SHARE) * (double)rows), most = 2 * (rows - at);
     at = at < rows ? at : rows - 1;
     size_t first = at;
@@ -367,6 +387,7 @@ static void set_threshold(tab_anomaly *an, const float *score, size_t rows)
     an->threshold = (double)score[at];
     if (rows - first <= most && first > 0)
         return;
+    /* too many rows are alike: the threshold is above them */
     for (first = at; first < rows && score[first] <= score[at];)
         first++;
     an->expected_share = (double)(rows - first) / (double)rows;
@@ -460,6 +481,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
     if (raw != NULL && score != NULL)
         tab_engine_for(e, (rows + BLOCK - 1) / BLOCK, block, &j);
     bool ok = !atomic_load(&j.failed) && !tab_engine_cancelled(e);
+    /* each detector's scores, sorted, say what share of rows scores as high */
     for (size_t k = 0; ok && k < DETECTORS; k++) {
         for (size_t i = 0; i < rows; i++)
             m->sorted[k][i] = raw[i * DETECTORS + k];
@@ -475,6 +497,7 @@ static bool score_fitted(const tab_engine *e, tab_anomaly *an, const tab_encoder
     return ok;
 }
 
+/* Order of work: the dense form, the references, forest and ellipse over them, and the scores of all rows. */
 tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encoder *enc, const tab_data *d,
                              size_t trees, uint64_t seed)
 {
@@ -503,6 +526,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     uint32_t *row = tab_arena_new_of(a, uint32_t, rows + 1);
     if (reference == NULL || row == NULL)
         return NULL;
+    /* the references, their coordinates column by column, and the three detectors over them */
     choose_references(d, w, seed, reference, row, &sample);
     if (!parts_new(m, a, trees, sample))
         return NULL;
@@ -521,6 +545,7 @@ tab_anomaly *tab_anomaly_fit(const tab_engine *e, tab_arena *a, const tab_encode
     return ok && score_fitted(e, an, enc, d, reference) ? an : NULL;
 }
 
+/* New rows are never among the references, so no distance is left out. */
 bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {
@@ -540,6 +565,7 @@ bool tab_anomaly_scores(const tab_anomaly *m, const tab_encoder *enc, const tab_
     return true;
 }
 
+/* part (features): each feature's share of the ellipse's distance, for reasons. */
 bool tab_anomaly_parts_of(const tab_anomaly *m, const tab_encoder *enc, const tab_data *q, uint32_t row,
                           double *part)
 {

@@ -3,7 +3,7 @@
  * the anomaly score is 1 - t.
  *
  *   isolation   how few random cuts separate the row               (Liu, Ting & Zhou, ICDM 2008)
- *   distance    distance to its 10th nearest row                    (Ramaswamy et al., SIGMOD 2000)
+ *   distance    mean distance to its ten nearest rows               (Angiulli & Pizzuti, PKDD 2002)
  *   ellipse     Mahalanobis distance from the bulk, the covariance reweighed without its farthest rows */
 #ifndef TAB_ANOMALY_H
 #define TAB_ANOMALY_H

@@ -1,4 +1,6 @@
-/* See exact_copies.h and decision 0052. "Twins" are rows of equal content. */
+/* See exact_copies.h and decision 0052: rows of equal content ("twins") answer for each other. fitted.c
+ * learns how far after the stack is fitted, and applies it to new rows; the fitted rows' own results stay out
+ * of fold. */
 #include "services/inference/engine/predict/exact_copies.h"
 
 #include <math.h>
@@ -37,15 +39,18 @@ static double likelihood(const tab_problem *p, const tab_stack *s, double alpha)
     const tab_data *d = p->data;
     double sum = 2 * log(1 - alpha); /* two rows' worth of doubt */
     for (size_t i = 0; i < d->rows;) {
+        /* the group of twins with a target */
         size_t j = i, m = 0;
         for (; j < d->rows && d->hash[j] == d->hash[i]; j++)
             m += has_target(p, j);
         for (size_t a = i; m > 1 && a < j; a++) {
             if (!has_target(p, a))
                 continue;
+            /* how many of the others have its label */
             size_t same = 0;
             for (size_t b = i; b < j; b++)
                 same += b != a && has_target(p, b) && p->label[b] == p->label[a];
+            /* the mixture of the stack's answer and the others' labels */
             double w = blend((double)(m - 1), alpha);
             double own = exp((double)s->oof[a * p->outputs + p->label[a]]);
             sum += log((1 - w) * own + w * (double)same / (double)(m - 1) + 1e-12);
@@ -67,6 +72,7 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
     size_t rows = 0;
     double cross = 0, own = 0;
     for (size_t i = 0; i < d->rows;) {
+        /* a group's residuals: their sum and the sum of their squares */
         size_t j = i, m = 0;
         double sum = 0, square = 0;
         for (; j < d->rows && d->hash[j] == d->hash[i]; j++) {
@@ -80,6 +86,7 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
         }
         if (m > 1) {
             rows += m;
+            /* the products of all pairs, from those two sums */
             cross += (sum * sum - square) / (double)(m - 1);
             own += square;
         }
@@ -110,12 +117,15 @@ tab_twins tab_twins_fit(const tab_problem *p, const tab_stack *s)
     return t;
 }
 
+/* hash: of the new row's content. out (outputs) and *scale are those of the stack on entry, moved on
+ * return. */
 void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *s, const tab_interval *v,
                      uint64_t hash, float *out, float *scale)
 {
     const tab_data *d = p->data;
     if (t->strength <= 0)
         return;
+    /* the twins of the asked row, and their mean residual */
     size_t first = first_of(d, hash), m = 0, k = p->outputs;
     double residual = 0;
     for (size_t i = first; i < d->rows && d->hash[i] == hash; i++)
@@ -127,10 +137,13 @@ void tab_twins_apply(const tab_twins *t, const tab_problem *p, const tab_stack *
         return;
     double w = blend((double)m, t->strength);
     if (!p->classification) {
+        /* the out-of-fold answer, moved towards the twins; what is known of them makes the interval
+         * narrower */
         out[0] = (float)((double)s->oof[first] + w * residual / (double)m);
         *scale = (float)((double)v->oof_scale[first] * sqrt(fmax(0.01, 1 - t->strength * w)));
         return;
     }
+    /* the mixture by probabilities; 1e-30 keeps the logarithm finite */
     for (size_t j = 0; j < k; j++)
         out[j] = (float)((1 - w) * exp((double)s->oof[first * k + j]));
     for (size_t i = first; i < d->rows && d->hash[i] == hash; i++)

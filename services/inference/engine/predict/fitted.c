@@ -1,5 +1,12 @@
-/* See fitted.h. The parts: target.c turns a column into labels or standardised numbers, features/ encodes the
- * rows, learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
+/* See fitted.h: fits a model for one target of one table and scores rows by it. bundle.c and evaluate/ fit,
+ * the daemon keeps fitted models for its endpoints and scores requests.
+ *
+ *   tab_fit    target.c ─> features/ ─> learn/stack ─> interval.c (numbers) ─> exact_copies.c
+ *              anomaly.c alone, where there is no target
+ *   tab_score  read_request.c ─> features/ ─> the same parts ─> reasons.c
+ *
+ * The parts: target.c turns a column into labels or standardised numbers, features/ encodes the rows,
+ * learn/stack fits and calibrates, interval.c gives regression its distribution. This file holds them
  * together and writes the messages. */
 #include "services/inference/engine/predict/fitted.h"
 
@@ -46,11 +53,13 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
         f->column[c] = (tab_fitted_column){ .name = tab_arena_copy(a, q->column->name),
                                             .type = q->type,
                                             .role = q->role };
+        /* the address outlives the table: reasons name columns by it */
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
             return false;
         f->column[c].address = (tab_str){ (char *)ref->address.data, ref->address.len };
     }
+    /* columns that no feature reads are not asked of a request */
     for (size_t i = 0; i < f->enc->n; i++)
         f->column[f->enc->f[i].source].used = true;
     return !tab_arena_full(a);
@@ -59,8 +68,7 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
 /* Why a step gave up. */
 static tab_status out_of_memory(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* The stack, the intervals and what copies say, for a target that is read. */
@@ -68,7 +76,7 @@ static tab_status fit_models(const tab_engine *e, tab_fitted *f, const tab_base 
 {
     tab_arena *a = f->arena;
     const tab_data *data = f->data;
-    /* The target in the order of the encoded rows. */
+    /* the target in the order of the encoded rows, which is not the table's */
     uint32_t *label = tab_arena_new_of(a, uint32_t, f->rows + 1);
     float *y = tab_arena_new_of(a, float, f->rows + 1);
     if (label == NULL || y == NULL)
@@ -100,17 +108,17 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
                    tab_error *err)
 {
     const tab_base *base = NULL;
-    tab_status st = tab_base_find(o->base, &base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_base_find(o->base, &base, err));
+    /* sums in one order, whatever the machine; and an arena that outlives the call, with the model in it */
     openblas_set_num_threads(1);
     size_t cols = p->table->cols;
     tab_arena *a = tab_arena_new(FITTED_LIMIT);
     tab_fitted *f = a == NULL ? NULL : tab_arena_new_of(a, tab_fitted, 1);
     if (f == NULL) {
         tab_arena_free(a);
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     }
+    /* freed on every way out but the last */
     TAB_AUTO(tab_fitted) *own = f;
     f->arena = a;
     f->base = base;
@@ -119,6 +127,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     f->rows = p->table->rows;
     f->target = o->target;
 
+    /* which columns explain: never the target itself */
     bool *use = tab_arena_new_of(a, bool, cols + 1);
     if (use == NULL)
         return out_of_memory(e, err);
@@ -126,9 +135,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         use[c] = (o->use == NULL ? tab_explains(&p->col[c]) : o->use[c]) &&
                  ((f->task == TAB_TASK_ANOMALY && !o->labels) || c != o->target);
     if (f->task != TAB_TASK_ANOMALY) {
-        st = tab_target_read(f, p, o->target, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(tab_target_read(f, p, o->target, err));
         f->address = tab_column_ref(a, p->table, o->table, o->target);
     }
     tab_data *data = NULL;
@@ -138,6 +145,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     f->data = data;
     tab_engine_progress(e, "learn", 0.1);
 
+    /* without a target: detectors, no stack */
     if (f->task == TAB_TASK_ANOMALY) {
         f->anomaly = tab_anomaly_fit(e, a, f->enc, data, base->anomaly_trees, e->seed);
         if (f->anomaly == NULL)
@@ -145,9 +153,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    st = fit_models(e, f, base, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(fit_models(e, f, base, err));
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
@@ -170,6 +176,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
     m->note =
         tab_text("In-context prediction: each row is answered by models that did not see its own target. "
                  "An endpoint adds a score on held-out rows.");
+    /* learners that were left out, each with its reason */
     if (f->stack != NULL && f->stack->skips > 0) {
         m->n_skipped = f->stack->skips;
         m->skipped = tab_arena_new_of(a, char *, m->n_skipped);
@@ -183,6 +190,7 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         m->expected_share = f->anomaly->expected_share;
         return m;
     }
+    /* names are copied, as the message may outlive the model */
     m->target = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
     if (m->target != NULL) {
         *m->target = *f->address;
@@ -237,6 +245,7 @@ static double limit(double v, double lo, double hi)
 static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
+        /* log-probabilities to probabilities; the likeliest class is the label */
         double *p = r->probabilities + i * f->classes, sum = 0;
         size_t best = 0;
         for (size_t k = 0; k < f->classes; k++) {
@@ -250,6 +259,7 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
         r->label[i] = (uint32_t)best;
         return;
     }
+    /* the location, and quantiles at a fixed number of scales from it, within what the target may be */
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
     r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
@@ -267,6 +277,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
     uint32_t *place = tab_arena_new_of(a, uint32_t, f->rows + 1); /* where a row of the table stands */
     if (m == NULL || place == NULL)
         return out_of_memory(e, err);
+    /* rows without a target have a list of their own */
     size_t missing = 0;
     for (size_t i = 0; i < f->rows; i++) {
         place[f->data->row[i]] = (uint32_t)i;
@@ -302,6 +313,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
 
 /* ---- new rows -------------------------------------------------------------------------------- */
 
+/* Rows to be scored, of one request or of several that came at once (decision 0184). */
 typedef struct {
     const tab_fitted *f;
     const tab_data *d;
@@ -326,6 +338,7 @@ static void score_block(void *ctx, size_t b)
     score_job *j = ctx;
     const tab_fitted *f = j->f;
     size_t from = b * SCORE_ROWS, n = j->d->rows - from < SCORE_ROWS ? j->d->rows - from : SCORE_ROWS;
+    /* part: whose rows these are; before: rows of the parts that came first */
     size_t part = 0, before = 0;
     uint32_t row[SCORE_ROWS];
     float scale[SCORE_ROWS];
@@ -340,6 +353,7 @@ static void score_block(void *ctx, size_t b)
         }
         return;
     }
+    /* the stack's outputs, the local scale, and what equal rows of the fitted table say */
     size_t k = f->stack->outputs;
     float *out = malloc(n * k * sizeof *out);
     bool ok = out != NULL && tab_stack_predict(f->stack, f->enc, j->d, row, n, out);
@@ -363,9 +377,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
 {
     tab_arena *a = e->arena;
     tab_values *values = NULL;
-    tab_status st = tab_serve_values(a, f, t, strict, &values, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(tab_serve_values(a, f, t, strict, &values, err));
     ret->d = tab_encode_rows(e, a, f->enc, values, t->rows);
     ret->m = prediction_of(a, f);
     if (ret->d == NULL || ret->m == NULL)
@@ -378,6 +390,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     return TAB_OK;
 }
 
+/* Requests are strict: a value that cannot be of its column's type is told to the caller. */
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err)
 {
@@ -393,6 +406,7 @@ static const tab_data *joined(tab_arena *a, const tab_fitted *f, const tab_scori
     tab_data *d = tab_data_new(a, f->enc, rows);
     for (size_t i = 0; d != NULL && i < n; at += part[i++]->d->rows) {
         const tab_data *p = part[i]->d;
+        /* hashes and features of one part behind those of the parts before */
         memcpy(d->hash + at, p->hash, p->rows * sizeof *p->hash);
         for (size_t k = 0; k < d->n; k++) {
             if (p->x[k] != NULL)
@@ -419,6 +433,7 @@ bool tab_score_together(const tab_engine *e, const tab_fitted *f, const tab_scor
     return !atomic_load(&j.failed);
 }
 
+/* Reasons are made for each part by itself, after the answers. */
 tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_scoring *s, bool explain,
                          Tabella__Prediction **ret, tab_error *err)
 {
@@ -434,9 +449,7 @@ static tab_status score(const tab_engine *e, const tab_fitted *f, const tab_tabl
 {
     tab_scoring s = { 0 };
     const tab_scoring *only = &s;
-    tab_status st = read_rows(e, f, t, strict, &s, err);
-    if (st != TAB_OK)
-        return st;
+    TAB_TRY(read_rows(e, f, t, strict, &s, err));
     if (!tab_score_together(e, f, &only, 1))
         return out_of_memory(e, err);
     return tab_score_end(e, f, &s, explain, ret, err);

@@ -1,4 +1,6 @@
-/* See interval.h and decision 0053. */
+/* See interval.h and decision 0053: the distribution of a numeric answer, for fitted.c. The residual of a row
+ * is its scale, learned by a stack of its own, times a residual whose quantiles are read off the fitted rows
+ * (conformal intervals: Lei et al., JASA 2018). */
 #include "services/inference/engine/predict/interval.h"
 
 #include <math.h>
@@ -35,6 +37,7 @@ static float to_scale(const tab_interval *v, float root)
     return (float)(s > v->floor ? s : v->floor);
 }
 
+/* out (n): the local scale of new rows, 1 where the base learns none. */
 bool tab_interval_scale(const tab_interval *v, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
                         size_t n, float *out)
 {
@@ -59,6 +62,7 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
     v->oof_scale = tab_arena_new_of(a, float, rows + 1);
     if (v->oof_scale == NULL)
         return NULL;
+    /* out-of-fold residuals, and their mean for the floor */
     double sum = 0;
     for (size_t i = 0; i < rows; i++) {
         root[i] = NAN;
@@ -71,6 +75,7 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
     }
     v->floor = n > 0 ? 0.05 * sum / (double)n + 1e-9 : 1e-9;
     if (local && n >= LEAST_ROWS) {
+        /* the scale is learned where the base asks for it and the rows carry it, else it is 1 */
         tab_problem q = *p;
         q.y = root;
         q.of = p->y;
@@ -83,6 +88,7 @@ tab_interval *tab_interval_fit(const tab_engine *e, tab_arena *a, const tab_prob
         if (v->scale == NULL)
             return NULL;
     }
+    /* residuals in units of their scale: their quantiles serve every row */
     size_t m = 0;
     double square = 0;
     for (size_t i = 0; i < rows; i++) {

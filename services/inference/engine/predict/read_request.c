@@ -1,5 +1,6 @@
-/* New rows read by the fitted table's columns: the readers of profile/ with the role and type already
- * known. */
+/* New rows read by the fitted table's columns, for fitted.c: the readers of profile/ with the role and type
+ * already known. A request's few rows are never profiled, so a column of three numbers is not taken for
+ * something else. */
 #include <math.h>
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ static bool unique_name(const tab_table *t, tab_str name, size_t *at)
 /* Where the fitted column c stands in t: by name where it is unique on both sides, else by position. */
 static bool find_column(const tab_fitted *f, size_t c, const tab_table *t, size_t *at)
 {
+    /* a name that the fitted table has twice says nothing */
     size_t same = 0;
     tab_str name = f->column[c].name;
     for (size_t i = 0; i < f->cols; i++)
@@ -38,7 +40,7 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
 {
     tab_values *values = tab_arena_new_of(a, tab_values, f->cols + 1);
     if (values == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (size_t c = 0; c < f->cols; c++) {
         size_t at = 0;
         const tab_fitted_column *own = &f->column[c];
@@ -47,11 +49,13 @@ tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *
         if (!find_column(f, c, t, &at))
             return tab_fail(err, TAB_VALIDATION, "tables[0].columns",
                             "column %zu of the pinned table is missing", c);
+        /* read as the fitted column's type, whatever the cells would look like alone */
         tab_column_profile p = { .index = at, .column = &t->col[at], .type = own->type, .role = own->role };
         tab_reading r;
         if (!tab_read_column(a, &t->col[at], t->rows, &r) || !tab_view_column(&r, &p))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         values[c] = tab_values_of(&p);
+        /* A cell that is neither missing nor a mark like "?" nor of the type: the caller is told which. */
         bool number = own->type == TAB_NUMERIC || own->type == TAB_DATETIME;
         if (strict && number && p.number != NULL && t->col[at].layout == TAB_CODED)
             for (size_t i = 0; i < t->rows; i++) {

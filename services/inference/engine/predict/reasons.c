@@ -19,6 +19,7 @@
 /* PATH: more features than a path of the deepest recipe (9) meets. TOP: reasons of a result. */
 enum { PATH = 16, TOP = 5 };
 
+/* A feature met on the way from the root. */
 typedef struct {
     int32_t feature;
     double zero, one, weight; /* share of paths that flow here without / with the feature */
@@ -28,6 +29,7 @@ typedef struct {
 static void extend(step *p, int depth, double zero, double one, int32_t feature)
 {
     p[depth] = (step){ feature, zero, one, depth == 0 ? 1 : 0 };
+    /* each set of the features so far goes on without the new one, and with it */
     for (int i = depth - 1; i >= 0; i--) {
         p[i + 1].weight += one * p[i].weight * (i + 1) / (depth + 1);
         p[i].weight = zero * p[i].weight * (depth - i) / (depth + 1);
@@ -47,6 +49,7 @@ static void unwind(step *p, int depth, int at)
             p[i].weight = p[i].weight * (depth + 1) / (zero * (depth - i));
         }
     }
+    /* the features behind it move up; the weights have been undone in place */
     for (int i = at; i < depth; i++) {
         p[i].feature = p[i + 1].feature;
         p[i].zero = p[i + 1].zero;
@@ -70,6 +73,7 @@ static double unwound_sum(const step *p, int depth, int at)
     return total;
 }
 
+/* One tree's walk for one row; phi (features) collects the contributions, times scale. */
 typedef struct {
     const tab_boost *m;
     const tab_data *d;
@@ -82,18 +86,22 @@ typedef struct {
 static void descend(const walk *w, uint32_t at, const step *from, int depth, double zero, double one,
                     int32_t feature)
 {
+    /* the path is copied: both children go on from it */
     step p[PATH];
     memcpy(p, from, (size_t)depth * sizeof *p);
     extend(p, depth, zero, one, feature);
     const tab_tree_node *n = &w->m->node[at];
+    /* a leaf adds to each feature on its path what knowing it changes */
     if (n->feature < 0) {
         for (int i = 1; i <= depth; i++)
             w->phi[p[i].feature] +=
                 w->scale * unwound_sum(p, depth, i) * (p[i].one - p[i].zero) * (double)n->value;
         return;
     }
+    /* hot: the child that the row goes to; cold: the other one */
     bool left = tab_goes_left(n, (const uint64_t(*)[4])w->m->set, w->d->bin[n->feature][w->row]);
     uint32_t hot = n->left + !left, cold = n->left + left;
+    /* a feature that was met before is taken out, and its shares go on with it */
     double incoming_zero = 1, incoming_one = 1, cover = (double)w->m->cover[at];
     for (int i = 1; i <= depth; i++)
         if (p[i].feature == n->feature) {
@@ -103,6 +111,7 @@ static void descend(const walk *w, uint32_t at, const step *from, int depth, dou
             depth--;
             break;
         }
+    /* shares of the rows by cover; the cold child is reached only without the feature */
     double hot_share = cover > 0 ? (double)w->m->cover[hot] / cover : 0.5;
     descend(w, hot, p, depth + 1, incoming_zero * hot_share, incoming_one, n->feature);
     descend(w, cold, p, depth + 1, incoming_zero * (1 - hot_share), 0, n->feature);
@@ -147,6 +156,7 @@ static void explain_one(void *ctx, size_t i)
     const tab_fitted *f = j->f;
     const tab_member *m = boosted(f->stack);
     uint32_t at = j->place != NULL ? j->place[j->r->row[i]] : (uint32_t)i;
+    /* the folds' models may read more features than the encoder has (learn/levels.h) */
     size_t most = f->enc->n;
     for (size_t k = 0; f->stack != NULL && k < f->stack->folds; k++)
         if (f->stack->levels[k] != NULL && f->stack->levels[k]->enc.n > most)
@@ -157,14 +167,17 @@ static void explain_one(void *ctx, size_t i)
         free(phi);
         return;
     }
+    /* of an anomaly's score the ellipse's parts, which add up; of a target the trees' */
     if (f->anomaly != NULL) {
         if (!tab_anomaly_parts_of(f->anomaly, f->enc, j->d, at, phi))
             atomic_store(&j->failed, true);
     } else if (m != NULL) {
+        /* a fitted row asks the fold that did not see it; a new one all of them */
         uint8_t own = j->place != NULL ? f->stack->fold[at] : 255;
         size_t folds = own < f->stack->folds ? 1 : f->stack->folds;
         for (size_t k = 0; k < folds; k++) {
             const tab_boost *b = m->model[folds == 1 ? own : k];
+            /* of the reported label; with one margin the first class is its negative */
             uint32_t label = f->task == TAB_TASK_CLASSIFICATION ? j->r->label[i] : 0;
             double sign = b->classification && b->margins == 1 && label == 0 ? -1 : 1;
             double unit = f->task == TAB_TASK_REGRESSION ? f->scale : 1;
@@ -224,6 +237,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
         if (m == NULL)
             break;
         m->reasons = tab_arena_new_of(a, Tabella__Reason *, TOP);
+        /* the greatest remaining contribution, TOP times */
         double *by = j.by_column + i * cols;
         for (size_t k = 0; m->reasons != NULL && k < TOP; k++) {
             size_t best = cols;
@@ -246,6 +260,7 @@ static bool explain(const tab_engine *e, const tab_fitted *f, const tab_data *d,
     return ok;
 }
 
+/* Both lists of results, each row by the fold that did not see it. */
 bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t *place,
                         Tabella__Prediction *m)
 {
@@ -253,6 +268,7 @@ bool tab_reasons_fitted(const tab_engine *e, const tab_fitted *f, const uint32_t
            (m->missing_target_results == NULL || explain(e, f, f->data, place, m->missing_target_results));
 }
 
+/* New rows by the mean over the folds. */
 bool tab_reasons_rows(const tab_engine *e, const tab_fitted *f, const tab_data *d, Tabella__Results *r)
 {
     return explain(e, f, d, NULL, r);

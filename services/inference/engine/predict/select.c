@@ -36,6 +36,7 @@ static const double NARROW = 0.3;    /* and the rest this much where no other co
 
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
 
+/* A column as a target: what speaks against it, or how well others explain it. */
 typedef struct {
     size_t table, column;
     bool eligible, numeric;
@@ -109,6 +110,7 @@ static double outcome_like(const tab_column_profile *c, bool numeric, size_t cla
     default:
         break;
     }
+    /* what a row is about is given, not an outcome */
     uint8_t family = tab_role_family[c->role];
     bool given = family == TAB_FAMILY_PLACE || family == TAB_FAMILY_GEO || family == TAB_FAMILY_TIMEPART ||
                  family == TAB_FAMILY_THING || family == TAB_FAMILY_IDENTIFIER ||
@@ -136,6 +138,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
     size_t rows = d->rows, groups = 0, n = 0;
     double count[256] = { 0 };
     if (y != NULL) {
+        /* between and within the bins, from sums; the within-part adjusted for the number of bins */
         double sum[256] = { 0 }, square = 0, all = 0, within = 0;
         for (size_t i = 0; i < rows; i++)
             if (!isnan(y[i])) {
@@ -151,6 +154,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
             return 0;
         return 1 - within / (double)(n - groups) / (total / (double)(n - 1));
     }
+    /* classes by bin: the best guess a bin, against the best guess overall */
     uint32_t *table = calloc(256 * classes, sizeof *table), *overall = calloc(classes, sizeof *overall);
     double right = 0;
     uint32_t best_class = 0;
@@ -170,6 +174,7 @@ static double fixed_by(const tab_data *d, size_t f, const float *y, const uint32
     }
     free(table);
     free(overall);
+    /* fewer than three rows a bin fit any target by chance */
     if (n <= 3 * groups || best_class == n)
         return 0;
     return (right - best_class) / ((double)n - best_class);
@@ -189,6 +194,7 @@ static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t
             table[256 * classes + label[i]]++, count[256]++;
         }
     for (size_t b = 0; table != NULL && b <= 256; b++) {
+        /* the bin's entropy times its rows; the last row is that of the whole column */
         double sum = 0;
         for (size_t k = 0; k < classes; k++) {
             double n = table[b * classes + k];
@@ -198,6 +204,7 @@ static double told_by(const tab_data *d, size_t f, const uint32_t *label, size_t
         groups += b < 256 && count[b] > 0;
     }
     free(table);
+    /* half a row a free cell of the table of bins and classes */
     double chance = 0.5 * (double)(groups > 0 ? groups - 1 : 0) * (double)(classes - 1);
     return own > 0 ? fmax(0, (own - within - chance) / own) : 0;
 }
@@ -280,9 +287,11 @@ static bool read_target(tab_arena *a, bool numeric, trial_target *t)
 /* What single columns tell of the candidate. False: one of them fixes it, and the reason says which. */
 static bool find_closest(const scan *s, const trial_target *t, candidate *c)
 {
+    /* twin: the column of the feature that fixes most */
     size_t twin = SIZE_MAX;
     double most = 0;
     for (size_t f = 0; f < t->enc.n; f++) {
+        /* every feature of every other column, on its own */
         double share = fixed_by(&t->data, f, c->numeric ? t->y : NULL, t->label, t->classes);
         double alone = c->numeric ? share : told_by(&t->data, f, t->label, t->classes);
         if (share > most)
@@ -306,6 +315,7 @@ static void set_score(candidate *c, const trial_target *t, double skill)
     double like = outcome_like(t->p, c->numeric, t->classes);
     if (c->skill > COMPUTED)
         like *= 0.5;
+    /* what the closest column tells alone, and how much the next two tell beside it */
     double first = fmin(c->alone[0], c->skill), others = (c->alone[1] + c->alone[2]) / 2;
     double broad = first > 0 ? fmin(1, others / first) : 0;
     c->alone[0] = first;
@@ -318,6 +328,7 @@ static void scan_one(void *ctx, size_t i)
     scan *s = ctx;
     candidate *c = &s->c[i];
     trial_target t = { .p = &s->p->col[c->column] };
+    /* no loops within: candidates run side by side */
     tab_engine e = *s->e;
     e.parallel_for = NULL;
     e.progress = NULL;
@@ -338,6 +349,7 @@ static void scan_one(void *ctx, size_t i)
         return;
     if (t.n < 2 * LEAST_ROWS || t.enc.n == 0)
         return; /* too little to measure skill on; still eligible */
+    /* all other columns together, by a small cross-fitted stack */
     tab_problem q = { .enc = &t.enc,
                       .data = &t.data,
                       .label = t.label,
@@ -356,8 +368,7 @@ static void scan_one(void *ctx, size_t i)
 /* Why a step gave up. */
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled")
-                                   : tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
 }
 
 /* Fills skill and score of the n candidates c of table p. */
@@ -435,6 +446,7 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
     if (c == NULL)
         return failed(e, err);
     for (size_t t = 0; t < n; t++) {
+        /* what the profile says of each column; the eligible ones are scanned */
         size_t first = count, open = 0;
         for (size_t k = 0; k < p[t]->table->cols; k++) {
             candidate *q = &c[count];
@@ -448,12 +460,12 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
             count++;
         }
         qsort(c + first, count - first, sizeof *c, by_score); /* eligible ones first */
-        tab_status st = scan_table(e, p[t], task, c + first, open, err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(scan_table(e, p[t], task, c + first, open, err));
     }
+    /* all tables' columns compete */
     qsort(c, count, sizeof *c, by_score);
     bool any = count > 0 && c[0].eligible;
+    /* sorted: the first one, if it is eligible at all */
     s->none = !any;
     if (any) {
         s->table = c[0].table;
@@ -511,6 +523,7 @@ static tab_status take_named(const tab_engine *e, tab_profile *const *p, size_t 
                              tab_selection *s, tab_error *err)
 {
     tab_arena *a = e->arena;
+    /* by name among all tables */
     const tab_table **table = tab_arena_new_of(a, const tab_table *, n);
     for (size_t i = 0; table != NULL && i < n; i++)
         table[i] = p[i]->table;
@@ -546,6 +559,7 @@ static void take_none(tab_profile *const *p, size_t n, const tab_run_options *o,
     s->target->mode = tab_text("none");
     s->target->reason = tab_text(s->none ? "asked for" : "anomaly scoring is unsupervised");
     s->target->candidates_null = true;
+    /* anomalies: the table with most cells */
     for (size_t t = 1; t < n; t++)
         if (p[t]->table->rows * p[t]->table->cols > p[s->table]->table->rows * p[s->table]->table->cols)
             s->table = t;
@@ -573,6 +587,7 @@ static void settle_task(tab_profile *const *p, tab_selection *s)
     s->how->type = tab_text(names[s->task]);
 }
 
+/* What is asked for, or the best candidate; then the task, by the target's type where none is named. */
 tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
                       tab_selection *ret, tab_error *err)
 {
@@ -583,15 +598,12 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
     if (s.target == NULL || s.how == NULL)
         return failed(e, err);
     s.how->mode = tab_text(o->task == TAB_TASK_AUTO ? "auto" : "user");
-    tab_status st = TAB_OK;
     if (o->target == TAB_TARGET_COLUMN)
-        st = take_named(e, p, n, o, &s, err);
+        TAB_TRY(take_named(e, p, n, o, &s, err));
     else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE)
         take_none(p, n, o, &s);
     else
-        st = choose(e, p, n, o->task, &s, err);
-    if (st != TAB_OK)
-        return st;
+        TAB_TRY(choose(e, p, n, o->task, &s, err));
     settle_task(p, &s);
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);

@@ -1,7 +1,8 @@
-/* The target column as the learners read it: class indices, or standardised numbers.
+/* The target column as the learners read it: class indices, or standardised numbers. fitted.c calls
+ * tab_target_read before it fits.
  *
- * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on
- * the order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
+ * Classes are ordered by value (numbers before text, each rising), so that their indices do not depend on the
+ * order of rows. A task may ask for a number to be classified; it cannot ask for a regression of
  * categories. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 enum { MOST_CLASSES = 10000 };
 static const double MOST_PROBABILITIES = 5e7; /* rows x classes of one answer */
 
+/* A class: the cell that stands for it in answers. */
 typedef struct {
     tab_cell_kind kind;
     double num;
@@ -24,6 +26,7 @@ typedef struct {
 static int by_class(const void *a, const void *b)
 {
     const class_cell *x = a, *y = b;
+    /* numbers first, by value; texts by bytes */
     bool xn = x->kind == TAB_CELL_NUMBER, yn = y->kind == TAB_CELL_NUMBER;
     if (xn != yn)
         return xn ? -1 : 1;
@@ -38,12 +41,6 @@ static int by_class(const void *a, const void *b)
     return (x->was > y->was) - (x->was < y->was);
 }
 
-/* What the caller is told when memory ends. */
-static tab_status no_memory(tab_error *err)
-{
-    return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-}
-
 /* Distinct numbers as codes, for a numeric target that is to be classified. */
 static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code, double *sorted)
 {
@@ -52,6 +49,7 @@ static size_t codes_of_numbers(const double *number, size_t rows, uint32_t *code
         if (!isnan(number[i]))
             sorted[n++] = number[i];
     qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+    /* the distinct values move to the front; a number's code is its place among them */
     for (size_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[distinct - 1])
             sorted[distinct++] = sorted[i];
@@ -77,17 +75,19 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
     const uint32_t *code = c->code;
     f->label = tab_arena_new_of(a, uint32_t, rows + 1);
     if (f->label == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
+    /* a number that is to be classified: its distinct values are the levels */
     if (code == NULL) {
         double *sorted = tab_arena_new_of(a, double, rows + 1);
         if (sorted == NULL)
-            return no_memory(err);
+            return tab_no_memory(err);
         levels = c->number == NULL ? 0 : codes_of_numbers(c->number, rows, f->label, sorted);
         code = f->label;
     }
+    /* first: a row of each level, whose cell is the class's; to: the class of a level */
     uint32_t *first = malloc((levels + 1) * sizeof *first), *to = malloc((levels + 1) * sizeof *to);
     class_cell *cell = malloc((levels + 1) * sizeof *cell);
-    tab_status st = first == NULL || to == NULL || cell == NULL ? no_memory(err) : TAB_OK;
+    tab_status st = first == NULL || to == NULL || cell == NULL ? tab_no_memory(err) : TAB_OK;
     size_t used = 0;
     if (st == TAB_OK) {
         for (size_t i = 0; i < levels; i++)
@@ -109,13 +109,14 @@ static tab_status read_classes(tab_fitted *f, const tab_column_profile *c, tab_e
                           "the target has %zu distinct values: too many classes for %zu rows", used, rows);
     }
     if (st == TAB_OK) {
+        /* the classes' cells as they were sent, and each row's class */
         tab_builder *b = tab_builder_new(a, c->column->name);
         for (size_t k = 0; b != NULL && k < used; k++) {
             to[cell[k].was] = (uint32_t)k;
             tab_builder_cell(b, (tab_cell){ .kind = cell[k].kind, .num = cell[k].num, .text = cell[k].text });
         }
         if (b == NULL || !tab_builder_finish(b, &f->class_cells))
-            st = no_memory(err);
+            st = tab_no_memory(err);
         for (size_t i = 0; st == TAB_OK && i < rows; i++)
             f->label[i] = code[i] == TAB_NULL ? TAB_NULL : to[code[i]];
         f->classes = used;
@@ -131,7 +132,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
     size_t rows = f->rows, n = 0;
     f->y = tab_arena_new_of(f->arena, float, rows + 1);
     if (f->y == NULL)
-        return no_memory(err);
+        return tab_no_memory(err);
     double most = 0, mean = 0, square = 0, lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < rows; i++)
         if (!isnan(c->number[i])) {
@@ -149,6 +150,7 @@ static tab_status read_numbers(tab_fitted *f, const tab_column_profile *c, tab_e
         double d = isnan(c->number[i]) ? 0 : c->number[i] / unit - mean;
         square += d * d;
     }
+    /* a constant target is in units of 1 */
     double sd = sqrt(square / (double)n);
     f->shift = mean * unit;
     f->scale = sd > 1e-12 && sd * unit > 0 ? sd * unit : 1;
@@ -172,6 +174,7 @@ double tab_target_value(const tab_fitted *f, double y)
     return isfinite(v) ? v : y > 0 ? f->most : f->least;
 }
 
+/* Dates are numbers as well: seconds since 1970. */
 tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_error *err)
 {
     if (col >= p->table->cols)

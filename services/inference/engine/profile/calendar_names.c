@@ -1,8 +1,14 @@
-/* Month and weekday names, folded (tab_fold) and sorted by bytes for binary search. English, German,
+/* Names of months and weekdays in many languages: the tables behind tab_month_name and tab_weekday_name,
+ * which dates.c and features.c ask.
+ *
+ * Words are folded (tab_fold: small letters, no accents) and sorted by bytes for binary search. A name stands
+ * with its genitive and its usual abbreviation ("styczen", "stycznia", "sty"). Languages: English, German,
  * French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish, Polish, Czech, Russian, Ukrainian, Turkish,
  * Finnish, Hungarian, Romanian, Greek, Indonesian, Croatian, Arabic, Hindi, Hebrew; weekdays also Chinese,
- * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one
- * stays. */
+ * Japanese and Korean. Where two languages disagree (Polish and Croatian "listopad"), the larger one stays.
+ *
+ * Scripts other than Latin are written as bytes of UTF-8, so that the order of the table shows in the
+ * source. */
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
 
@@ -242,6 +248,7 @@ static const struct named weekdays[] = {
 /* Binary search by bytes, over the folded word without a point at its end. 0: no such name. */
 static int find(const struct named *t, size_t n, tab_str word)
 {
+    /* All words are at least two bytes, and the longest fits well within 48: anything else is no name. */
     char buf[72];
     if (word.n < 2 || word.n > 48)
         return 0;
@@ -250,6 +257,7 @@ static int find(const struct named *t, size_t n, tab_str word)
         f.n--;
     for (size_t lo = 0, hi = n; lo < hi;) {
         size_t mid = (lo + hi) / 2, m = strlen(t[mid].word);
+        /* Compared by bytes, a shorter word before a longer one that it begins. */
         int c = memcmp(t[mid].word, f.p, m < f.n ? m : f.n);
         if (c == 0)
             c = m < f.n ? -1 : m > f.n;

@@ -1,3 +1,9 @@
+/* See checksum.h: numbers that check themselves (payment cards, IBAN, ISBN, VIN ...). features.c asks
+ * tab_checks_of for each sampled value; what share of a column passes raises the role (tab_restrict_roles,
+ * decision 0061). The standard that defines a check digit stands above each test.
+ *
+ * A test works on the value without blanks, dashes, dots and slashes ("squeezed"), since people group digits
+ * as they like. Its answer is one bit of TAB_CHECKS. */
 /* See checksum.h. The sources of the check digits stand above each test. */
 #include "services/inference/engine/profile/checksum.h"
 
@@ -9,7 +15,7 @@
 typedef struct {
     char c[40];
     size_t n;
-    bool digits, alnum, overflow;
+    bool digits, alnum, overflow; /* digits only; letters and digits only; there was more than c[] holds */
 } squeezed;
 
 /* Capitals, without marks; at most 40 characters. */
@@ -18,6 +24,7 @@ static squeezed squeeze(tab_str s)
     squeezed q = { .digits = true, .alnum = true };
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
+        /* marks that people put between groups */
         if (c == ' ' || c == '-' || c == '.' || c == '/')
             continue;
         if (q.n == sizeof q.c) {
@@ -42,6 +49,8 @@ static int value_of(char c)
 /* ISO/IEC 7812-1 annex B. */
 static bool luhn(const char *d, size_t n)
 {
+    /* every second digit from the right is doubled, and the digits of the product are added (18 counts 1 + 8
+     * = 9) */
     int sum = 0;
     for (size_t i = 0; i < n; i++) {
         int v = d[n - 1 - i] - '0';
@@ -54,6 +63,8 @@ static bool luhn(const char *d, size_t n)
 
 /* ISO 7064 mod 97-10 over letters and digits, with the first `turn` characters moved behind. */
 static int mod97(const char *c, size_t n, size_t turn)
+/* The number is reduced digit by digit, so that it never overflows. A letter is two decimal digits (10 to
+ * 35). */
 {
     int m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -86,6 +97,9 @@ static bool card(const squeezed *q)
 {
     if (!q->digits || q->n < 13 || q->n > 19 || all_same(q))
         return false;
+    /* The first two digits name the issuer: 4 Visa, 51 to 55 and 22 to 27 Mastercard, 34 and 37 American
+     * Express, 35 JCB, 36, 38 and 30 Diners, 60, 64 and 65 Discover, 62 UnionPay, 50 and 56 to 69
+     * Maestro. */
     int two = (q->c[0] - '0') * 10 + (q->c[1] - '0');
     bool issuer = (q->c[0] == '4' && (q->n == 13 || q->n == 16 || q->n == 19)) ||
                   (two >= 51 && two <= 55 && q->n == 16) || (two >= 22 && two <= 27 && q->n == 16) ||
@@ -109,6 +123,9 @@ static bool iban(const squeezed *q, bool slack)
     if (!q->alnum || q->n < 15 || q->n > 34 || q->overflow || !upper(q->c[0]) || !upper(q->c[1]) ||
         !digit(q->c[2]))
         return false;
+    /* Two letters and two digits for each country. Without slack the length must be exact and the remainder
+     * 1, with the country and the check digits moved to the end; with slack one character more or less will
+     * do. */
     for (size_t i = 0; i + 4 < sizeof lengths; i += 4)
         if (lengths[i] == q->c[0] && lengths[i + 1] == q->c[1]) {
             size_t n = (size_t)((lengths[i + 2] - '0') * 10 + lengths[i + 3] - '0');
@@ -126,11 +143,13 @@ static bool isbn(const squeezed *q)
         for (size_t i = 0; i < 10; i++) {
             if (!digit(q->c[i]) && !(i == 9 && q->c[i] == 'X'))
                 return false;
+            /* weights 10 down to 1 */
             sum += (int)(10 - i) * (q->c[i] == 'X' ? 10 : q->c[i] - '0');
         }
         return sum % 11 == 0;
     }
     static const int w[] = { 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1 };
+    /* weights 1 and 3 in turn; "978" or "979" */
     return q->digits && q->n == 13 && memcmp(q->c, "97", 2) == 0 && q->c[2] >= '8' &&
            weighted(q->c, w, 13) % 10 == 0;
 }
@@ -165,6 +184,7 @@ static bool vin_shape(const squeezed *q)
 static bool vin(const squeezed *q)
 {
     static const int w[] = { 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2 };
+    /* What each letter counts, A to Z; I, O and Q (".") do not occur. */
     static const char translit[] = "12345678.12345.7.923456789";
     int sum = 0;
     for (size_t i = 0; i < 17; i++)
@@ -191,6 +211,8 @@ static bool isin(const squeezed *q)
 /* Italy's codice fiscale by its shape. */
 static bool fiscal(const squeezed *q)
 {
+    /* six letters of the name, two digits of the year, the month's letter, the day, the place of birth, a
+     * check letter */
     static const char kind[] = "LLLLLLDDLDDLDDDL";
     if (q->n != 16 || q->digits || !q->alnum)
         return false;
@@ -205,6 +227,7 @@ static bool fiscal(const squeezed *q)
  * China. */
 static bool national(const squeezed *q)
 {
+    /* Spain: eight digits, or X, Y, Z (0, 1, 2) and seven, modulo 23, which picks the letter. */
     if (q->n == 9 && (digit(q->c[0]) || (q->c[0] >= 'X' && q->c[0] <= 'Z')) && upper(q->c[8])) {
         int v = digit(q->c[0]) ? q->c[0] - '0' : q->c[0] - 'X';
         for (size_t i = 1; i < 8; i++) {
@@ -214,8 +237,10 @@ static bool national(const squeezed *q)
         }
         return "TRWAGMYFPDXBNJZSQVHLCKE"[v % 23] == q->c[8];
     }
+    /* The months of a codice fiscale have letters of their own. */
     if (fiscal(q))
         return strchr("ABCDEHLMPRST", q->c[8]) != NULL;
+    /* China (GB 11643): weights 2^(17 - i) modulo 11, X for 10. */
     if (q->n == 18 && (digit(q->c[17]) || q->c[17] == 'X')) {
         static const int w[] = { 7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2 };
         for (size_t i = 0; i < 17; i++)
@@ -226,6 +251,7 @@ static bool national(const squeezed *q)
     if (!q->digits || all_same(q))
         return false;
     if (q->n == 11) {
+        /* Poland: the date of birth is within; 20 is added to the month for each century. */
         static const int pesel[] = { 1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1 };
         int month = (q->c[2] - '0') * 10 + q->c[3] - '0', day = (q->c[4] - '0') * 10 + q->c[5] - '0';
         if (weighted(q->c, pesel, 11) % 10 == 0 && month % 20 >= 1 && month % 20 <= 12 && day >= 1 &&
@@ -236,6 +262,7 @@ static bool national(const squeezed *q)
             a += (q->c[i] - '0') * (10 - i);
             b += (q->c[i] - '0') * (11 - i);
         }
+        /* Each of the two check digits is 10 times the weighted sum, modulo 11, and 0 for 10. */
         a = a * 10 % 11 % 10;
         b = (b + a * 2) * 10 % 11 % 10;
         return q->c[9] - '0' == a && q->c[10] - '0' == b;
@@ -257,6 +284,7 @@ static bool tax(const squeezed *q)
     if (q->n >= 9 && q->n <= 14 && upper(q->c[0]) && upper(q->c[1]) && q->alnum) { /* EU VAT */
         for (size_t i = 0; i + 1 < sizeof eu; i += 2)
             if (eu[i] == q->c[0] && eu[i + 1] == q->c[1]) {
+                /* letters may stand among the digits (Spain, Ireland, France), at most two */
                 size_t digits = 0;
                 for (size_t k = 2; k < q->n; k++)
                     digits += digit(q->c[k]);

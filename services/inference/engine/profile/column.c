@@ -1,20 +1,24 @@
-/* See column.h. Every distinct value is read once, whatever the number of its rows; counts of cells follow
- * from the counts of values.
+/* See column.h: reads one column, for profile.c and for the reader of a request's rows (predict/). Every
+ * distinct value is read once, whatever the number of its rows. Counts of cells follow from the counts of
+ * values, so the cost of parsing depends on the number of values alone.
  *
  *   distinct_levels ─> read_numbers ─> find_sentinel ─> read_bools ─> read_times
  *   (texts)            one decimal                                    one order of day
  *                      mark a column                                  and month a column
  *
- * A column that arrives as numbers (TAB_NUMBERS) takes the short way: read_plain_numbers. */
+ * A "level" is a distinct value of the column, trimmed; a "code" is a cell's index into the levels. A column
+ * that arrives as numbers (TAB_NUMBERS) takes the short way: read_plain_numbers.
+ *
+ * A reading says only what the cells allow. The role is decided later (stages.c), and tab_view_column then
+ * gives the values as that role's type. */
 #include "services/inference/engine/profile/column.h"
 
 #include <math.h>
 
-#include "services/inference/engine/profile/roles.h"
-
 /* ---- distinct trimmed values ----------------------------------------------------------------- */
 
-/* A column of marks alone ("?", "N/A", blanks) holds no value and reads as one of nulls (decision 0241). */
+/* A column of marks alone ("?", "N/A", blanks) holds no value and reads as one of nulls (decision 0241). The
+ * cells stay nulls of their own kind (r->marks): they do not count as missing in the report. */
 static bool forget_marks(tab_reading *r)
 {
     uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
@@ -28,11 +32,26 @@ static bool forget_marks(tab_reading *r)
     return true;
 }
 
-/* Trimming can make two levels one, as can a number and a text of the same digits. Only then are the
- * codes rewritten; else the column's own serve. */
+/* How many cells hold each level, and how many of them are marks and words like "unknown". */
+static void count_cells(tab_reading *r)
+{
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->code[i] == TAB_NULL)
+            r->nulls++;
+        else
+            r->count[r->code[i]]++;
+    for (size_t k = 0; k < r->levels; k++) {
+        r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
+        r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
+    }
+}
+
+/* The column's levels and their counts. Trimming can make two levels one, as can a number and a text of the
+ * same digits. Only then are the codes rewritten; else the column's own serve. False: the arena is full. */
 static bool distinct_levels(tab_reading *r)
 {
     const tab_column *c = r->column;
+    /* an open-addressing table that is at most half full */
     size_t n = c->levels, slots = 16;
     while (slots < 2 * n)
         slots *= 2;
@@ -43,6 +62,7 @@ static bool distinct_levels(tab_reading *r)
     r->foreign = tab_arena_new_of(r->arena, uint8_t, n);
     if (map == NULL || table == NULL || r->level == NULL || r->count == NULL || r->foreign == NULL)
         return false;
+    /* A level that arrived as a number may equal one that arrived as text; then they must be merged. */
     bool changed = false;
     for (size_t i = 0; i < n; i++)
         changed |= c->kind[i] != TAB_CELL_TEXT;
@@ -51,6 +71,7 @@ static bool distinct_levels(tab_reading *r)
             tab_str s = tab_level(c, i);
             changed = tab_trim(s).n != s.n;
         }
+    /* map: the new code of each old level. table: code + 1 of the level in a slot, 0 for an empty one. */
     for (size_t i = 0; i < n; i++) {
         tab_str s = tab_trim(tab_level(c, i));
         size_t k = r->levels;
@@ -79,15 +100,7 @@ static bool distinct_levels(tab_reading *r)
     } else {
         r->code = c->code;
     }
-    for (size_t i = 0; i < r->rows; i++)
-        if (r->code[i] == TAB_NULL)
-            r->nulls++;
-        else
-            r->count[r->code[i]]++;
-    for (size_t k = 0; k < r->levels; k++) {
-        r->strict += r->foreign[k] == TAB_FOREIGN_STRICT ? r->count[k] : 0;
-        r->words += r->foreign[k] == TAB_FOREIGN_WORD ? r->count[k] : 0;
-    }
+    count_cells(r);
     return r->strict == 0 || r->strict < r->rows - r->nulls || forget_marks(r);
 }
 
@@ -95,9 +108,10 @@ static bool distinct_levels(tab_reading *r)
 
 /* Whether a reading holds: at most a fifth of the cells may fail it (TAB_FOREIGN_SHARE; chosen by hand,
  * not measured). Words like "unknown" may stand beside the numbers, as long as half of all cells are
- * numbers. */
+ * numbers. ok: the cells that the reading explains. */
 static bool enough(const tab_reading *r, size_t ok)
 {
+    /* marks count for no reading and against none */
     size_t present = r->rows - r->nulls, all = present - r->strict;
     if (ok == 0)
         return false;
@@ -177,6 +191,8 @@ static bool read_numbers(tab_reading *r)
     double *num = tab_arena_new_of(r->arena, double, r->levels);
     if (num == NULL)
         return false;
+    /* Cells that read as numbers under each mark, and those that read under one mark only (1.5 against
+     * 1,5). */
     size_t point = 0, comma = 0, only_point = 0, only_comma = 0;
     tab_number x;
     /* One decimal mark for the column: the one under which more cells are numbers. */
@@ -185,6 +201,7 @@ static bool read_numbers(tab_reading *r)
             continue;
         bool has_comma = memchr(r->level[k].p, ',', r->level[k].n) != NULL;
         bool has_point = memchr(r->level[k].p, '.', r->level[k].n) != NULL;
+        /* a number without either mark reads alike under both */
         if (!has_comma && !has_point)
             continue;
         if (tab_parse_number(r->level[k], '.', &x)) {
@@ -202,7 +219,8 @@ static bool read_numbers(tab_reading *r)
     tab_str seen[9];
     for (size_t k = 0; k < r->levels; k++) {
         num[k] = (double)NAN;
-        bool kept = r->column->kind[0] == TAB_CELL_NUMBER && r->decimal == ','; /* mixed kinds: both marks */
+        /* Mixed kinds, the first value a number: numbers have a point, whatever mark the texts use. */
+        bool kept = r->column->kind[0] == TAB_CELL_NUMBER && r->decimal == ',';
         if (r->foreign[k] == TAB_FOREIGN_STRICT)
             continue;
         if (tab_parse_number(r->level[k], r->decimal, &x) ||
@@ -223,6 +241,7 @@ static bool plainly_dates(const tab_reading *r)
 {
     size_t step = r->levels / (4 * PROBE) + 1, tried = 0;
     tab_date d;
+    /* Below that many values, reading all of them costs little. */
     if (r->levels < 16 * PROBE)
         return false;
     for (size_t k = 0; k < r->levels; k += step)
@@ -277,6 +296,7 @@ static bool read_times(tab_reading *r)
             continue;
         if (tab_parse_date(r->level[k], TAB_ORDER_MDY, &d)) {
             r->dates += r->count[k];
+            /* a day above 12 shows the order (only_); dots: points or dashes between the numbers */
             dmy += d.only_dmy ? r->count[k] : 0;
             mdy += d.only_mdy ? r->count[k] : 0;
             dots += d.numeric && memchr(r->level[k].p, '/', r->level[k].n) == NULL ? r->count[k] : 0;
@@ -284,6 +304,8 @@ static bool read_times(tab_reading *r)
         r->clocks += tab_parse_clock(r->level[k], &x) ? r->count[k] : 0;
         r->durations += tab_parse_duration(r->level[k], &x) ? r->count[k] : 0;
     }
+    /* Impossible days decide. Without any, points mean day first, as in Europe, and slashes month first, as
+     * in the United States. */
     r->order_known = dmy != mdy;
     r->order = dmy > mdy || (dmy == mdy && dots > 0) ? TAB_ORDER_DMY : TAB_ORDER_MDY;
     r->can_date = enough(r, r->dates);
@@ -295,6 +317,8 @@ static bool read_times(tab_reading *r)
         r->time[k] = (double)NAN;
         if (r->foreign[k] == TAB_FOREIGN_STRICT)
             continue;
+        /* Where both hold, the values are durations: 1:30 reads as either, and only a duration may reach a
+         * day. */
         if (r->can_date) {
             if (tab_parse_date(r->level[k], r->order, &d))
                 r->time[k] = d.seconds;
@@ -337,6 +361,7 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
     double low = (double)INFINITY, next = (double)INFINITY;
     size_t at_low = 0, cells = 0;
     for (size_t i = 0; i < n; i++) {
+        /* the smallest number, how many cells hold it, and the next one above it */
         double x = num[i];
         if (isnan(x))
             continue;
@@ -353,6 +378,7 @@ static void find_sentinel(tab_reading *r, const double *num, const uint32_t *cou
         }
     }
     r->sentinel = (double)NAN;
+    /* Logs of wells write -999.25. -99 may be a value, so all others must be at least 0. */
     bool mark = low == -99 || low == -999 || low == -9999 || low == -99999 || low == -999.9 ||
                 low == -9999.9 || low == -999.25 || low == -99.9;
     if (mark && cells > at_low && isfinite(next) && next > low / 10 && (low != -99 || next >= 0)) {
@@ -395,7 +421,8 @@ static uint64_t number_hash(double x)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Distinct numbers by open addressing, and each row's code. The table doubles as they come. */
+/* The distinct numbers of a column of doubles by open addressing, in order of first appearance, and each
+ * row's code. The table doubles as they come and is never more than half full. False: the arena is full. */
 static bool number_levels(tab_reading *r, uint32_t *code, double **values)
 {
     size_t slots = 256, n = 0, cap = 128;
@@ -415,6 +442,7 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
         while (table[h] != 0 && value[table[h] - 1] != x)
             h = (h + 1) & (slots - 1);
         if (table[h] == 0) {
+            /* full: both arrays double, and the table is filled anew */
             if (n == cap) {
                 double *more = tab_arena_new_of(r->arena, double, 2 * cap);
                 uint32_t *wider = tab_arena_new_of(r->arena, uint32_t, 2 * slots);
@@ -445,7 +473,8 @@ static bool number_levels(tab_reading *r, uint32_t *code, double **values)
     return true;
 }
 
-/* A column of doubles: one reading, and its distinct values as categories. */
+/* A column of doubles: one reading, and its distinct values as categories. What arrives as numbers is
+ * never read as text. */
 static bool read_plain_numbers(tab_reading *r)
 {
     const double *num = r->column->num;
@@ -464,6 +493,7 @@ static bool read_plain_numbers(tab_reading *r)
     }
     r->can_number = r->numbers > 0;
     r->num = num;
+    /* 0 and 1, or one of them alone, may be a flag */
     r->can_bool = r->levels > 0 && r->levels <= 2;
     for (size_t k = 0; k < r->levels; k++)
         r->can_bool = r->can_bool && (values[k] == 0 || values[k] == 1);
@@ -505,101 +535,4 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
     read_bools(ret);
     /* 20190531 reads as a number too; anything else that is a number is no date. */
     return read_times(ret);
-}
-
-/* ---- the typed view -------------------------------------------------------------------------- */
-
-/* The column as categories, without marks like "?". */
-static bool view_categories(tab_reading *r, tab_column_profile *p)
-{
-    if (!tab_read_levels(r))
-        return false;
-    p->level = r->level;
-    p->levels = r->levels;
-    if (r->foreign == NULL || r->strict == 0) {
-        p->code = r->code;
-        return true;
-    }
-    /* Marks are no category: their code is null, and the levels close up. */
-    uint32_t *map = tab_arena_new_of(r->arena, uint32_t, r->levels);
-    uint32_t *code = tab_arena_new_of(r->arena, uint32_t, r->rows);
-    tab_str *level = tab_arena_new_of(r->arena, tab_str, r->levels);
-    if (map == NULL || code == NULL || level == NULL)
-        return false;
-    size_t n = 0;
-    for (size_t k = 0; k < r->levels; k++) {
-        map[k] = r->foreign[k] == TAB_FOREIGN_STRICT ? TAB_NULL : (uint32_t)n;
-        if (map[k] != TAB_NULL)
-            level[n++] = r->level[k];
-    }
-    for (size_t i = 0; i < r->rows; i++)
-        code[i] = r->code[i] == TAB_NULL ? TAB_NULL : map[r->code[i]];
-    p->code = code;
-    p->level = level;
-    p->levels = n;
-    return true;
-}
-
-/* What a number means as a point in time: epoch seconds or milliseconds by size, 930 as 09:30, 20190531. */
-static double time_of_number(int role, double x)
-{
-    if (isnan(x))
-        return x;
-    if (role == TAB_ROLE_TIME)
-        return x >= 0 && x < 2400 ? floor(x / 100) * 3600 + fmod(x, 100) * 60 : (double)NAN;
-    if (x >= 18000101 && x <= 21001231 && x == trunc(x)) {
-        int v = (int)x, m = v / 100 % 100, d = v % 100;
-        return m >= 1 && m <= 12 && d >= 1 && d <= 31 ? (double)tab_days_from_civil(v / 10000, m, d) * 86400
-                                                      : (double)NAN;
-    }
-    if (x >= 180001 && x <= 210012 && x == trunc(x)) { /* 201905 */
-        int v = (int)x, m = v % 100;
-        return m >= 1 && m <= 12 ? (double)tab_days_from_civil(v / 100, m, 1) * 86400 : (double)NAN;
-    }
-    return fabs(x) > 1e11 ? x / 1000 : x;
-}
-
-/* Boolean, datetime and numeric columns get `number`; all but TAB_NUMBERS columns of numbers and dates get
- * `code` and `level` as well. */
-bool tab_view_column(tab_reading *r, tab_column_profile *p)
-{
-    p->decimals = r->decimals;
-    p->number = NULL;
-    bool timed = p->type == TAB_DATETIME || p->role == TAB_ROLE_DURATION;
-    bool plain = r->column->layout == TAB_NUMBERS;
-    if (p->type == TAB_NUMERIC || p->type == TAB_DATETIME || p->type == TAB_BOOLEAN) {
-        if (plain && p->type != TAB_DATETIME && isnan(r->sentinel)) {
-            p->number = r->column->num;
-        } else {
-            double *out = tab_arena_new_of(r->arena, double, r->rows);
-            if (out == NULL)
-                return false;
-            for (size_t i = 0; i < r->rows; i++) {
-                double x = (double)NAN;
-                if (plain) {
-                    x = r->column->num[i];
-                    if (p->type == TAB_DATETIME)
-                        x = time_of_number(p->role, x);
-                } else if (r->code[i] != TAB_NULL) {
-                    uint32_t k = r->code[i];
-                    bool yes;
-                    if (p->type == TAB_BOOLEAN)
-                        x = tab_parse_bool(r->level[k], &yes) != 0 ? (double)yes : (double)NAN;
-                    else if (timed && (r->can_date || r->can_clock || r->can_duration))
-                        x = r->time[k];
-                    else if (r->num != NULL)
-                        x = p->type == TAB_DATETIME ? time_of_number(p->role, r->num[k]) : r->num[k];
-                }
-                out[i] = x == r->sentinel ? (double)NAN : x;
-            }
-            p->number = out;
-        }
-    }
-    if (plain && (p->type == TAB_NUMERIC || p->type == TAB_DATETIME)) {
-        p->code = NULL;
-        p->level = NULL;
-        p->levels = 0;
-        return true;
-    }
-    return view_categories(r, p);
 }

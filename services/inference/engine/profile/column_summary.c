@@ -1,4 +1,6 @@
-/* See column_summary.h and decision 0060. */
+/* See column_summary.h and decision 0060: the sample from which a column's features are computed. profile.c
+ * calls tab_summarize once a column. The cost is one hash a distinct value, and the sample's size does not
+ * grow with the column. */
 #include "services/inference/engine/profile/column_summary.h"
 
 #include <math.h>
@@ -33,6 +35,7 @@ static void push(entry *h, size_t *n, entry e)
     if (*n < TAB_SAMPLE) {
         size_t i = (*n)++;
         h[i] = e;
+        /* sift up: a parent is at least as great as its children */
         while (i > 0 && h[(i - 1) / 2].hash < h[i].hash) {
             entry t = h[i];
             h[i] = h[(i - 1) / 2];
@@ -40,12 +43,14 @@ static void push(entry *h, size_t *n, entry e)
             i = (i - 1) / 2;
         }
     } else if (e.hash < h[0].hash) {
+        /* the greatest of the kept hashes, at the root, gives way */
         h[0] = e;
         sift_down(h, *n, 0);
     }
 }
 
-/* The heap's entries in rising order of their hashes. */
+/* Heap sort: the heap's entries in rising order of their hashes. The result does not depend on the order in
+ * which the values came, as two values with one hash are practically excluded. */
 static void drain(entry *h, size_t n)
 {
     while (n > 1) {
@@ -68,6 +73,8 @@ static void walk_numbers(const tab_reading *r, tab_summary *s)
             x = r->num == NULL || r->code[i] == TAB_NULL ? (double)NAN : r->num[r->code[i]];
         if (isnan(x))
             continue;
+        /* The first number has no neighbour before it. A row without a number is skipped, so the neighbours
+         * of a gap are compared with each other. */
         if (s->numbers == 0) {
             s->min = s->max = x;
         } else {
@@ -101,6 +108,7 @@ bool tab_summarize(tab_reading *r, tab_summary *ret)
     }
     drain(heap, n);
     s.n = n;
+    /* Nothing was left out: what is counted over the sample is exact. */
     s.whole = n == r->levels;
     s.value = tab_arena_new_of(r->arena, tab_sampled, n);
     if (s.value == NULL)

@@ -1,5 +1,13 @@
-/* Dates by tokens: the cell becomes at most 24 numbers, words and marks; the first three say which layout
- * it is, and what is left must be a clock and a zone. */
+/* Dates by tokens, for column.c and features.c. The cell becomes at most 24 numbers, words and marks. The
+ * first three say which layout it is, and what is left must be a clock and a zone.
+ *
+ *   tab_parse_date ─> iso            2019-05-31 10:20:30, without tokens
+ *                  ─> compact        20190531, 20190531143000
+ *                  ─> periods        2019-Q4, May 2019, 2018/19
+ *                  ─> front          three_numbers, day_first, month_first
+ *                       └─> clock_rest ─> zone
+ *
+ * No layout is tried by regular expressions, so the time is linear in the cell's bytes (parse.h). */
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
@@ -11,6 +19,8 @@
 int64_t tab_days_from_civil(int64_t y, int m, int d)
 {
     y -= m <= 2;
+    /* yoe: year of the era, 0 to 399. 153 days are five months from March on; 719468 days lie between
+     * 0000-03-01 and 1970-01-01. */
     int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
     int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
     return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
@@ -83,7 +93,7 @@ static int tokens_of(tab_str s, token *t)
             k.kind = 'n';
             while (k.n < s.n && digit(s.p[k.n]))
                 k.n++;
-            if (k.n > 14)
+            if (k.n > 14) /* a second is 20190531143000; a longer number is no date, and would overflow */
                 return -1;
             for (size_t i = 0; i < k.n; i++)
                 k.value = k.value * 10 + (s.p[i] - '0');
@@ -91,6 +101,7 @@ static int tokens_of(tab_str s, token *t)
         } else if ((mark = ideograph(s, &k.kind)) > 0) {
             k.n = mark;
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
+            /* a Latin word may hold other letters, but no typographic mark (0xe2 begins those) */
             k.kind = 'w';
             while (k.n < s.n && (((s.p[k.n] | 32) >= 'a' && (s.p[k.n] | 32) <= 'z') ||
                                  ((unsigned char)s.p[k.n] >= 0x80 && (unsigned char)s.p[k.n] != 0xe2)))
@@ -104,6 +115,7 @@ static int tokens_of(tab_str s, token *t)
                 k.kind = (unsigned char)s.p[2] <= 0x8f || (unsigned char)s.p[2] == 0xaf ? ' ' : '-';
                 k.n = 3;
             } else {
+                /* any other script: up to an ideograph, a digit or a Latin mark */
                 k.kind = 'w';
                 while (k.n < s.n && ((unsigned char)s.p[k.n] >= 0x80 || (s.p[k.n] | 32) >= 'a') &&
                        ideograph((tab_str){ s.p + k.n, s.n - k.n }, &(char){ 0 }) == 0 &&
@@ -183,6 +195,7 @@ static int small(const token *t) /* day or month: one or two digits */
  * where it is no zone. */
 static int zone(const token *t, int i, int n, double *seconds)
 {
+    /* plus or minus: hours, or hours and minutes with or without a colon */
     if (i + 1 < n && (t[i].kind == '+' || t[i].kind == '-') && t[i + 1].kind == 'n') {
         double offset;
         int sign = t[i].kind == '+' ? 1 : -1;
@@ -201,7 +214,7 @@ static int zone(const token *t, int i, int n, double *seconds)
         }
         *seconds -= sign * offset;
     } else if (i < n && t[i].kind == 'w' && t[i].n >= 2 && t[i].n <= 5) {
-        for (size_t k = 0; k < t[i].n; k++)
+        for (size_t k = 0; k < t[i].n; k++) /* capitals only: other words are no zone */
             if (t[i].text.p[k] < 'A' || t[i].text.p[k] > 'Z')
                 return -1;
         i++;
@@ -212,12 +225,14 @@ static int zone(const token *t, int i, int n, double *seconds)
 /* Everything from token i on must be a clock and an optional zone. */
 static bool clock_rest(const token *t, int i, int n, double *seconds)
 {
+    /* what leads over from the date: "2019-05-31T10:20", "31 May 2019, 10:20", "at 10:20" */
     if (i < n && (t[i].kind == ' ' || t[i].kind == ',' || t[i].kind == ':' || IS_WORD(&t[i], "t")))
         i++;
     if (i < n && IS_WORD(&t[i], "at", "um", "a", "klo", "kl"))
         i++;
     if (i < n && t[i].kind == ' ')
         i++;
+    /* hours and two digits of minutes must be there */
     if (i + 2 >= n || t[i].kind != 'n' || t[i].digits > 2 || (t[i + 1].kind != ':' && t[i + 1].kind != '.') ||
         t[i + 2].kind != 'n' || t[i + 2].digits != 2)
         return false;
@@ -226,6 +241,7 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
     if (hour > 24 || t[i + 2].value > 59)
         return false;
     i += 3;
+    /* seconds and their fraction may follow; 60 is a leap second */
     if (i + 1 < n && (t[i].kind == ':' || t[i].kind == '.') && t[i + 1].kind == 'n' && t[i + 1].digits == 2) {
         if (t[i + 1].value > 60)
             return false;
@@ -238,6 +254,7 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
     }
     if (i < n && t[i].kind == ' ')
         i++;
+    /* 12 AM is midnight, 12 PM noon */
     if (i < n && IS_WORD(&t[i], "am", "pm", "a", "p")) {
         bool pm = (*t[i].text.p | 32) == 'p';
         if (hour < 1 || hour > 12)
@@ -250,6 +267,7 @@ static bool clock_rest(const token *t, int i, int n, double *seconds)
     if (i < n && IS_WORD(&t[i], "z", "utc", "gmt")) {
         i++;
     }
+    /* nothing may be left behind the zone */
     i = zone(t, i, n, &x);
     if (i < 0)
         return false;
@@ -269,6 +287,7 @@ static bool set(tab_date *r, int y, int m, int d)
     return true;
 }
 
+/* A span of time is given by the first instant of its first month. */
 static bool period(tab_date *r, int y, int m)
 {
     r->form = TAB_FORM_PERIOD;
@@ -288,6 +307,7 @@ static bool compact(const token *t, int n, tab_date *r)
         clock = v % 10000 * 100, v /= 10000;
     else if (digits != 8)
         return false;
+    /* years 1800 to 2100 only: most other numbers of eight digits are keys */
     int y = (int)(v / 10000);
     if (y < 1800 || y > 2100 || !set(r, y, (int)(v / 100 % 100), (int)(v % 100)))
         return false;
@@ -302,35 +322,10 @@ static bool compact(const token *t, int n, tab_date *r)
     return true;
 }
 
-/* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
-static bool periods(const token *t, int n, tab_date *r)
+/* A letter and a number on either side of the year: 2019-Q4, H1 2019, 2019W05. */
+static bool lettered_period(const token *t, int n, tab_date *r)
 {
     int y;
-    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'n') {
-        if (t[2].digits <= 2 && t[2].value >= 1 && t[2].value <= 12 && t[1].kind != ',' &&
-            !(t[1].kind == '.' && t[2].digits == 1)) /* 2019.5 is a number */
-            return period(r, y, (int)t[2].value);
-        if ((t[2].digits == 2 && t[2].value == (y + 1) % 100) || t[2].value == y + 1)
-            return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
-        return false;
-    }
-    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 &&
-        small(&t[0]) <= 12)
-        return period(r, y, small(&t[0]));
-    if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
-        int m = tab_month_name(word_of(&t[0]));
-        const token *last = &t[n - 1];
-        bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
-        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
-            return period(r, year_of(last), m);
-        if (IS_WORD(&t[0], "fy") && four(last) > 0)
-            return period(r, four(last), 1);
-    }
-    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
-        int m = tab_month_name(word_of(&t[2]));
-        return m > 0 && period(r, y, m);
-    }
-    /* letter and number in either place: Q4, H1, W05 */
     for (int first = 0; first < 2; first++) {
         const token *l = NULL, *v = NULL, *yr = NULL;
         if (!first && (n == 3 || n == 4)) { /* 2019 Q 4, 2019 - Q 4 */
@@ -350,8 +345,10 @@ static bool periods(const token *t, int n, tab_date *r)
         char c = (char)(*l->text.p & ~32);
         if (c == 'Q' && v->digits == 1 && v->value >= 1 && v->value <= 4)
             return period(r, y, (int)v->value * 3 - 2);
+        /* H and S: half-years (semesters) */
         if ((c == 'H' || c == 'S') && v->digits == 1 && v->value >= 1 && v->value <= 2)
             return period(r, y, (int)v->value * 6 - 5);
+        /* the token of a week is split: "2019W05" is 2019, W, 05 */
         if (c == 'W' && v->value >= 1 && v->value <= 53 && period(r, y, 1)) {
             /* ISO 8601: week 1 holds January 4 */
             int64_t jan4 = tab_days_from_civil(y, 1, 4), monday = jan4 - (jan4 + 3) % 7;
@@ -360,6 +357,40 @@ static bool periods(const token *t, int n, tab_date *r)
         }
     }
     return false;
+}
+
+/* Quarters, halves, weeks, seasons, months: 2019-Q4, Q4 2019, 2019W05, 2019-05, May 2019, 2018/19. */
+static bool periods(const token *t, int n, tab_date *r)
+{
+    int y;
+    /* year first: a month behind it, or the next year (a season, which begins in July) */
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'n') {
+        if (t[2].digits <= 2 && t[2].value >= 1 && t[2].value <= 12 && t[1].kind != ',' &&
+            !(t[1].kind == '.' && t[2].digits == 1)) /* 2019.5 is a number */
+            return period(r, y, (int)t[2].value);
+        if ((t[2].digits == 2 && t[2].value == (y + 1) % 100) || t[2].value == y + 1)
+            return t[1].kind != '.' && t[1].kind != ',' && period(r, y, 7); /* a season */
+        return false;
+    }
+    /* month first: 05/2019 */
+    if (n == 3 && (t[1].kind == '/' || t[1].kind == '-') && (y = four(&t[2])) > 0 && small(&t[0]) >= 1 &&
+        small(&t[0]) <= 12)
+        return period(r, y, small(&t[0]));
+    if (n >= 2 && n <= 3 && t[0].kind == 'w') { /* May 2019, May-19, FY2019, Q4... */
+        int m = tab_month_name(word_of(&t[0]));
+        const token *last = &t[n - 1];
+        bool dashed = n == 3 && (t[1].kind == '-' || t[1].kind == '\'');
+        if (m > 0 && (n == 2 || gap(t[1].kind)) && (four(last) > 0 || (dashed && last->digits == 2)))
+            return period(r, year_of(last), m);
+        if (IS_WORD(&t[0], "fy") && four(last) > 0)
+            return period(r, four(last), 1);
+    }
+    /* 2019 May */
+    if (n == 3 && gap(t[1].kind) && (y = four(&t[0])) > 0 && t[2].kind == 'w') {
+        int m = tab_month_name(word_of(&t[2]));
+        return m > 0 && period(r, y, m);
+    }
+    return lettered_period(t, n, r);
 }
 
 /* Where both numbers may be the day, `order` decides and the impossible day speaks. */
@@ -371,6 +402,7 @@ static bool day_month(tab_date *r, int a, int b, int y, tab_date_order order)
     r->only_mdy = mdy && !dmy;
     if (!dmy && !mdy)
         return false;
+    /* The column's order decides where both are days; where one is not, the other holds. */
     bool use_dmy = order == TAB_ORDER_DMY ? dmy : !mdy;
     return use_dmy ? set(r, y, b, a) : set(r, y, a, b);
 }
@@ -398,6 +430,7 @@ static int day_first(const token *t, int n, tab_date *r)
     int i = 1, m, y;
     if (i < n && IS_WORD(&t[i], "st", "nd", "rd", "th", "er"))
         i++;
+    /* marks and little words between the day, the month and the year */
     while (i < n && (gap(t[i].kind) || IS_WORD(&t[i], "of", "de", "d", "di")))
         i++;
     if (i == n || t[i].kind != 'w' || (m = tab_month_name(word_of(&t[i]))) <= 0)
@@ -439,6 +472,7 @@ static int front(const token *t, int n, tab_date_order order, tab_date *r)
 {
     if (n < 3)
         return 0;
+    /* the layout is told by the first tokens; each function gives back the number of tokens it used */
     int y = four(&t[0]), m;
     if (n >= 5 && t[0].kind == 'n' && t[2].kind == 'n' && t[4].kind == 'n' && t[1].kind == t[3].kind &&
         gap(t[1].kind) && t[1].kind != ',')
@@ -482,7 +516,7 @@ static bool iso(tab_str s, tab_date *ret)
         mi = digits_at(p + 14, 2);
         se = s.n == 19 ? digits_at(p + 17, 2) : 0;
         if (h < 0 || h > 23 || mi < 0 || mi > 59 || se < 0 || se > 59)
-            return false;
+            return false; /* a leap second is left to the tokens */
     }
     int clock = h * 3600 + mi * 60 + se;
     *ret = (tab_date){ .form = s.n == 10 ? TAB_FORM_DATE : TAB_FORM_DATETIME,
@@ -509,10 +543,12 @@ bool tab_parse_date(tab_str s, tab_date_order order, tab_date *ret)
         return false;
     tab_date r = { .form = TAB_FORM_DATE };
     int i = 0;
+    /* a run of digits alone */
     if (compact(t, n, &r)) {
         *ret = r;
         return true;
     }
+    /* "Fri, 31 May 2019". "Mar" is also a weekday (martes) and a month: then it is read as the month. */
     if (t[0].kind == 'w' && n > 3 && tab_weekday_name(word_of(&t[0])) > 0 &&
         tab_month_name(word_of(&t[0])) == 0) {
         i = 1;

@@ -1,12 +1,13 @@
-/* See parse.h: durations, clock times, yes and no. Each reader takes its text from the left and fails at
- * the first byte that does not fit. */
+/* See parse.h: durations, clock times, yes and no, for column.c and features.c. Each reader takes its text
+ * from the left and fails at the first byte that does not fit. An eat_ function steps past what it has
+ * read. */
 #include <math.h>
 
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/parse.h"
 
-/* 1 to max digits; steps past them. */
+/* 1 to max digits; steps past them. False where there are none, or more than max. */
 static bool eat_int(tab_str *s, int max, int *value, int *digits)
 {
     int v = 0, n = 0;
@@ -38,6 +39,7 @@ static double eat_fraction(tab_str *s)
 static bool eat_colons(tab_str *s, double *seconds, int *hours, int *fields)
 {
     int h, m, sec = 0, dh, dm, ds;
+    /* up to six digits of hours: machines run for years */
     if (!eat_int(s, 6, &h, &dh) || s->n == 0 || *s->p != ':')
         return false;
     s->p++, s->n--;
@@ -60,8 +62,10 @@ static bool eat_colons(tab_str *s, double *seconds, int *hours, int *fields)
 /* ISO 8601: PnDTnHnMnS, PnW, PnYnMnD (a year as 365.25 days, a month as a twelfth of it). */
 static bool iso_duration(tab_str s, double *seconds)
 {
+    /* T divides dates from clock times: M is a month before it and a minute behind it */
     double total = 0;
     bool clock = false, any = false;
+    /* the P */
     s.p++, s.n--;
     while (s.n > 0) {
         if (*s.p == 'T' && !clock) {
@@ -127,6 +131,7 @@ static bool written_duration(tab_str s, double *seconds)
         tab_str was = s;
         double clock;
         int hours, fields;
+        /* a part with colons must be the last */
         if (eat_colons(&s, &clock, &hours, &fields)) {
             total += clock;
             any = true;
@@ -143,6 +148,7 @@ static bool written_duration(tab_str s, double *seconds)
             s.p++, s.n--;
         char word[12];
         size_t n = 0;
+        /* the unit's letters, small; a word that does not fit is no unit */
         while (s.n > 0 && n < sizeof word && (*s.p | 32) >= 'a' && (*s.p | 32) <= 'z') {
             word[n++] = (char)(*s.p | 32);
             s.p++, s.n--;
@@ -194,6 +200,7 @@ bool tab_parse_clock(tab_str s, double *seconds)
     }
     while (s.n > 0 && *s.p == ' ')
         s.p++, s.n--;
+    /* AM or PM, with or without points: the hour is one of twelve, and 12 is 0 */
     if (s.n > 0) {
         char half[4] = { 0 };
         size_t n = 0;
@@ -207,6 +214,7 @@ bool tab_parse_clock(tab_str s, double *seconds)
         else if (half[0] == 'a' && h == 12)
             x -= 43200;
     }
+    /* 24:00 and more are durations; the leap second 23:59:60 goes with them */
     if (!(x < 86400))
         return false;
     *seconds = x;

@@ -1,4 +1,7 @@
-/* See features.h. One pass over the sampled distinct values gathers counts; the vector is written from them.
+/* See features.h: turns a column's summary into the vector that the models of roles and sectors see.
+ * profile.c calls tab_features_of once a column. tools/train does the same for the training tables, so that
+ * both build their inputs alike. One pass over the sampled distinct values gathers counts; the vector is
+ * written from them.
  *
  *   value ─> marks, numbers                     all of the sample
  *         ─> shapes, characters, dates, tests,
@@ -50,6 +53,7 @@ static void common(const uint64_t *h, size_t n, double *first, double *three, do
     enum { SLOTS = 512 }; /* thrice the hashes there can be */
     uint64_t seen[TAB_LOOKED_AT];
     uint16_t slot[SLOTS] = { 0 }, count[TAB_LOOKED_AT] = { 0 };
+    /* counts of hashes by open addressing */
     double best[3] = { 0 };
     size_t different = 0;
     *first = *three = *kinds = 0;
@@ -66,6 +70,7 @@ static void common(const uint64_t *h, size_t n, double *first, double *three, do
         count[slot[at] - 1]++;
     }
     *kinds = (double)different;
+    /* the three greatest counts: each pushes the ones below it down */
     for (size_t i = 0; i < different; i++) {
         double c = count[i];
         for (int k = 0; k < 3; k++)

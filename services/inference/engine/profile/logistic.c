@@ -1,8 +1,13 @@
-/* See logistic.h. Most inputs are zero (n-grams), so scores are sums over the inputs that are not. */
+/* See logistic.h: opens a trained model and computes its scores. models.c opens the models;
+ * profile.c and models.c compute with them.
+ *
+ * Most inputs are zero (n-grams), so scores are sums over the inputs that are not. Weights are 16-bit
+ * integers with one scale an input, which keeps the models small enough to be linked in. */
 #include "services/inference/engine/profile/logistic.h"
 
 #include <math.h>
 
+/* bytes of a whole model: header, bias, tied weights, scales, weights */
 static size_t bytes_of(uint32_t classes, uint32_t inputs, uint32_t tied)
 {
     return sizeof(tab_linear_header) + ((size_t)classes + tied + inputs) * sizeof(float) +
@@ -18,6 +23,7 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
         h->inputs != inputs || h->tied != tied || n < bytes_of(classes, inputs, tied) ||
         !(h->temperature > 0))
         return false;
+    /* bias, tied weights and scales are floats behind the header; the integers follow */
     const float *f = (const float *)(h + 1);
     *ret = (tab_linear){ .classes = classes,
                          .inputs = inputs,
@@ -38,6 +44,7 @@ bool tab_linear_open(const void *blob, size_t n, uint32_t classes, uint32_t inpu
 #define WIDE
 #endif
 
+/* p (n) += v times w (n) */
 WIDE static void add_scaled(float *restrict p, const int16_t *restrict w, float v, uint32_t n)
 {
     for (uint32_t c = 0; c < n; c++)
@@ -50,6 +57,8 @@ WIDE static void add_four(float *restrict p, const int16_t *const *w, const floa
     const int16_t *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2], *restrict w3 = w[3];
     const float v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];
     for (uint32_t c = 0; c < n; c++)
+        /* the same order as four calls of add_scaled: left to right, without a fused multiply-add
+         * (-ffp-contract=off) */
         p[c] = p[c] + v0 * (float)w0[c] + v1 * (float)w1[c] + v2 * (float)w2[c] + v3 * (float)w3[c];
 }
 
@@ -69,6 +78,8 @@ void tab_linear_scores(const tab_linear *m, const float *x, const float *z, floa
     const int16_t *w[AT_ONCE];
     float v[AT_ONCE];
     size_t held = 0;
+    /* The next place is written in any case and kept only where the product is not zero: no branch to
+     * mispredict. */
     for (uint32_t j = 0; j < m->inputs; j++) {
         v[held] = x[j] * m->scale[j];
         w[held] = m->w + (size_t)j * C;

@@ -1,9 +1,12 @@
-/* The trained models, linked in as they stand in the repository (tools/train makes them). */
+/* The trained models, linked in as they stand in the repository (tools/train makes them): stage 1, stage 2's
+ * linear model and perceptron (two linear models), and the sector's. They are part of the program, so no file
+ * can be missing at run time. Opened once, then read by any number of threads. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/profile/stages.h"
 
+/* .incbin puts the file's bytes between two symbols, `symbol` and `symbol`_end */
 #define EMBED(symbol, path)                                                                                \
     __asm__(".section .rodata\n.balign 16\n.global " #symbol "\n.hidden " #symbol "\n" #symbol             \
             ":\n.incbin \"services/inference/engine/" path "\"\n.global " #symbol "_end\n.hidden " #symbol \
@@ -43,17 +46,20 @@ const tab_linear *tab_model_stage1(void)
     return &stage1;
 }
 
-/* A layer of rectified units between two linear models (decision 0163). Dropout is the trainer's; nothing
- * is left out here. */
+/* A layer of rectified units between two linear models (decision 0163). x (TAB_STAGE2_INPUTS) and z
+ * (TAB_ROLES) in, p (TAB_ROLES) probabilities out. Half of the units are left out at random while the
+ * perceptron is trained; here all of them take part. */
 void tab_stage2_apply(const float *x, const float *z, float *p)
 {
     float h[TAB_STAGE2_HIDDEN], q[TAB_ROLES];
     pthread_once(&once, open_models);
+    /* two answers in logits: the linear model's in p, the perceptron's in q */
     tab_linear_scores(&stage2, x, z, p);
     tab_linear_scores(&hidden, x, NULL, h);
     for (int i = 0; i < TAB_STAGE2_HIDDEN; i++)
         h[i] = h[i] > 0 ? h[i] : 0;
     tab_linear_scores(&top, h, NULL, q);
+    /* a mean of logits is a geometric mean of probabilities; one temperature for both */
     for (int r = 0; r < TAB_ROLES; r++)
         p[r] = (1 - TAB_STAGE2_SHARE) * p[r] + TAB_STAGE2_SHARE * q[r];
     tab_softmax(p, TAB_ROLES, stage2.temperature);

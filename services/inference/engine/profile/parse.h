@@ -29,7 +29,7 @@ typedef struct {
     tab_str unit; /* of TAB_AFFIX_UNIT: a view into s */
 } tab_number;
 
-/* `decimal` is '.' or ',': one for a whole column (see tab_number_style). */
+/* `decimal` is '.' or ',': one for a whole column. tab_read_column settles which. */
 bool tab_parse_number(tab_str s, char decimal, tab_number *ret);
 
 /* Elapsed time: 2:31:29, 1h 30m, PT1H30M, 3 days 04:05:06. Seconds. */

@@ -1,4 +1,6 @@
-/* See parse.h. A number is read in three parts, each from left to right:
+/* See parse.h: numbers as people write them, for column.c and features.c. The decimal mark is the column's,
+ * not the cell's: 1.234 alone does not say whether it is a thousand. A number is read in three parts, each
+ * from left to right:
  *
  *   "(~ US$ 1,200.50 million)"    prefix: bracket, sign, bound, money
  *                                 digits: groups, decimals, exponent
@@ -38,6 +40,7 @@ static bool eat_any(tab_str *s, const char *const *words, size_t n)
 static bool eat_space(tab_str *s)
 {
     bool any = false;
+    /* a byte below 0x80 that is no blank: nearly always */
     if (s->n > 0 && *s->p != ' ' && (unsigned char)*s->p < 0x80)
         return false;
     while (eat(s, " ") || eat(s, "\xc2\xa0") || eat(s, "\xe2\x80\xaf"))
@@ -45,6 +48,7 @@ static bool eat_space(tab_str *s)
     return any;
 }
 
+/* Longer signs stand before those they begin with: "US$" before "$", "Rs." before "Rs". */
 static const char *const money_signs[] = { "US$", "R$",  "A$",   "C$",  "HK$", "NZ$", "S$", "NT$", "$",
                                            "£",   "€",   "¥",    "₹",   "₽", "₩",   "₪",  "₫",   "₺",
                                            "₴",   "₦",   "฿",    "₱",   "¢",   "₨",   "₵",  "₿", "￥",
@@ -61,6 +65,7 @@ static const char *const money_codes[] = {
 /* A currency sign or an ISO 4217 code. A code must end there: "EURO" is a word. */
 static bool eat_money(tab_str *s)
 {
+    /* was: where to go back to when the word turns out to be another one */
     tab_str was = *s;
     if (s->n == 0)
         return false;
@@ -102,6 +107,7 @@ static double eat_scale(tab_str *s, bool spaced)
     for (size_t i = 0; i < COUNT(scales); i++) {
         tab_str was = *s;
         if (!(scales[i].letter && spaced) && eat(s, scales[i].word)) {
+            /* the word must end here: "Million" is a scale, "Millionaire" is not */
             if (s->n == 0 || *s->p == ' ' || *s->p == '+' || (unsigned char)*s->p >= 0x80 || *s->p == ')')
                 return scales[i].by;
             *s = was;
@@ -163,6 +169,8 @@ static double scaled(uint64_t mantissa, int e, bool exact, const char *text, siz
 {
     static const double ten[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    /* Doubles hold integers up to 2^53 and powers of ten up to 10^22 exactly, so one operation rounds
+     * once. */
     if (exact && mantissa <= (UINT64_C(1) << 53)) {
         if (e >= 0 && e <= 22)
             return (double)mantissa * ten[e];
@@ -190,11 +198,13 @@ typedef struct {
 /* Room for 7 bytes more is kept: an exponent and a terminator. */
 static bool take_digit(digits *q, char c)
 {
+    /* too long for a number */
     if (q->n + 8 >= sizeof q->plain)
         return false;
     q->plain[q->n++] = c;
     if (q->significant < 19) {
         q->mantissa = q->mantissa * 10 + (uint64_t)(c - '0');
+        /* leading zeros are no significant digits */
         q->significant += q->mantissa != 0;
     } else {
         q->exact = false;
@@ -228,6 +238,7 @@ static bool read_whole(tab_str *s, char decimal, digits *q, tab_number *r)
     int whole = 0, group = 0, groups = 0;
     const char thousands = decimal == '.' ? ',' : '.';
     char sep = 0;
+    /* 007 is a key or a code: such digits are never grouped */
     bool first_zero = s->n > 0 && *s->p == '0';
     while (s->n > 0) {
         if (digit(*s->p)) {
@@ -244,6 +255,7 @@ static bool read_whole(tab_str *s, char decimal, digits *q, tab_number *r)
         if (whole == 0 || s->n <= k || !digit(s->p[k]) ||
             !(mark == thousands || mark == ' ' || mark == '\'') || (sep != 0 && mark != sep))
             break;
+        /* A group is three digits, or two where another group follows behind a comma (India). */
         size_t run = 0;
         while (k + run < s->n && run < 4 && digit(s->p[k + run]))
             run++;
@@ -256,6 +268,7 @@ static bool read_whole(tab_str *s, char decimal, digits *q, tab_number *r)
         s->p += k;
         s->n -= k;
     }
+    /* r->digits counts the zeros in front as well */
     r->digits = whole;
     r->grouped = groups > 0;
     r->leading_zero = whole > 1 && first_zero;
@@ -278,6 +291,7 @@ static bool read_decimals(tab_str *s, char decimal, digits *q, tab_number *r)
         q->plain[q->n++] = '0';
     q->plain[q->n++] = '.';
     while (s->n > 0 && digit(*s->p)) {
+        /* once the mantissa is full, further digits do not move the point */
         q->exponent -= q->significant < 19;
         if (!take_digit(q, *s->p))
             return false;
@@ -306,6 +320,7 @@ static void read_exponent(tab_str *s, digits *q, tab_number *r)
     size_t from = k;
     while (k < s->n && digit(s->p[k]) && k - from < 4)
         e = e * 10 + (s->p[k++] - '0');
+    /* "1e5" ends a cell; "12e" or "1e5x" is left to the suffix */
     if (k == from || k != s->n)
         return;
     q->exponent += minus ? -e : e;
@@ -332,6 +347,7 @@ static bool read_digits(tab_str *s, char decimal, tab_number *r)
 static void read_prefix(tab_str *s, tab_number *r, bool *minus)
 {
     bool signs = false;
+    /* each turn takes one part; a turn that takes nothing ends the loop */
     for (bool more = true; more && s->n > 0 && !digit(*s->p);) {
         const char *was = s->p;
         eat_space(s);
@@ -352,6 +368,7 @@ static void read_prefix(tab_str *s, tab_number *r, bool *minus)
 /* What stands behind the digits: scale, percent, money, ordinal or unit. False where something is left. */
 static bool read_suffix(tab_str *s, tab_number *r)
 {
+    /* a scale may stand before a unit or a currency: "2.5 million EUR", "18k km" */
     bool spaced = eat_space(s);
     if (s->n > 0) {
         double by = eat_scale(s, spaced);
@@ -371,12 +388,14 @@ static bool read_suffix(tab_str *s, tab_number *r)
         r->affix = TAB_AFFIX_CURRENCY;
         eat(s, ".");
     }
+    /* ordinals of English touch their digits: 3rd */
     if (s->n > 0 && r->affix == TAB_AFFIX_NONE && !spaced && !r->decimals &&
         (tab_str_eq(*s, TAB_S("st")) || tab_str_eq(*s, TAB_S("nd")) || tab_str_eq(*s, TAB_S("rd")) ||
          tab_str_eq(*s, TAB_S("th")))) {
         r->affix = TAB_AFFIX_ORDINAL;
         s->n = 0;
     }
+    /* the rest of the cell is a unit, or the cell is no number */
     if (s->n > 0 && unit_word(*s, spaced)) {
         r->unit = *s;
         if (r->affix == TAB_AFFIX_NONE || r->affix == TAB_AFFIX_SCALE)
@@ -393,6 +412,7 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
     size_t first = 0;
     if (s.n == 0 || s.n > 64)
         return false;
+    /* the first digit, if there is one */
     while (first < s.n && !digit(s.p[first]))
         first++;
     if (first == s.n) /* most texts end here */
@@ -405,6 +425,7 @@ bool tab_parse_number(tab_str s, char decimal, tab_number *ret)
     read_prefix(&s, &r, &minus);
     if (!read_digits(&s, decimal, &r) || !read_suffix(&s, &r))
         return false;
+    /* one minus or one pair of brackets turns the sign; both together do not */
     if (minus != paren)
         r.value = -r.value;
     *ret = r;

@@ -1,5 +1,6 @@
-/* See pattern.h. Each test walks the text once. A test is strict where strings that only look alike are
- * common: the shares of accidental passes stand in checksum.h. */
+/* See pattern.h: strict patterns (e-mail, URL, addresses of networks, telephone numbers, versions, paths,
+ * plates, streets ...), for checksum.c alone. Each test walks the text once. A test is strict where strings
+ * that only look alike are common: the shares of accidental passes stand in checksum.h. */
 #include "services/inference/engine/profile/pattern.h"
 
 #include "services/inference/engine/lexicon/fold_text.h"
@@ -24,6 +25,7 @@ static bool domain(tab_str s)
     if (s.n < 4 || s.n > 253)
         return false;
     for (size_t i = 0; i < s.n; i++) {
+        /* a point ends a label, which must not be empty */
         if (s.p[i] == '.') {
             if (label == 0)
                 return false;
@@ -76,6 +78,7 @@ static bool url(tab_str s)
 /* Four numbers up to 255; a prefix length or a port may follow. */
 static bool ipv4(tab_str s)
 {
+    /* i moves within the loop: a round reads one number and the point behind it */
     int parts = 0;
     for (size_t i = 0; i < s.n; parts++) {
         int v = 0, n = 0;
@@ -99,6 +102,7 @@ static bool ipv6(tab_str s)
     int groups = 0, doubles = 0;
     if (s.n < 3 || s.n > 45)
         return false;
+    /* "::" is counted, one colon is passed over, anything else must be a group */
     for (size_t i = 0; i < s.n;) {
         if (s.p[i] == ':') {
             if (i + 1 < s.n && s.p[i + 1] == ':') {
@@ -118,6 +122,7 @@ static bool ipv6(tab_str s)
             return false;
         groups++;
     }
+    /* one "::" stands for at least one group */
     return doubles <= 1 && (doubles == 1 ? groups <= 7 && s.n > 4 : groups == 8);
 }
 
@@ -152,6 +157,7 @@ static bool phone(tab_str s)
             continue;
         }
         run = 0;
+        /* an extension may follow: "x12", "ext. 12" */
         if (c == 'x' || c == 'X' || (i > 7 && starts((tab_str){ s.p + i, s.n - i }, "ext")))
             return digits >= 7 && marks > 0;
         if (memchr(" -().+/", c, 7) == NULL)
@@ -170,6 +176,7 @@ static bool phone(tab_str s)
         return false;
     if (abroad || s.p[0] == '(' || s.p[0] == '0')
         return true;
+    /* No country and no trunk digit in front: at least nine digits in groups of five at most. */
     return longest <= 5 && marks >= 1 && digits >= 9;
 }
 
@@ -188,6 +195,7 @@ static bool version(tab_str s)
         else if (!(dots > 0 && (s.p[i] == '-' || s.p[i] == '+' || letter(s.p[i]))))
             return false;
     }
+    /* one point makes a version only behind a "v": 1.5 is a number */
     return digits >= 2 && (dots >= 2 || (dots == 1 && (s.p[0] | 32) == 'v'));
 }
 
@@ -197,6 +205,7 @@ static bool range(tab_str s)
     size_t digits = 0, dash = 0;
     for (size_t i = 0; i < s.n; i++) {
         digits += digit(s.p[i]);
+        /* a dash, " to " or an en dash behind the first digit */
         if (i > 0 && digits > 0 &&
             (s.p[i] == '-' || (s.n - i > 4 && memcmp(s.p + i, " to ", 4) == 0) ||
              (s.n - i >= 3 && memcmp(s.p + i, "\xe2\x80\x93", 3) == 0)))
@@ -207,6 +216,7 @@ static bool range(tab_str s)
     if (dash == 1 && digits >= 2 &&
         !(s.p[0] == '(' && memchr(s.p, ',', s.n) == NULL)) /* (030) 12-34 is a phone, (1, 2] a range */
         return digit(s.p[0]) || s.p[0] == '$' || s.p[0] == '[' || s.p[0] == '(';
+    /* one end open: <18, >65, 65+ */
     return (s.p[0] == '<' || s.p[0] == '>' || s.p[s.n - 1] == '+') && dash == 0 &&
            (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
 }
@@ -222,6 +232,7 @@ static bool json(tab_str s)
     bool quoted = false, colon = false, string = false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
+        /* inside a string only its end counts; a backslash takes the next byte with it */
         if (quoted) {
             if (c == '\\')
                 i++;
@@ -260,6 +271,7 @@ static bool geo_pair(tab_str s)
         else if ((unsigned char)c < 0x80 && memchr(" -+()NSEWnsew'\"/", c, 16) == NULL)
             return false;
     }
+    /* without degree signs: one comma between two numbers with decimals, six digits in all */
     return degrees > 0 ? digits >= 2 && degrees <= 2 : commas == 1 && points == 2 && digits >= 6;
 }
 
@@ -273,6 +285,7 @@ static bool path(tab_str s)
     size_t slashes = 0;
     for (size_t i = 0; i < s.n; i++)
         slashes += s.p[i] == '/' || s.p[i] == '\\';
+    /* /usr, ~/x, ./x, ../x */
     if ((s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.') && slashes >= 1)
         return letter(s.p[s.p[0] == '/' ? 1 : 2]) || slashes > 1;
     const char *dot = memrchr(s.p, '.', s.n); /* name.ext */
@@ -318,6 +331,8 @@ static bool crypto(tab_str s)
     }
     if (s.n >= 42 && s.n <= 62 && starts(s, "bc1"))
         return true;
+    /* Base58 addresses begin with 1 or 3. Small and capital letters must both occur, or keys of capitals
+     * would pass. */
     if (s.n < 26 || s.n > 35 || (s.p[0] != '1' && s.p[0] != '3'))
         return false;
     bool lower = false, up = false;
@@ -353,6 +368,7 @@ static bool plate(tab_str s)
     size_t digits = 0, letters = 0, marks = 0;
     if (s.n < 4 || s.n > 11)
         return false;
+    /* capitals, digits, and a mark between groups */
     for (size_t i = 0; i < s.n; i++) {
         if (digit(s.p[i]))
             digits++;
@@ -415,11 +431,13 @@ static bool street(tab_str s)
     bool number = false, word = false, letters = false;
     if (s.n < 6 || s.n > 120)
         return false;
+    /* Texts without a letter are turned away first: they are most of the cells with digits. */
     for (size_t i = 0; i < s.n && !letters; i++)
         letters = letter(s.p[i]) || (unsigned char)s.p[i] >= 0x80;
     if (!letters)
         return false;
     letters = false;
+    /* word by word: a number of up to five digits, and a word for street or one that ends so */
     for (size_t i = 0; i < s.n;) {
         char buf[40];
         size_t n = 0, digits = 0;
@@ -432,6 +450,7 @@ static bool street(tab_str s)
                 buf[n++] = upper(c) ? (char)(c | 32) : c;
             }
         tab_str w = { buf, n };
+        /* "12b" is a house number as well */
         number |= digits > 0 && digits <= 5 && n <= 9;
         letters |= digits == 0 && n > 2;
         for (size_t k = 0; !word && digits == 0 && k < sizeof words / sizeof *words; k++)
@@ -439,6 +458,7 @@ static bool street(tab_str s)
         for (size_t k = 0; !word && digits == 0 && n > 5 && k < sizeof ends / sizeof *ends; k++)
             word = memchr("esmzrgtnjuia", w.p[n - 1], 12) != NULL && ends_with(w, ends[k]);
     }
+    /* scripts without blanks: the mark may stand anywhere in the text */
     for (size_t k = 0; number && !word && k < sizeof marks / sizeof *marks; k++)
         word = letters = memmem(s.p, s.n, marks[k], strlen(marks[k])) != NULL;
     return number && word && letters;

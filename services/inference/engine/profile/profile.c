@@ -1,4 +1,5 @@
-/* See profile.h. Two rounds over the columns with the table in between (decision 0061):
+/* See profile.h: the whole profile of one table, the first step of every pass (bundle.c, evaluate/). Two
+ * rounds over the columns with the table in between (decision 0061):
  *
  *   columns in parallel: read ─> summary ─> features ─> stage 1
  *   the table:           relations between columns ─> sector
@@ -16,6 +17,7 @@
  * tests/suite/calibration reads this line. */
 static const double PII_FROM = 0.28;
 
+/* What the parallel calls share. Call i writes staged[i], col[i] and ok[i] and nothing else. */
 typedef struct {
     const tab_table *table;
     tab_column_profile *col;
@@ -37,6 +39,7 @@ static void read_one(void *ctx, size_t i)
         !tab_summarize(c->reading, &s))
         return;
     tab_features_of(&s, &c->features);
+    /* x is the vector of inputs; p1 the answer, put right by the readings */
     float x[TAB_STAGE1_INPUTS];
     tab_stage1_inputs(c, x);
     tab_linear_apply(tab_model_stage1(), x, NULL, c->p1);
@@ -57,6 +60,7 @@ static void decide_one(void *ctx, size_t i)
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
 
+    /* from here on only the typed profile is written */
     tab_column_profile *p = &j->col[i];
     *p = (tab_column_profile){ .index = i, .column = &j->table->col[i] };
     p->present = r->rows - r->nulls;
@@ -65,6 +69,7 @@ static void decide_one(void *ctx, size_t i)
     p->role = tab_pick_role(c, c->p2);
     p->role_confidence = (double)c->p2[p->role];
     p->type = tab_role_type(p->role, p->distinct, p->present);
+    /* The probability of a type is the sum over its roles, and so is that of personal data. */
     double pii = 0, type = 0;
     for (int q = 0; q < TAB_ROLES; q++) {
         pii += tab_role_pii[q] != 0 ? (double)c->p2[q] : 0;
@@ -108,24 +113,27 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
               .arena = tab_arena_new_of(e->arena, tab_arena *, t->cols),
               .ok = tab_arena_new_of(e->arena, bool, t->cols) };
     if (p == NULL || sector == NULL || j.col == NULL || j.staged == NULL || j.arena == NULL || j.ok == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
+    /* the engine's arena frees the columns' arenas when it is freed itself, since the profile points into
+     * them */
     for (size_t i = 0; i < t->cols; i++) {
         j.arena[i] = tab_arena_new(COLUMN_BYTES + COLUMN_BYTES_PER_CELL * t->rows);
         if (j.arena[i] == NULL || !tab_arena_defer(e->arena, free_arena, j.arena[i])) {
             tab_arena_free(j.arena[i]);
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
         }
     }
     tab_engine_for(e, t->cols, read_one, &j);
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     if (!all_ok(&j))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
 
+    /* the table as a whole is read by one thread: it is bounded (stages.c) */
     tab_relate(j.staged, t->cols, t->rows);
     float *x = tab_arena_new_of(e->arena, float, TAB_SECTOR_INPUTS), z[TAB_SECTORS * TAB_SECTOR_TIED];
     if (x == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     tab_sector_inputs((const tab_staged *const *)j.staged, t->cols, t->rows, x, z);
     tab_linear_apply(tab_model_sector(), x, z, j.sector);
 
@@ -133,7 +141,7 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     if (tab_engine_cancelled(e))
         return tab_fail(err, TAB_CANCELLED, "", "cancelled");
     if (!all_ok(&j))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     for (int s = 0; s < TAB_SECTORS; s++)
         sector[s] = (double)j.sector[s];
     *p = (tab_profile){ .table = t, .col = j.col, .sector = sector };

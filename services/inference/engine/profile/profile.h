@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     const tab_table *table;
     tab_column_profile *col; /* (table->cols) */
-    /* Sector posterior, filled by sector/: (TAB_SECTORS) probabilities, or NULL */
+    /* (TAB_SECTORS) probability of each industry sector (sector/sectors.h), summing to 1 */
     const double *sector;
 } tab_profile;
 

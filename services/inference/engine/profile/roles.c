@@ -1,4 +1,5 @@
-/* See roles.h: the list of roles, spread into one array a property. */
+/* See roles.h: the list of roles, spread into one array a property. The order is that of the list, so an
+ * index into one array is an index into all of them, and a class of the trained models. */
 #include "services/inference/engine/profile/roles.h"
 
 const char *const tab_role_names[TAB_ROLES] = {
@@ -27,6 +28,7 @@ const uint8_t tab_role_identifying[TAB_ROLES] = {
 #undef TAB_X
 };
 
+/* -1 where no role has this name. A walk is fast enough: only training asks. */
 int tab_role_of(tab_str name)
 {
     for (int i = 0; i < TAB_ROLES; i++)
@@ -53,6 +55,7 @@ tab_type tab_role_type(int role, size_t distinct, size_t present)
     case TAB_KIND_RATIO:
         break;
     }
+    /* job titles, cities, codes ...: two cells a value on average make a category */
     return 2 * distinct <= present ? TAB_CATEGORICAL : TAB_TEXT;
 }
 

@@ -1,4 +1,9 @@
-/* See stages.h. What is fed to the models, and what is put right after them. */
+/* See stages.h. What is fed to the models, and what is put right after them. profile.c calls the functions in
+ * this order, and tools/train builds its training rows with the same ones:
+ *
+ *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
+ *   tab_relate ─> tab_sector_inputs ─> sector
+ *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys ─> tab_pick_role */
 #include "services/inference/engine/profile/stages.h"
 
 #include <math.h>
@@ -64,6 +69,7 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     for (int i = 0; i < TAB_ROLES + TAB_RELATIONS; i++)
         x[TAB_DENSE + i] = sqrtf(x[TAB_DENSE + i]);
     float *f = x + TAB_DENSE + TAB_ROLES + TAB_RELATIONS;
+    /* sizes of the table; whether any word of any sector was seen, and how much evidence there is in all */
     f[0] = log1pf((float)n) / 3;
     f[1] = log1pf((float)rows) / 6;
     for (int s = 0; s < TAB_SECTORS; s++) {
@@ -73,6 +79,7 @@ void tab_sector_inputs(const tab_staged *const *c, size_t n, size_t rows, float 
     f[2] = sum == 0;
     f[3] = (float)fmin(4, sqrt(sum));
     for (int s = 0; s < TAB_SECTORS; s++) {
+        /* the three tied inputs of a sector: its evidence, its share of all, its lead where it leads */
         z[s * TAB_SECTOR_TIED] = (float)fmin(4, e[s]);
         z[s * TAB_SECTOR_TIED + 1] = (float)(e[s] / (sum + 0.5));
         z[s * TAB_SECTOR_TIED + 2] = best > 0 && e[s] == best ? (float)(best / (best + 0.5)) : 0;
@@ -94,6 +101,7 @@ static void peers_of(const tab_staged *const *c, size_t n, size_t k, float *peer
             continue;
         const float *b = c[j]->features.dense;
         float far = 0;
+        /* squared distance of the plain statistics */
         for (int i = 0; i < TAB_DENSE_PLAIN; i++)
             far += (a[i] - b[i]) * (a[i] - b[i]);
         float w = expf(-0.6f * far);
@@ -116,17 +124,20 @@ void tab_stage2_inputs(const tab_staged *const *c, size_t n, size_t k, const flo
     for (int i = 0; i < TAB_RELATIONS; i++)
         *x++ = self->relation[i];
     float others[TAB_ROLES] = { 0 };
+    /* the sum of stage 1's answers over the other columns: which roles the table has */
     for (size_t i = 0; i < n; i++)
         for (int r = 0; i != k && r < TAB_ROLES; r++)
             others[r] += c[i]->p1[r];
     float peer[TAB_ROLES];
     peers_of(c, n, k, peer);
     for (int r = 0; r < TAB_ROLES; r++) {
+        /* five inputs a role: peers, own answer, other columns, the column before, the column behind */
         *x++ = peer[r];
         *x++ = self->p1[r];
         *x++ = log1pf(others[r]);
         *x++ = k > 0 ? c[k - 1]->p1[r] : 0;
         *x++ = k + 1 < n ? c[k + 1]->p1[r] : 0;
+        /* the tied input; 1e-4 keeps the logarithm finite */
         z[r] = logf(self->p1[r] + 1e-4f);
     }
     memcpy(x, sector, TAB_SECTORS * sizeof *sector);
@@ -170,6 +181,7 @@ typedef struct {
     double v[COLUMNS][ROWS]; /* NaN where missing */
 } numeric_columns;
 
+/* A cell as a number: seconds for dates, NaN where there is none. */
 static double at(const tab_reading *r, size_t row)
 {
     if (r->column->layout == TAB_NUMBERS)
@@ -219,6 +231,7 @@ static void relate_pair(const numeric_columns *t, size_t a, size_t b)
     bool dates = is_date(t, a);
     if (dates != is_date(t, b))
         return;
+    /* in how many of the rows with both values a is at most b, and equal to b */
     size_t le = 0, eq = 0, seen = 0;
     for (size_t i = 0; i < t->rows; i++)
         if (!isnan(t->v[a][i]) && !isnan(t->v[b][i])) {
@@ -264,6 +277,7 @@ static void relate_three(const numeric_columns *t, size_t a, size_t b, size_t to
     }
     if (seen < (size_t)ENOUGH || trivial * 2 > seen)
         return;
+    /* nineteen rows in twenty: a total may be entered wrong, or hold a discount */
     if (product * 20 >= seen * 19)
         relation(t, a)[FACTOR] = relation(t, b)[FACTOR] = relation(t, total)[PRODUCT] = 1;
     if (sum * 20 >= seen * 19)
@@ -308,6 +322,7 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
         for (size_t b = 0; b < t.n; b++)
             if (a != b)
                 relate_pair(&t, a, b);
+    /* Three nested loops over at most SUMMED columns; most triples end after 8 rows. */
     size_t summed = t.n < SUMMED ? t.n : SUMMED;
     for (size_t a = 0; a < summed; a++)
         for (size_t b = a + 1; b < summed; b++)
@@ -354,6 +369,7 @@ static bool possible(const tab_staged *c, int role)
     const tab_reading *r = c->reading;
     const tab_features *f = &c->features;
     bool number = r->can_number, whole = number && r->decimals == 0;
+    /* an empty column has the role `empty` and no other */
     if (f->present == 0 || role == TAB_ROLE_EMPTY)
         return (f->present == 0) == (role == TAB_ROLE_EMPTY);
     if (role == TAB_ROLE_PHONE && !as_phones(f) && !(number && f->max < 1e13))
@@ -363,6 +379,7 @@ static bool possible(const tab_staged *c, int role)
         if (role == TAB_ROLE_DURATION)
             return number || r->can_duration || r->can_clock;
         return number;
+    /* a date reads as one, or stands as a number whose size tells what it is */
     case TAB_KIND_TIME:
         if (r->can_date)
             return role != TAB_ROLE_TIME || r->can_clock;
@@ -409,7 +426,7 @@ void tab_restrict_roles(const tab_staged *c, float *p)
     }
     for (int r = 0; r < TAB_ROLES; r++)
         p[r] /= sum;
-    /* Yes and no in words are a flag, whatever the table; 0 and 1 may be more. */
+    /* Yes and no in words are a flag, whatever the table; 0 and 1 may be more. 0.95 is chosen by hand. */
     if (c->reading->can_bool && c->features.number_share == 0 && p[TAB_ROLE_FLAG] < 0.95f) {
         float rest = 1 - p[TAB_ROLE_FLAG];
         for (int r = 0; r < TAB_ROLES; r++)
@@ -420,6 +437,7 @@ void tab_restrict_roles(const tab_staged *c, float *p)
      * against them multiply the role's own probability, which is kept at 1e-3 at least. */
     for (size_t i = 0; i < sizeof sure / sizeof *sure; i++) {
         double pass = c->features.check[sure[i].check], n = (double)c->features.values;
+        /* too few passes or values, or a test that chance passes too often, prove nothing */
         if (pass < 0.95 || n < 3 || sure[i].chance > 0.1f || !possible(c, sure[i].role))
             continue;
         if (sure[i].check == TAB_CHECK_DOMAIN && c->features.check[TAB_CHECK_URL] > 0.5)

@@ -1,3 +1,5 @@
+/* See sectors.h: the list of sectors as an array, in the order of the sector model's classes. The model
+ * itself stands beside (sector.model) and is opened by profile/models.c; profile.c computes the posterior. */
 #include "services/inference/engine/sector/sectors.h"
 
 const tab_sector tab_sectors[TAB_SECTORS] = {
@@ -6,6 +8,7 @@ const tab_sector tab_sectors[TAB_SECTORS] = {
 #undef TAB_X
 };
 
+/* Slug or name, exactly; -1 for any other text. Only training asks. */
 int tab_sector_of(tab_str s)
 {
     for (int i = 0; i < TAB_SECTORS; i++)

@@ -1,5 +1,11 @@
-/* See unify.h and decision 0139. For each attribute and entity one value survives; the rule is written to
- * the bundle: */
+/* See unify.h and decision 0139: one record an entity, for link/cross_tables.c. For each attribute and entity
+ * one value survives, as its source wrote it; every source's own value stands beside it.
+ *
+ *   stamp_of, reliability ─> survivor ─> record_column    the records, a column an attribute
+ *                                     ─> variants         each source's own values
+ *   list_further_rows, count_matched                      rows beyond a table's first; who matched
+ *
+ * The rule by which a value survives is written to the bundle: */
 #include "services/inference/engine/unify/unify.h"
 
 #include <math.h>
@@ -49,16 +55,20 @@ static void reliability(const tab_views *v, const tab_shared_attribute *t, const
 {
     for (size_t s = 0; s < v->n; s++)
         r[s] = 0.5;
+    /* one source alone is never confirmed: its prior stands */
     if (t->sources < 2)
         return;
     for (size_t s = 0; s < v->n; s++) {
+        /* entities in which another source has the attribute, too */
         size_t seen = 0, confirmed = 0;
         if (t->col[s] == TAB_NULL)
             continue;
         for (size_t i = 0; i < n->n; i++) {
+            /* the source's first row of the entity speaks for it */
             if (n->row[i * v->n + s] == TAB_NULL)
                 continue;
             const tab_value *x = value_of(v, t, (tab_member){ (uint32_t)s, n->row[i * v->n + s] });
+            /* whether another table has a value, and the same one */
             bool any = false, agrees = false;
             for (size_t k = n->at[i]; x != NULL && k < n->at[i + 1]; k++) {
                 const tab_value *y = n->member[k].table == s ? NULL : value_of(v, t, n->member[k]);
@@ -80,6 +90,7 @@ static uint32_t stamp_of(const tab_table_view *t)
         const tab_view *w = &t->col[c];
         if (w->kind != TAB_VIEW_DATE || w->profile->role != TAB_ROLE_DATETIME)
             continue;
+        /* two such columns: which of them says when is not known */
         if (found != TAB_NULL)
             return TAB_NULL;
         found = c;
@@ -102,6 +113,7 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
                        const double *r, const uint32_t *stamp)
 {
     size_t from = n->at[i], end = n->at[i + 1], best = end;
+    /* most entities are one row */
     if (end == from + 1)
         return value_of(v, t, n->member[from]) != NULL ? from : end;
     double best_votes = 0, best_date = 0, best_trust = 0;
@@ -110,7 +122,9 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
         const tab_value *x = value_of(v, t, n->member[k]);
         if (x == NULL)
             continue;
+        /* a table's vote is divided among its rows of the entity */
         double votes = 0;
+        /* members stand by table: a table's rows are a run */
         for (size_t o = from; o < end;) {
             size_t rows = 0, same = 0;
             uint32_t table = n->member[o].table;
@@ -121,9 +135,12 @@ static size_t survivor(const tab_views *v, const tab_shared_attribute *t, const 
             }
             votes += rows > 0 ? (double)same / (double)rows : 0;
         }
+        /* NaN, where it is not known, is neither later nor earlier */
         double date = written(v, stamp, n->member[k]);
         double trust = floor(r[n->member[k].table] * 100);
         bool later = date > best_date, earlier = date < best_date; /* neither, where one is not known */
+        /* votes, then the date, then the source's reliability in hundredths, then the longer form; ties keep
+         * the first */
         if (best == end || votes > best_votes ||
             (votes == best_votes &&
              (later ||
@@ -152,10 +169,12 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t s = 0; s < v->n; s++) {
         if (t->col[s] == TAB_NULL)
             continue;
+        /* the source's column, with a null where the entity has no row of it */
         const tab_table *table = v->table[s].profile->table;
         const tab_column *c = &table->col[t->col[s]];
         tab_builder *b = tab_builder_new(e->arena, c->name);
         uint32_t *known = calloc(c->levels + 1, sizeof *known);
+        /* known: what the builder has seen of the column's levels, so that texts are copied once */
         for (size_t i = 0; b != NULL && known != NULL && i < n->n; i++) {
             uint32_t row = n->row[i * v->n + s];
             if (row == TAB_NULL)
@@ -166,6 +185,7 @@ static bool variants(const tab_engine *e, const tab_views *v, const tab_shared_a
         free(known);
         if (known == NULL)
             return false;
+        /* the message, with the source's address */
         tab_column *built = tab_arena_new_of(e->arena, tab_column, 1);
         Tabella__SharedVariants *m = tab_arena_new_of(e->arena, Tabella__SharedVariants, 1);
         Tabella__ColumnRef *ref = tab_arena_new_of(e->arena, Tabella__ColumnRef, 1);
@@ -200,6 +220,7 @@ static const tab_column *source_column(const tab_views *v, const tab_shared_attr
 /* Of each source, room for what tab_builder_copy knows of its column. */
 static uint32_t **known_levels(const tab_views *v, const tab_shared_attribute *t)
 {
+    /* one array for all sources, each with its part */
     size_t levels = 0;
     for (size_t s = 0; s < v->n; s++)
         levels += t->col[s] == TAB_NULL ? 0 : source_column(v, t, s)->levels;
@@ -221,6 +242,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
                                 const tab_entities *n, double *r, const uint32_t *stamp,
                                 Tabella__Column **ret, tab_error *err)
 {
+    /* sources agree more or less on each attribute, so reliability is the attribute's own */
     tab_arena *a = e->arena;
     reliability(v, t, n, r);
     tab_builder *b = tab_builder_new(a, t->name);
@@ -230,6 +252,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
         bool kept = false;
         /* a value without letters or digits has no normal form; it still survives as it stands */
         for (size_t m = k == end ? n->at[i] : k; m < end && !kept; m++) {
+            /* the surviving row, or the first one that has a cell at all */
             uint32_t s = n->member[m].table, row = n->member[m].row;
             if (t->col[s] == TAB_NULL)
                 continue;
@@ -248,7 +271,7 @@ static tab_status record_column(const tab_engine *e, const tab_views *v, const t
     tab_column *built = tab_arena_new_of(a, tab_column, 1);
     if (!all || b == NULL || built == NULL || !tab_builder_finish(b, built) ||
         (*ret = column_message(a, built, n->n)) == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     return TAB_OK;
 }
 
@@ -263,6 +286,7 @@ static bool list_further_rows(tab_arena *a, const tab_entities *n, size_t tables
     for (size_t i = 0; i < n->n; i++)
         for (size_t k = n->at[i]; k < n->at[i + 1]; k++) {
             const tab_member *m = &n->member[k];
+            /* the first row of a table stands in from_row already */
             if (n->row[i * tables + m->table] == m->row)
                 continue;
             u->also_entity[u->n_also_entity++] = (uint32_t)i;
@@ -276,6 +300,7 @@ static bool list_further_rows(tab_arena *a, const tab_entities *n, size_t tables
 static void count_matched(const tab_entities *n, size_t tables, Tabella__UnifiedRows *u)
 {
     for (size_t i = 0; i < n->n; i++) {
+        /* in how many tables the entity is, and the last of them */
         size_t have = 0, last = 0;
         for (size_t t = 0; t < tables; t++)
             if (n->row[i * tables + t] != TAB_NULL) {
@@ -300,40 +325,41 @@ tab_status tab_unify(const tab_engine *e, const tab_views *v, const tab_shared_a
     for (size_t k = 0; k < attrs; k++)
         sources += attr[k].sources > 1 ? attr[k].sources : 0;
     if (u == NULL || records == NULL || r == NULL || stamp == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
+    /* by which column each table says when a row was written */
     for (size_t t = 0; t < v->n; t++)
         stamp[t] = stamp_of(&v->table[t]);
     tabella__unified_rows__init(u);
     tabella__table__init(records);
     u->records = records;
+    /* room for the records, the variants and the tables' names */
     u->shared_variants = tab_arena_new_of(a, Tabella__SharedVariants *, sources);
     records->rows = n->n;
     records->columns = tab_arena_new_of(a, Tabella__Column *, attrs);
     u->from_tables = tab_arena_new_of(a, ProtobufCBinaryData, v->n);
     u->unmatched = tab_arena_new_of(a, uint64_t, v->n);
     if (tab_arena_full(a))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     u->n_from_tables = u->n_unmatched = v->n;
     for (size_t t = 0; t < v->n; t++)
         u->from_tables[t] = bytes_of(v->table[t].profile->table->id);
     u->from_row = n->row;
     u->n_from_row = n->n * v->n;
     if (!list_further_rows(a, n, v->n, u))
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+        return tab_no_memory(err);
     u->confidence = n->confidence;
     u->n_confidence = n->n;
     count_matched(n, v->n, u);
     u->confidence_threshold = threshold;
     u->survivorship = (char *)(uintptr_t)survivorship;
+    /* a column an attribute; variants only where several sources have it */
     for (size_t k = 0; k < attrs; k++) {
         if (tab_engine_cancelled(e))
             return tab_fail(err, TAB_CANCELLED, "", "cancelled");
-        tab_status st = record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err);
-        if (st != TAB_OK)
-            return st;
+        TAB_TRY(record_column(e, v, &attr[k], n, r, stamp, &records->columns[k], err));
         records->n_columns = k + 1;
         if (attr[k].sources > 1 && !variants(e, v, &attr[k], n, u))
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+            return tab_no_memory(err);
     }
     *ret = u;
     return TAB_OK;

@@ -1,4 +1,5 @@
-/* See cell_features.h. A cell is told by
+/* See cell_features.h: what the network reads of a cell, for net.c. tools/pretrain computes the same features
+ * when it trains. A cell is told by
  *
  *   0      5 tanh(z / 5), z the standardised value
  *   1      its mid-rank among the context's observed values, less 1/2
@@ -7,7 +8,9 @@
  *   6      1
  *   7..18  sin, cos of 2^k pi rank, k = 0..5
  *   19..23 zero
- *   24..47 sin of w z' then cos of w z' for 12 learned w, z' the squashed value of 0 */
+ *   24..47 sin of w z' then cos of w z' for 12 learned w, z' the squashed value of 0
+ *
+ * Ranks and counts are among the context's rows only: a query does not change what another reads. */
 #include "services/inference/engine/learn/pfn/cell_features.h"
 
 #include <math.h>
@@ -16,6 +19,7 @@
 #include "common/order.h"
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
+/* Mean, deviation, and the sorted values of one column of the context; x (n), NaN where missing. */
 bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_stats *s)
 {
     *s = (tab_pfn_stats){ .cat = cat, .sorted = tab_arena_new_of(a, float, n + 1) };
@@ -27,6 +31,7 @@ bool tab_pfn_stats_of(tab_arena *a, const float *x, size_t n, bool cat, tab_pfn_
             s->sorted[s->have++] = x[i];
             sum += (double)x[i];
         }
+    /* two passes: the deviation is of values less their mean */
     double have = s->have > 0 ? (double)s->have : 1.0;
     s->mean = sum / have;
     for (size_t i = 0; i < s->have; i++) {
@@ -67,16 +72,19 @@ void tab_pfn_cells(const tab_pfn *w, const tab_pfn_stats *s, const float *x, siz
     for (size_t i = 0; i < n; i++, out += TAB_PFN_FEATURES) {
         bool known = !isnan(x[i]);
         float lo = 0.0f, hi = 0.0f, rank = 0.5f, z = 0.0f;
+        /* how many values of the context are below the cell, and how many are not above it */
         if (known) {
             lo = (float)count_below(s->sorted, s->have, x[i], false);
             hi = (float)count_below(s->sorted, s->have, x[i], true);
             known = !s->cat || hi > lo;
         }
         if (known) {
+            /* 1e-12 serves a constant column; 1e4 keeps the quotient within a float */
             double d = ((double)x[i] - s->mean) / (s->sd + 1e-12);
             z = (float)(d > 1e4 ? 1e4 : d < -1e4 ? -1e4 : d);
             rank = 0.5f * (lo + hi) / have;
         }
+        /* 5 tanh(z / 5), by the exponential of the positive side */
         float e = expf(-0.4f * fabsf(z)), squashed = copysignf(5.0f * (1.0f - e) / (1.0f + e), z);
         out[0] = squashed;
         out[1] = rank - 0.5f;
@@ -100,6 +108,7 @@ bool tab_pfn_targets(tab_arena *a, const float *z, size_t n, float *out)
         return false;
     memset(out, 0, n * TAB_PFN_TARGET * sizeof *out);
     for (size_t i = 0; i < n; i++, out += TAB_PFN_TARGET) {
+        /* the value, its rank, and waves of the rank */
         float lo = (float)count_below(s.sorted, n, z[i], false),
               hi = (float)count_below(s.sorted, n, z[i], true);
         float rank = 0.5f * (lo + hi) / (float)n;

@@ -1,5 +1,13 @@
-/* See net.h. Pieces of the table are held as (columns, rows of the piece, e); a piece is small enough for its
- * activations to stay in the cache, and runs through all stages before the next. */
+/* See net.h: the forward pass of the in-context transformer, for pfn.c. tools/pretrain/net.py is the same
+ * network; names of stages are those of its code and of the test that compares both.
+ *
+ *   tab_pfn_encode ─> embed ─> column_stage 0 ─> refine ─> column_stage 1 ─> pool ─> context_blocks
+ *   tab_pfn_query  ─> embed ─> read_columns 0 ─> refine ─> read_columns 1 ─> pool ─> query_blocks ─> vote
+ *
+ * What a query reads of the context is kept by encode: each column's inducing rows as keys and values, the
+ * keys and values of each block, and the voters. Pieces of the table are held as (columns, rows of the piece,
+ * e); a piece is small enough for its activations to stay in the cache, and runs through all stages before
+ * the next. */
 #include "services/inference/engine/learn/pfn/net.h"
 
 #include <math.h>
@@ -22,6 +30,7 @@ typedef struct {
     float *v;  /* (inducing, e) */
 } column_cache;
 
+/* What encode keeps for queries. */
 struct tab_pfn_context {
     const tab_pfn *w;
     size_t n, m;
@@ -56,6 +65,7 @@ typedef struct {
 /* False: out of memory. */
 static bool scratch_new(scratch *s, size_t cells, size_t width, size_t score)
 {
+    /* one run of memory: z, q, o of n floats; kv and hidden of 2 n; scores */
     size_t n = cells * width;
     s->block = aligned_alloc(64, ((n * 7 + score + 64) * sizeof(float) + 63) / 64 * 64);
     if (s->block == NULL)
@@ -106,6 +116,7 @@ static void read_columns(const tab_pfn *w, const tab_pfn_cross *c, const column_
                          size_t rows, float *x, scratch *s)
 {
     size_t e = w->e, k = w->inducing;
+    /* queries of all cells at once; then each cell reads the few rows of its column, head by head */
     tab_pfn_rms(m * rows, e, x, NULL, s->z);
     tab_pfn_product(m * rows, e, e, s->z, c->q, s->q);
     for (size_t j = 0; j < m; j++)
@@ -121,10 +132,12 @@ static void read_rows(const tab_pfn *w, const tab_pfn_cross *c, size_t a, size_t
                       const float *x, scratch *s)
 {
     size_t e = w->e;
+    /* keys and values of what is read, queries of what reads */
     tab_pfn_rms(b * rows, e, x, NULL, s->z);
     tab_pfn_product(b * rows, e, 2 * e, s->z, c->kv, s->kv);
     tab_pfn_rms(a * rows, e, t, NULL, s->z);
     tab_pfn_product(a * rows, e, e, s->z, c->q, s->q);
+    /* within a row of the table: nothing is read across rows */
     for (size_t i = 0; i < rows; i++)
         for (size_t u = 0; u < a; u++)
             for (size_t h = 0; h < w->cell_heads; h++)
@@ -145,6 +158,7 @@ static void spread_tokens(const float *token, size_t tokens, size_t rows, size_t
 /* Row refinement of a piece; t (tokens, rows, e) is scratch. */
 static void refine(const tab_pfn *w, size_t m, size_t rows, float *x, float *t, scratch *s)
 {
+    /* twice: the tokens gather from the row's cells, then the cells read the tokens */
     spread_tokens(w->row_token, w->tokens, rows, w->e, t);
     for (int i = 0; i < 2; i++) {
         read_rows(w, &w->gather[i], w->tokens, m, rows, t, x, s);
@@ -156,6 +170,7 @@ static void refine(const tab_pfn *w, size_t m, size_t rows, float *x, float *t, 
 static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float *t, float *r, scratch *s)
 {
     size_t e = w->e;
+    /* other tokens gather twice, and are the row */
     spread_tokens(w->pool_token, w->tokens, rows, e, t);
     for (int i = 0; i < 2; i++)
         read_rows(w, &w->pool[i], w->tokens, m, rows, t, x, s);
@@ -168,6 +183,7 @@ static void pool(const tab_pfn *w, size_t m, size_t rows, const float *x, float 
 static void embed(const tab_pfn_context *c, size_t j, const float *x, size_t n, float *out, float *features)
 {
     const tab_pfn *w = c->w;
+    /* features through a matrix, plus the column's code, normed */
     tab_pfn_cells(w, &c->stats[j], x, n, features);
     tab_pfn_product(n, TAB_PFN_FEATURES, w->e, features, w->in_w, out);
     for (size_t i = 0; i < n; i++)
@@ -183,6 +199,7 @@ static void induce(const tab_pfn_context *c, const known_targets *targets, int s
     const tab_pfn *w = c->w;
     const tab_pfn_column *g = &w->column[stage];
     size_t e = w->e, k = w->inducing, n = c->n;
+    /* keys and values of the context's cells, each with what its label adds */
     for (size_t at = 0; at < n; at += STRIP) {
         size_t use = n - at < STRIP ? n - at : STRIP;
         memcpy(s->z, x + at * e, use * e * sizeof *x);
@@ -191,6 +208,7 @@ static void induce(const tab_pfn_context *c, const known_targets *targets, int s
         tab_pfn_rms(use, e, s->z, NULL, s->z);
         tab_pfn_product(use, e, 2 * e, s->z, g->up.kv, kv + at * 2 * e);
     }
+    /* the inducing rows, at most 64 of width 128, read them head by head */
     float h[64 * 128];
     memcpy(h, g->inducing, k * e * sizeof *h);
     tab_pfn_rms(k, e, h, NULL, s->z);
@@ -202,6 +220,7 @@ static void induce(const tab_pfn_context *c, const known_targets *targets, int s
     settle(k, e, g->up.o, g->up.up, g->up.down, h, s);
     tab_pfn_rms(k, e, h, NULL, s->z);
     tab_pfn_product(k, e, 2 * e, s->z, g->down.kv, s->kv);
+    /* what the cells will read: keys transposed by head, values as they are */
     column_cache *to = &c->column[stage][j];
     for (size_t i = 0; i < k; i++)
         for (size_t d = 0; d < e; d++) {
@@ -224,6 +243,7 @@ static bool column_stage(const tab_pfn_context *c, const known_targets *targets,
     for (size_t j = 0; j < c->m; j++) {
         if (cancelled(cancel))
             return false;
+        /* first the column's inducing rows read it, then its cells read those */
         float *own = x + j * c->n * e;
         induce(c, targets, stage, j, own, kv, keys, s);
         for (size_t at = 0; at < c->n; at += STRIP)
@@ -257,6 +277,8 @@ static void paste(const float *piece, size_t n, size_t m, size_t e, size_t at, s
 /* Scores of head h are multiplied by (n / 512)^s / sqrt(dim). */
 static void scale_heads(size_t n, size_t heads, size_t dim, const float *power, float ln, float *q)
 {
+    /* the power of n is learned: attention stays as sharp in contexts of other sizes than those of
+     * training */
     float f[128];
     for (size_t h = 0; h < heads; h++)
         f[h] = expf(power[h] * ln) / sqrtf((float)dim);
@@ -288,6 +310,8 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
     bool ok = true;
     for (size_t i = 0; i < w->blocks && ok; i++) {
         const tab_pfn_block *b = &w->block[i];
+        /* one key and value head for queries to come (kept), and heads of its own for the context among
+         * itself */
         tab_pfn_rms(known, d, r, NULL, s.z);
         tab_pfn_product(known, d, 2 * ROW_HEAD, s.z, b->kvq, s.kv);
         tab_pfn_pack_keys(known, ROW_HEAD, s.kv, 2 * ROW_HEAD, c->k[i]);
@@ -295,6 +319,7 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
         tab_pfn_product(known, d, d, s.z, b->q, s.q);
         tab_pfn_product(known, d, 2 * d, s.z, b->kv, s.kv);
         scale_heads(known, w->heads, ROW_HEAD, b->scale, c->ln, s.q);
+        /* context rows read each other and the registers, head by head */
         for (size_t h = 0; h < d; h += ROW_HEAD) {
             tab_pfn_pack_keys(known, ROW_HEAD, s.kv + h, 2 * d, keys);
             gather_head(known, s.kv + d + h, 2 * d, values);
@@ -304,6 +329,7 @@ static bool context_blocks(tab_pfn_context *c, float *r, const atomic_bool *canc
         ok = !cancelled(cancel);
     }
     tap("icl", r, known * d);
+    /* the keys of the vote */
     tab_pfn_rms(c->n, d, r + w->registers * d, NULL, s.z);
     tab_pfn_product(c->n, d, d, s.z, c->vote.slot != NULL ? w->dec_k : w->num_k, s.q);
     for (size_t h = 0, dim = d / TAB_PFN_VOTES; h < TAB_PFN_VOTES; h++)
@@ -321,6 +347,7 @@ static bool targets_of(tab_pfn_context *c, tab_arena *a, const float *target, kn
     k->block = malloc(n * (TAB_PFN_TARGET + 1 + 2 * e + w->d) * sizeof *k->block);
     if (k->block == NULL || !tab_pfn_voters_values(&c->vote, a, target))
         return false;
+    /* values beyond 5 deviations are cut, so that one row does not blind the others */
     float *features = k->block + n * (2 * e + w->d), *clipped = features + n * TAB_PFN_TARGET;
     for (size_t i = 0; i < n; i++)
         clipped[i] = fminf(fmaxf(c->vote.value[i], -5.0f), 5.0f);
@@ -343,6 +370,7 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     if (c == NULL)
         return NULL;
     *c = (tab_pfn_context){ .w = w, .n = t->n, .m = t->m, .ln = (float)log((double)t->n / 512.0) };
+    /* all that the context keeps, so that a full arena is seen at once */
     c->stats = tab_arena_new_of(a, tab_pfn_stats, t->m);
     c->code = tab_arena_new_of(a, float, t->m *e);
     if (!tab_pfn_voters_new(&c->vote, a, t->n, w->d, slot))
@@ -368,6 +396,76 @@ static tab_pfn_context *context_new(const tab_pfn *w, tab_arena *a, const tab_pf
     return c;
 }
 
+/* Room for reading a context, beside what it keeps. */
+typedef struct {
+    size_t rows;     /* of a piece */
+    float *x;        /* (m, n, e) the cells */
+    float *kv;       /* (n, 2 e) keys and values of one column */
+    float *keys;     /* one head's keys of a column, packed */
+    float *r;        /* (registers + n, d) the rows */
+    float *piece;    /* (m + tokens, rows, e) */
+    float *features; /* (STRIP, TAB_PFN_FEATURES) */
+    scratch s;
+} reading;
+
+/* False: out of memory; reading_free frees what there is. */
+static bool reading_new(reading *q, const tab_pfn *w, size_t n, size_t m)
+{
+    size_t e = w->e, rows = piece_rows(m);
+    size_t cells = max_of(max_of(m, w->tokens) * rows, max_of(STRIP, w->inducing));
+    *q = (reading){ .rows = rows,
+                    .x = malloc(m * n * e * sizeof *q->x),
+                    .kv = malloc(n * 2 * e * sizeof *q->kv),
+                    .keys = malloc(tab_pfn_keys_room(n, HEAD) * sizeof *q->keys),
+                    .r = malloc((w->registers + n) * w->d * sizeof *q->r),
+                    .piece = malloc((m + w->tokens) * rows * e * sizeof *q->piece),
+                    .features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *q->features) };
+    return q->x != NULL && q->kv != NULL && q->keys != NULL && q->r != NULL && q->piece != NULL &&
+           q->features != NULL && scratch_new(&q->s, cells, e, max_of(m, w->tokens) + 16);
+}
+
+static void reading_free(reading *q)
+{
+    free(q->x), free(q->kv), free(q->keys), free(q->r), free(q->piece), free(q->features), free(q->s.block);
+}
+
+/* The context's cells as far as its rows: both column stages run over whole columns, the row refinement
+ * between them and the pooling behind them over pieces of rows. False: cancelled. */
+static bool read_cells(const tab_pfn_context *c, const known_targets *targets, const tab_pfn_table *t,
+                       reading *q, const atomic_bool *cancel)
+{
+    const tab_pfn *w = c->w;
+    size_t e = w->e, n = t->n, m = t->m, rows = q->rows;
+    float *tokens = q->piece + m * rows * e;
+    for (size_t j = 0; j < m; j++)
+        for (size_t at = 0; at < n; at += STRIP)
+            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, q->x + (j * n + at) * e,
+                  q->features);
+    tap("cells", q->x, m * n * e);
+    if (!column_stage(c, targets, 0, q->x, q->kv, q->keys, &q->s, cancel))
+        return false;
+    tap("column1", q->x, m * n * e);
+    for (size_t at = 0; at < n; at += rows) {
+        size_t use = n - at < rows ? n - at : rows;
+        cut(q->x, n, m, e, at, use, q->piece);
+        refine(w, m, use, q->piece, tokens, &q->s);
+        paste(q->piece, n, m, e, at, use, q->x);
+        if (cancelled(cancel))
+            return false;
+    }
+    tap("rows", q->x, m * n * e);
+    if (!column_stage(c, targets, 1, q->x, q->kv, q->keys, &q->s, cancel))
+        return false;
+    tap("column2", q->x, m * n * e);
+    for (size_t at = 0; at < n; at += rows) {
+        size_t use = n - at < rows ? n - at : rows;
+        cut(q->x, n, m, e, at, use, q->piece);
+        pool(w, m, use, q->piece, tokens, q->r + (w->registers + at) * w->d, &q->s);
+    }
+    tap("pool", q->r + w->registers * w->d, n * w->d);
+    return true;
+}
+
 /* Reads a context; one of slot and target is NULL. */
 static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_table *t, const uint8_t *slot,
                                const float *target, const float *code, const atomic_bool *cancel)
@@ -378,55 +476,18 @@ static tab_pfn_context *encode(const tab_pfn *w, tab_arena *a, const tab_pfn_tab
         free(targets.block);
         return NULL;
     }
-    size_t e = w->e, d = w->d, n = t->n, m = t->m, rows = piece_rows(m);
-    size_t cells = max_of(max_of(m, w->tokens) * rows, max_of(STRIP, w->inducing));
-    scratch s = { 0 };
-    float *x = malloc(m * n * e * sizeof *x), *kv = malloc(n * 2 * e * sizeof *kv);
-    float *keys = malloc(tab_pfn_keys_room(n, HEAD) * sizeof *keys);
-    float *r = malloc((w->registers + n) * d * sizeof *r);
-    float *piece = malloc((m + w->tokens) * rows * e * sizeof *piece);
-    float *features = malloc(STRIP * TAB_PFN_FEATURES * sizeof *features);
-    bool ok = x != NULL && kv != NULL && keys != NULL && r != NULL && piece != NULL && features != NULL &&
-              scratch_new(&s, cells, e, max_of(m, w->tokens) + 16);
-    for (size_t j = 0; ok && j < m; j++)
-        for (size_t at = 0; at < n; at += STRIP)
-            embed(c, j, t->x + j * n + at, n - at < STRIP ? n - at : STRIP, x + (j * n + at) * e, features);
-    if (ok)
-        tap("cells", x, m * n * e);
-    ok = ok && column_stage(c, &targets, 0, x, kv, keys, &s, cancel);
-    if (ok)
-        tap("column1", x, m * n * e);
-    for (size_t at = 0; ok && at < n; at += rows) {
-        size_t use = n - at < rows ? n - at : rows;
-        cut(x, n, m, e, at, use, piece);
-        refine(w, m, use, piece, piece + m * rows * e, &s);
-        paste(piece, n, m, e, at, use, x);
-        ok = !cancelled(cancel);
-    }
-    if (ok)
-        tap("rows", x, m * n * e);
-    ok = ok && column_stage(c, &targets, 1, x, kv, keys, &s, cancel);
-    if (ok)
-        tap("column2", x, m * n * e);
-    for (size_t at = 0; ok && at < n; at += rows) {
-        size_t use = n - at < rows ? n - at : rows;
-        cut(x, n, m, e, at, use, piece);
-        pool(w, m, use, piece, piece + m * rows * e, r + (w->registers + at) * d, &s);
-    }
-    free(x);
+    reading q;
+    bool ok = reading_new(&q, w, t->n, t->m) && read_cells(c, &targets, t, &q, cancel);
+    free(q.x); /* the largest part, before the blocks take theirs */
+    q.x = NULL;
     if (ok) {
-        tap("pool", r + w->registers * d, n * d);
-        memcpy(r, w->icl_register, w->registers * d * sizeof *r);
-        for (size_t i = 0; i < n; i++)
-            tab_pfn_add(d, label_of(c, &targets, 2, i), r + (w->registers + i) * d);
-        ok = context_blocks(c, r, cancel);
+        /* registers stand before the context's rows; the rows get their labels once more */
+        memcpy(q.r, w->icl_register, w->registers * w->d * sizeof *q.r);
+        for (size_t i = 0; i < t->n; i++)
+            tab_pfn_add(w->d, label_of(c, &targets, 2, i), q.r + (w->registers + i) * w->d);
+        ok = context_blocks(c, q.r, cancel);
     }
-    free(kv);
-    free(keys);
-    free(r);
-    free(piece);
-    free(features);
-    free(s.block);
+    reading_free(&q);
     free(targets.block);
     return ok ? c : NULL;
 }
@@ -513,6 +574,8 @@ bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, flo
 }
 
 /* ---- cost ------------------------------------------------------------------------------------ */
+
+/* Multiply-adds of one row's cells through both column stages, the row refinement and the pooling. */
 static double cell_work(const tab_pfn *w, size_t m)
 {
     double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;
@@ -529,11 +592,13 @@ static double block_work(const tab_pfn *w, double known)
     return w->blocks * (6 * d * d + 2 * d * known);
 }
 
+/* One query: its cells, its way through the blocks over n rows, the vote. */
 double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
 {
     return cell_work(w, m) + block_work(w, (double)n) + (double)w->d * (double)n;
 }
 
+/* n rows through the cells, the inducing rows that read them, and the blocks among themselves. */
 double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
 {
     double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;

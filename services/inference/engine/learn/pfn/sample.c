@@ -1,4 +1,6 @@
-/* See sample.h and decision 0160. */
+/* See sample.h and decision 0160: which rows a member of the in-context transformer reads. pfn.c asks once a
+ * member. Rare classes keep more rows than their share; pfn.c takes the shift of the classes' shares back
+ * from the answers. */
 #include "services/inference/engine/learn/pfn/sample.h"
 
 #include <stdlib.h>
@@ -19,12 +21,15 @@ void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quo
         memcpy(quota, count, classes * sizeof *quota);
         return;
     }
+    /* the first round: at most half of the room goes to it */
     size_t least = room / present / 2 < LEAST ? room / present / 2 : LEAST;
     for (size_t c = 0; c < classes; c++) {
         quota[c] = count[c] < least ? count[c] : least;
         left -= quota[c];
         *(count[c] < n / RARE ? &rare : &common) += count[c] - quota[c];
     }
+    /* the second and third: `given` rows to rare classes, the rest to common ones, each class in proportion
+     * to the rows it still has */
     size_t half = common > 0 ? left / 2 : left, given = rare < half ? rare : half;
     for (size_t c = 0; c < classes; c++) {
         bool few = count[c] < n / RARE;
@@ -35,6 +40,7 @@ void tab_pfn_quota(const size_t *count, size_t classes, size_t room, size_t *quo
     }
 }
 
+/* A row, its class, and the hash by which it is drawn. */
 typedef struct {
     uint32_t class, row;
     uint64_t key;
@@ -67,6 +73,7 @@ size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, 
         k[i] = (keyed){ class, row[i], tab_mix2(d->hash[row[i]], seed) };
         count[class]++;
     }
+    /* of each class the rows with the smallest hashes; a copy of a row has the same one */
     tab_pfn_quota(count, classes, room, quota);
     qsort(k, n, sizeof *k, by_class_and_key);
     for (size_t i = 0, rank = 0; i < n; i++) {
@@ -74,6 +81,7 @@ size_t tab_pfn_sample(const tab_data *d, const uint32_t *label, size_t classes, 
         if (rank < quota[k[i].class])
             row[kept++] = k[i].row;
     }
+    /* positions ascend again, as contexts do */
     qsort(row, kept, sizeof *row, tab_ascending_u32);
     free(k), free(count), free(quota);
     return kept;

@@ -1,5 +1,6 @@
-/* See tensor_ops.h. Products and attention are our own rather than the BLAS's: a row's sums then have one
- * order whatever its company, weights are laid out once, and nothing is packed in a call. */
+/* See tensor_ops.h: the inner loops of net.c, and the row product of the other learners (tab_apply). Products
+ * and attention are our own rather than the BLAS's: a row's sums then have one order whatever its company,
+ * weights are laid out once, and nothing is packed in a call (decision 0121). */
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
+/* 16 lanes: floats, their bits, and 16-bit halves */
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ivec __attribute__((vector_size(64)));
 typedef uint32_t uvec __attribute__((vector_size(64)));
@@ -43,6 +45,7 @@ typedef uint16_t hvec __attribute__((vector_size(32)));
         (vec){ fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_,   \
                fill_, fill_, fill_, fill_, fill_, fill_, fill_, fill_ }; \
     })
+/* The sum of 16 lanes as a tree: halves, quarters, pairs. */
 #define SUM(x)                                                                                       \
     __extension__({                                                                                  \
         vec t_ = (x);                                                                                \
@@ -104,6 +107,8 @@ typedef uint16_t hvec __attribute__((vector_size(32)));
 #define LOG2E 1.44269504088896341f
 
 /* ---- products -------------------------------------------------------------------------------- */
+
+/* Columns of a panel: the greatest of 64, 32 and 16 that divides the width. */
 static size_t panel_of(size_t out)
 {
     return out % 64 == 0 ? 64 : out % 32 == 0 ? 32 : 16;
@@ -123,6 +128,7 @@ void tab_pfn_pack(size_t in, size_t out, const uint16_t *w, uint16_t *packed)
 INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ldx, const float *p, size_t ldp,
                   float *y, size_t ldy, bool add)
 {
+    /* each column of x meets one row of p: sums grow in the order of k, whatever the rows beside */
     vec acc[12][4];
     EACH(r, rows) EACH(v, vecs) acc[r][v] = add ? LOAD(y + r * ldy + 16 * v) : (vec){ 0 };
     for (size_t k = 0; k < in; k++, p += ldp) {
@@ -152,6 +158,7 @@ INLINE void block(size_t rows, size_t vecs, size_t in, const float *x, size_t ld
 CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size_t ldx, const float *p,
                          size_t ldp, float *y, size_t ldy, bool add)
 {
+    /* 16 registers hold fewer sums: panels of 16 columns, 6 rows at a time */
     if (!WIDE)
         for (; width > 0; width -= 16, p += 16, y += 16)
             STRIPES(6, 1);
@@ -171,6 +178,7 @@ CLONES static void panel(size_t n, size_t in, size_t width, const float *x, size
         (vec)(__builtin_convertvector(h_, uvec) << 16); \
     })
 
+/* A panel of weights as floats, for many rows. */
 CLONES static void widen(size_t n, const uint16_t *h, float *out)
 {
     for (size_t i = 0; i < n; i += 16)
@@ -206,6 +214,7 @@ CLONES static void row(size_t in, size_t width, const float *x, const uint16_t *
 void tab_pfn_product(size_t n, size_t in, size_t out, const float *x, const uint16_t *w, float *y)
 {
     enum { ROWS = 384, MOST = 1024 }; /* their part of x stays in the cache while the panels pass */
+    /* a lone row reads the weights as they are; many rows share their widening */
     size_t p = panel_of(out);
     if (n == 1) {
         for (size_t at = 0; at < out; at += p)
@@ -229,6 +238,7 @@ CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *
     float sum[SUMS * PART];
     memset(sum, 0, n * out * PART * sizeof *sum);
     for (size_t k = 0; k < in; k += PART) {
+        /* a part of w, column by column, padded with zeros */
         size_t m = in - k < PART ? in - k : PART;
         float column[16 * PART] = { 0 }, last[PART] = { 0 };
         if (out == 1)
@@ -248,6 +258,7 @@ CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *
         }
     }
     for (size_t i = 0; i < n * out; i++) {
+        /* the 64 sums as a tree */
         const float *s = sum + i * PART;
         y[i] = SUM((LOAD(s) + LOAD(s + 16)) + (LOAD(s + 32) + LOAD(s + 48)));
     }
@@ -256,6 +267,7 @@ CLONES static void narrow_product(size_t n, size_t in, size_t out, const float *
 void tab_row_product(size_t n, size_t in, size_t out, const float *x, const float *w, float *y)
 {
     for (size_t rows; n > 0; n -= rows, x += rows * in, y += rows * out) {
+        /* as many rows at once as the buffer of sums holds, or as stay in the cache */
         size_t most = out < 16 ? SUMS / out : PRODUCT_ROWS;
         rows = n < most ? n : most;
         if (out < 16) {
@@ -273,6 +285,7 @@ void tab_row_product(size_t n, size_t in, size_t out, const float *x, const floa
 
 #undef EACH
 
+/* One row at a time; its sum of squares is a tree over 16 running sums. */
 CLONES void tab_pfn_rms(size_t n, size_t w, const float *x, const float *gain, float *y)
 {
     for (size_t i = 0; i < n; i++, x += w, y += w) {
@@ -309,6 +322,7 @@ size_t tab_pfn_keys_room(size_t n, size_t dim)
     return (n + 63) / 64 * 64 * dim;
 }
 
+/* Transposed in panels of 64, so that scores are a product by `panel`. */
 void tab_pfn_pack_keys(size_t n, size_t dim, const float *k, size_t ldk, float *packed)
 {
     for (size_t at = 0; at < n; at += 64, packed += 64 * dim) {
@@ -327,6 +341,7 @@ CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top
     for (size_t i = 0; i < rows; i++, s += ld) {
         for (size_t j = n; j < whole; j++)
             s[j] = -INFINITY;
+        /* the maximum so far and of this tile; then weights and their sum, and what fades */
         vec m = FILL(top[i]), t = { 0 };
         for (size_t j = 0; j < whole; j += 16)
             m = VMAX(m, LOAD(s + j));
@@ -347,10 +362,12 @@ CLONES static void soften(size_t rows, float *s, size_t ld, size_t n, float *top
 
 enum { Q = 24, K = 256 }; /* a tile's scores: 24 KB */
 
+/* Scores of Q queries and K keys, and the running maximum and sum of each query. */
 typedef struct {
     float q[Q * 128], s[Q * K], top[Q], sum[Q], fade[Q];
 } tile;
 
+/* Queries in units of log 2, as EXP2 wants them. */
 static void tile_begin(tile *t, size_t rows, size_t dim, const float *q, size_t ldq)
 {
     for (size_t i = 0; i < rows; i++) {
@@ -371,6 +388,7 @@ static size_t tile_weights(tile *t, size_t rows, size_t dim, const float *k, siz
     return keys;
 }
 
+/* o (rows, dim) times by (rows). */
 CLONES static void scale_rows(size_t rows, size_t dim, const float *by, float *o, size_t ldo)
 {
     for (size_t i = 0; i < rows; i++)
@@ -378,6 +396,7 @@ CLONES static void scale_rows(size_t rows, size_t dim, const float *by, float *o
             STORE(o + i * ldo + j, LOAD(o + i * ldo + j) * by[i]);
 }
 
+/* A tile's weights fade what earlier tiles have summed; the division by the sum comes last. */
 void tab_pfn_attend(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k,
                     const float *v, size_t ldv, float *o, size_t ldo)
 {
@@ -408,6 +427,7 @@ CLONES static float weighted(const float *p, const float *v, size_t n)
     return SUM(t);
 }
 
+/* As tab_pfn_attend, with classes or one number in place of value vectors. */
 void tab_pfn_vote(size_t nq, size_t nk, size_t dim, const float *q, size_t ldq, const float *k,
                   const uint8_t *slot, const float *value, float *vote)
 {
@@ -454,6 +474,7 @@ void tab_pfn_weights(size_t nk, size_t dim, const float *q, const float *k, floa
 CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, const float *v, size_t ldv,
                                   float *o)
 {
+    /* scores of up to 64 inducing rows in four vectors */
     vec s[4], top = FILL(-1e30f), sum = { 0 }, out = { 0 };
     size_t parts = k / 16;
     for (size_t p = 0; p < parts; p++) {
@@ -476,6 +497,7 @@ CLONES void tab_pfn_read_inducing(const float *q, const float *kt, size_t k, con
 CLONES void tab_pfn_read_row(const float *q, const float *k, const float *v, size_t n, size_t stride,
                              float *score, float *o)
 {
+    /* a score is one vector product; the softmax is over the row's cells */
     vec own = LOAD(q), sum = { 0 }, out = { 0 }, top = FILL(-1e30f);
     size_t whole = (n + 15) / 16 * 16;
     for (size_t c = 0; c < n; c++)

@@ -1,4 +1,6 @@
-/* See vote.h. */
+/* See vote.h: how the context answers a query, for net.c. Each head is one attention of the query over the
+ * context rows; its weights are votes for the rows' classes, or for their numbers. So a numeric answer is a
+ * mean of known targets, never beyond them (decision 0120). */
 #include "services/inference/engine/learn/pfn/vote.h"
 
 #include <math.h>
@@ -38,6 +40,7 @@ static int by_value(const void *a, const void *b)
 bool tab_pfn_voters_values(tab_pfn_voters *v, tab_arena *a, const float *target)
 {
     size_t n = v->n;
+    /* targets in units of their deviation, and the rows by rising target, for quantiles */
     double sum = 0.0, sq = 0.0;
     for (size_t i = 0; i < n; i++)
         sum += (double)target[i];
@@ -76,6 +79,7 @@ void tab_pfn_vote_classes(const tab_pfn_voters *v, size_t n, const float *q, flo
 {
     vote(v, n, TAB_PFN_SLOTS, q, logp);
     for (size_t i = 0; i < n; i++, logp += TAB_PFN_SLOTS) {
+        /* the mean over the heads, and a share for classes without a vote */
         float sum = 0.0f;
         for (size_t k = 0; k < TAB_PFN_SLOTS; k++)
             if (v->present[k])
@@ -96,10 +100,12 @@ void tab_pfn_vote_mean(const tab_pfn_voters *v, size_t n, const float *q, float 
 /* One query's quantiles, from the weights of the context's rows, which add up to TAB_PFN_VOTES. */
 static void read_quantiles(const tab_pfn_voters *v, const float *weight, float *quantile)
 {
+    /* A row stands in the middle of its own weight; between two rows' middles the quantile lies on a line. */
     double below = 0, last = 0, from = (double)v->value[v->order[0]];
     size_t l = 0;
     for (size_t i = 0; i < v->n && l < TAB_PFN_LEVELS; i++) {
         double w = (double)weight[v->order[i]], middle = below + w / 2, to = (double)v->value[v->order[i]];
+        /* the levels between the row before and this one */
         for (; l < TAB_PFN_LEVELS; l++) {
             double level = (double)(l + 1) / (TAB_PFN_LEVELS + 1) * TAB_PFN_VOTES;
             if (level > middle)
@@ -109,10 +115,12 @@ static void read_quantiles(const tab_pfn_voters *v, const float *weight, float *
         }
         below += w, last = middle, from = to;
     }
+    /* levels behind the last middle: the greatest target */
     for (; l < TAB_PFN_LEVELS; l++)
         quantile[l] = (float)(v->mean + v->sd * from);
 }
 
+/* weight (context rows) is scratch: the heads' weights of one query, added up. */
 void tab_pfn_vote_quantiles(const tab_pfn_voters *v, size_t n, const float *q, float *weight, float *quantile)
 {
     size_t dim = v->d / TAB_PFN_VOTES;

@@ -1,4 +1,9 @@
-/* Reading weight files: see weights.h for the layout. */
+/* Reading weight files: see weights.h for the layout. pfn.c takes the process's weights from
+ * tab_pfn_default. A file may be damaged or hostile: every size and offset is held against the file before it
+ * is used, and the digest must match.
+ *
+ *   tab_pfn_load ─> check_head     magic, version, digest, sizes, directory
+ *                ─> take_all       every tensor by name: find, then take (floats) or matrix (bf16, packed) */
 #include "services/inference/engine/learn/pfn/weights.h"
 
 #include <errno.h>
@@ -31,6 +36,7 @@ static uint64_t u64_at(const char *p)
     return (uint64_t)u32_at(p) | (uint64_t)u32_at(p + 4) << 32;
 }
 
+/* A file being read. Numbers and halves are filled from their beginnings; errors gather in `status`. */
 typedef struct {
     tab_str bytes; /* without the digest */
     const char *entry;
@@ -67,6 +73,8 @@ static const unsigned char *find(reader *r, const char *name, size_t rows, size_
             continue;
         *type = u32_at(e + 40);
         uint64_t at = u64_at(e + 56);
+        /* the directory's shape must be the network's, its offset within the file, its data within the
+         * room */
         size_t bytes = rows * cols * (*type == 0 ? 4 : 2);
         if (*type > 1 || (half && *type != 1) || u32_at(e + 44) != rows || u32_at(e + 48) != cols ||
             u32_at(e + 52) != 0) {
@@ -94,6 +102,7 @@ static const float *take(reader *r, const char *name, size_t rows, size_t cols)
     uint32_t type = 0;
     const unsigned char *p = find(r, name, rows, cols, false, &type);
     float *v = r->out;
+    /* a bf16 is the upper half of a float */
     for (size_t k = 0; p != NULL && k < rows * cols; k++) {
         uint32_t u = type == 0 ? u32_at((const char *)p + 4 * k)
                                : ((uint32_t)p[2 * k] | (uint32_t)p[2 * k + 1] << 8) << 16;
@@ -103,10 +112,12 @@ static const float *take(reader *r, const char *name, size_t rows, size_t cols)
             return NULL;
         }
     }
+    /* each tensor begins at a multiple of 64 bytes */
     r->out += p != NULL ? (rows * cols + 15) / 16 * 16 : 0;
     return p != NULL ? v : NULL;
 }
 
+/* Whether the file has a tensor of that name. */
 static bool holds(const reader *r, const char *name)
 {
     for (uint32_t i = 0; i < r->tensors; i++)
@@ -136,6 +147,7 @@ static const uint16_t *matrix(reader *r, const char *name, size_t rows, size_t c
     return packed;
 }
 
+/* The matrix "of.name". */
 static const uint16_t *part(reader *r, const char *of, const char *name, size_t rows, size_t cols)
 {
     char full[NAME + 1];
@@ -143,6 +155,7 @@ static const uint16_t *part(reader *r, const char *of, const char *name, size_t 
     return matrix(r, full, rows, cols);
 }
 
+/* The tensor "of.name", widened. */
 static const float *tensor(reader *r, const char *of, const char *name, size_t rows, size_t cols)
 {
     char full[NAME + 1];
@@ -150,6 +163,8 @@ static const float *tensor(reader *r, const char *of, const char *name, size_t r
     return take(r, full, rows, cols);
 }
 
+/* The five matrices of an attention. The factor 1 / sqrt(16) of its scores is put into the queries' matrix: a
+ * quarter is two less in the exponent of a bf16. */
 static void take_cross(reader *r, tab_pfn_cross *c, const char *of)
 {
     size_t e = r->w->e;
@@ -163,10 +178,12 @@ static void take_cross(reader *r, tab_pfn_cross *c, const char *of)
     c->down = part(r, of, "b", 2 * e, e);
 }
 
+/* All tensors of the network. The names are those of tools/pretrain/net.py. */
 static void take_all(reader *r)
 {
     tab_pfn *w = r->w;
     size_t e = w->e, d = w->d;
+    /* cells, column stages, row refinement and pooling */
     w->freq = take(r, "freq", 1, 12);
     w->in_w = matrix(r, "in.w", w->features, e);
     w->in_col = matrix(r, "in.col", w->code, e);
@@ -189,6 +206,7 @@ static void take_all(reader *r)
     }
     w->row_token = take(r, "row.tok", w->tokens, e);
     w->pool_token = take(r, "pool.tok", w->tokens, e);
+    /* rows: labels, registers, blocks */
     w->icl_label = take(r, "icl.lab", w->slots, d);
     w->icl_register = take(r, "icl.reg", w->registers, d);
     for (uint32_t i = 0; i < w->blocks; i++) {
@@ -203,6 +221,7 @@ static void take_all(reader *r)
         b->up = part(r, name, "a", d, 2 * d);
         b->down = part(r, name, "b", 2 * d, d);
     }
+    /* the vote of classes, and that of numbers where the file was trained for it */
     w->dec_q = matrix(r, "dec.q", d, d);
     w->dec_k = matrix(r, "dec.k", d, d);
     w->dec_scale = take(r, "dec.s", 1, 4);
@@ -219,6 +238,7 @@ static void take_all(reader *r)
         refuse(r, "tensors that the network does not have", "");
 }
 
+/* Checks all but the tensors. *tensors: how many; *entries: where the directory begins. */
 static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *entries, tab_error *err)
 {
     static const char magic[8] = { 'T', 'A', 'B', 'W', '\r', '\n', 0x1a, '\n' };
@@ -244,6 +264,7 @@ static tab_status check_head(tab_str b, tab_pfn *w, uint32_t *tensors, size_t *e
         w->slots != TAB_PFN_SLOTS || w->features != TAB_PFN_FEATURES || w->code != TAB_PFN_CODE)
         return tab_fail(err, TAB_VALIDATION, "", "weights: sizes that this program does not run");
     w->d = w->tokens * w->e;
+    /* the note and the directory must lie within the file */
     size_t note = u32_at(b.p + 12), room = b.n - HEAD - DIGEST;
     *tensors = u32_at(b.p + 56);
     if (note % 64 != 0 || note > room || *tensors == 0 || *tensors > MOST_TENSORS ||
@@ -259,12 +280,13 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
 {
     TAB_AUTO(tab_pfn) *w = calloc(1, sizeof *w);
     if (w == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "weights: out of memory");
+        return tab_no_memory(err);
     reader r = { .w = w, .err = err };
     size_t entries = 0;
     tab_status s = check_head(bytes, w, &r.tensors, &entries, err);
     if (s != TAB_OK)
         return s;
+    /* names end within their field, so that they can be compared and printed */
     r.bytes = (tab_str){ bytes.p, bytes.n - DIGEST };
     r.entry = bytes.p + entries;
     for (uint32_t i = 0; i < r.tensors; i++)
@@ -275,7 +297,7 @@ tab_status tab_pfn_load(tab_str bytes, tab_pfn **ret, tab_error *err)
     w->numbers = aligned_alloc(64, (room * sizeof(float) + 63) / 64 * 64);
     w->halves = aligned_alloc(64, (halves * sizeof(uint16_t) + 63) / 64 * 64);
     if (w->numbers == NULL || w->halves == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "weights: out of memory");
+        return tab_no_memory(err);
     r.out = w->numbers;
     r.end = w->numbers + room;
     r.half = w->halves;
@@ -295,6 +317,7 @@ void tab_pfn_free(tab_pfn *w)
     free(w);
 }
 
+/* The map goes after loading: the weights are copied. */
 tab_status tab_pfn_open(const char *path, tab_pfn **ret, tab_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -333,6 +356,7 @@ static struct {
     tab_error err;
 } shared = { .once = PTHREAD_ONCE_INIT };
 
+/* Once a process, on the first use by any thread. */
 static void load_shared(void)
 {
     const char *path = getenv("TAB_PFN_WEIGHTS");

@@ -1,0 +1,333 @@
+/* See fill.h: fills one column by learners, for impute.c.
+ *
+ *   encoded table ─> view without the column ─> gaps completed (joint.c) ─> stack ─> answers ─> cells
+ *                            └─> gaps left open ──────────────────────────────> sureness ────────┘
+ *
+ * The learners read a view of the table without the column's own features, in which gaps of other columns
+ * hold what a joint normal model expects there (decision 0095). The model is a stack (learn/stack.h) of fast
+ * learners, so its statements about its own answers are calibrated on rows it did not see:
+ *
+ *   classes  confidence of a cell = probability of the class that was filled: the likeliest one, or, where
+ *            the classes are consecutive whole numbers (a scale from 1 to 5), the one nearest to their
+ *            expected value
+ *   numbers  confidence of a cell = probability that it lies within the tolerance. A small stack learns it
+ *            from the same columns: it predicts in which rows the out-of-fold answers were right */
+#include <stdlib.h>
+
+#include "common/order.h"
+#include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/learn/stack.h"
+
+/* LEAST_ROWS: with fewer present cells the mean or the commonest class is filled. SURE_ROWS: from here on
+ * a confidence is learned for each cell, below it is one share for all. MOST_CLASSES: beyond, the
+ * commonest class. Chosen by hand, not measured. */
+enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200 };
+/* A scale of more levels is a number in whole steps (decision 0178). */
+enum { LONG_SCALE = 12 };
+/* Steps of more standard deviations are too coarse for an expectation (decision 0095). */
+static const double COARSE = 0.25;
+
+/* A number takes one tree a round, so that slower steps and more folds are affordable: what was tried
+ * stands in decision 0177. */
+static const tab_recipe NUMBER = {
+    .learner = { &tab_learn_boost_brisk, &tab_learn_kernel_small }, .n = 2, .folds = 5, .work = 2e11
+};
+static const tab_recipe CLASSES = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_kernel_small }, .n = 2, .folds = 3, .work = 2e11
+};
+/* For columns of a table that is too large for the whole recipe (impute.c). */
+static const tab_recipe LIGHT = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
+/* For the stack that says how sure a number is. */
+static const tab_recipe SURE = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
+
+/* A column on its way. "Encoded rows" stand in the order of the encoder's data (by hash), "table rows" in
+ * that of the table. */
+typedef struct {
+    const tab_fill_pass *t;
+    tab_column_fill *f;
+    const tab_column_profile *c;
+    tab_arena *a; /* scratch of this column */
+    size_t rows;
+
+    tab_encoder enc, bare_enc; /* the view that the learners read, and the same with gaps left open */
+    tab_data data, bare;
+
+    const double *number;  /* (table rows) the column as numbers, NaN where missing; NULL: classes */
+    double unit, mean, sd; /* numbers: a value v is learned as (v / unit - mean) / sd */
+    float *y;              /* (encoded rows) numbers: the target; NaN where missing or not used */
+    uint32_t *label;       /* (encoded rows) classes: the target; TAB_NULL where missing or not used */
+    uint32_t *first;       /* (classes) a table row that holds each class */
+    size_t classes;        /* in order of appearance among the encoded rows */
+    size_t present;        /* present cells: numbers of the column, or classes that are learned from */
+} column_job;
+
+/* ---- what is learned ------------------------------------------------------------------------- */
+
+/* The column as numbers: its own, or the levels of a long scale; NULL: it is filled by classes. A scale's
+ * levels are consecutive whole numbers. */
+static const double *numbers_of(const tab_column_profile *c, size_t rows)
+{
+    if (c->type == TAB_NUMERIC)
+        return c->number;
+    if (c->type != TAB_CATEGORICAL || c->column->layout != TAB_NUMBERS || c->levels <= LONG_SCALE)
+        return NULL;
+    const double *v = c->column->num;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t r = 0; r < rows; r++) {
+        if (isnan(v[r]))
+            continue;
+        if (v[r] != floor(v[r]))
+            return NULL;
+        lo = fmin(lo, v[r]), hi = fmax(hi, v[r]);
+    }
+    return hi - lo == (double)(c->levels - 1) ? v : NULL;
+}
+
+/* The two views: without the column, and that with the gaps of other columns completed. */
+static bool make_views(column_job *q)
+{
+    const tab_fill_pass *t = q->t;
+    if (!tab_encode_without(q->a, t->enc, t->data, q->f->column, q->rows, &q->bare_enc, &q->bare))
+        return false;
+    q->enc = q->bare_enc;
+    q->data = q->bare;
+    return t->joint == NULL ||
+           tab_joint_complete(t->e, q->a, t->joint, q->f->column, t->filled, t->knowns, &q->enc, &q->data);
+}
+
+/* Mean and standard deviation of the numbers. They are computed in units of the greatest absolute value, so
+ * that squares of huge numbers do not overflow. */
+static void standardise(column_job *q)
+{
+    double square = 0;
+    for (size_t r = 0; q->number != NULL && r < q->rows; r++)
+        if (!isnan(q->number[r]))
+            q->unit = fmax(q->unit, fabs(q->number[r])), q->present++;
+    q->unit = q->unit > 0 ? q->unit : 1;
+    for (size_t r = 0; q->number != NULL && r < q->rows; r++)
+        q->mean += isnan(q->number[r]) ? 0 : q->number[r] / q->unit / (double)q->present;
+    for (size_t r = 0; q->number != NULL && r < q->rows; r++) {
+        double d = isnan(q->number[r]) ? 0 : q->number[r] / q->unit - q->mean;
+        square += d * d / (double)q->present;
+    }
+    q->sd = square > 1e-24 ? sqrt(square) : 1; /* a constant column: every answer is the mean */
+}
+
+/* The targets of the encoded rows: y or label. Classes are numbered as they appear; `first` remembers a row
+ * of each, whose cell is what a filled cell will repeat. */
+static bool set_targets(column_job *q)
+{
+    const tab_column_profile *c = q->c;
+    size_t levels = c->code != NULL ? c->levels : 0, used = 0;
+    q->y = tab_arena_new_of(q->a, float, q->rows + 1);
+    q->label = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
+    q->first = tab_arena_new_of(q->a, uint32_t, levels + 1);
+    uint32_t *class_of = tab_arena_new_of(q->a, uint32_t, levels + 1); /* class + 1 of a level; 0: none yet */
+    if (tab_arena_full(q->a))
+        return false;
+    for (size_t i = 0; i < q->rows; i++) {
+        uint32_t row = q->data.row[i];
+        q->y[i] = NAN;
+        q->label[i] = TAB_NULL;
+        if (used == TAB_FILL_ROWS) /* rows stand by hash: the first are a fair sample */
+            continue;
+        if (q->number != NULL && !isnan(q->number[row])) {
+            q->y[i] = (float)((q->number[row] / q->unit - q->mean) / q->sd);
+            used += !isnan(q->y[i]);
+        }
+        if (q->number == NULL && c->code != NULL && c->code[row] != TAB_NULL) {
+            uint32_t level = c->code[row];
+            if (class_of[level] == 0)
+                class_of[level] = (uint32_t)++q->classes, q->first[q->classes - 1] = row;
+            q->label[i] = class_of[level] - 1;
+            q->present++, used++;
+        }
+    }
+    return true;
+}
+
+/* The stack's answers for all encoded rows: out of fold where the cell is present. NULL: memory or
+ * cancelled. */
+static tab_stack *fit(const column_job *q, const tab_engine *e, const tab_problem *problem)
+{
+    bool numeric = q->number != NULL;
+    tab_recipe recipe = q->f->effort != TAB_FILL_WHOLLY ? LIGHT : numeric ? NUMBER : CLASSES;
+    if (q->f->effort == TAB_FILL_PLAIN || q->present < LEAST_ROWS || problem->outputs > MOST_CLASSES)
+        recipe.n = 0; /* the mean or the commonest class */
+    return tab_stack_fit(e, q->a, problem, &recipe);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* To the column's own steps; to finer ones where those are coarse beside its spread: the
+ * expectation of a count that is mostly 0 or 1 says more with a decimal than without. */
+static double round_to(double v, int decimals, double sd)
+{
+    if (decimals < 0 || decimals > 9 || !(fabs(v) < 1e9))
+        return v;
+    double unit = pow(10, decimals);
+    if (unit * sd < 1 / COARSE)
+        unit *= 10;
+    return round(v * unit) / unit;
+}
+
+/* right (encoded rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
+ * where the cell is missing. ret (encoded rows): how likely it is. by_cell: a likelihood for each cell, else
+ * one share for all. */
+static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, bool by_cell, uint32_t *right,
+                     float *ret)
+{
+    tab_problem q = *of;
+    q.classification = true;
+    q.outputs = 2;
+    q.label = right;
+    q.seed ^= 0x5e1f; /* other draws than those of the stack that is judged */
+    tab_recipe recipe = SURE;
+    size_t rows = q.data->rows, known = 0;
+    for (size_t i = 0; i < rows; i++)
+        known += right[i] != TAB_NULL;
+    if (!by_cell || known < SURE_ROWS)
+        recipe.n = 0; /* the share of right ones */
+    tab_stack *s = tab_stack_fit(e, a, &q, &recipe);
+    if (s == NULL)
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        ret[i] = expf(s->oof[2 * i + 1]); /* outputs are log-probabilities of "wrong" and "right" */
+    return true;
+}
+
+/* answer and sure (encoded rows): the numbers in the column's own steps and within what was seen of it, and
+ * the probability that each lies within the tolerance. */
+static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_problem *problem,
+                           const tab_stack *s, double *answer, float *sure)
+{
+    const tab_column_profile *c = q->c;
+    uint32_t *right = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
+    if (tab_arena_full(q->a))
+        return false;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t r = 0; r < q->rows; r++)
+        if (!isnan(q->number[r]))
+            lo = fmin(lo, q->number[r]), hi = fmax(hi, q->number[r]);
+    /* a scale keeps to its levels: it is never answered in finer steps */
+    double spread = c->type == TAB_NUMERIC ? q->sd * q->unit : (double)INFINITY;
+    for (size_t i = 0; i < q->rows; i++) {
+        double v = round_to(((double)s->oof[i] * q->sd + q->mean) * q->unit, c->decimals, spread);
+        answer[i] = v < lo ? lo : v > hi ? hi : v;
+        double off = fabs((answer[i] / q->unit - q->mean) / q->sd - (double)q->y[i]);
+        right[i] = isnan(q->y[i]) ? TAB_NULL : off <= TAB_FILL_TOLERANCE;
+    }
+    /* gaps as they are: they say how sure an answer can be */
+    tab_problem bare = *problem;
+    bare.enc = &q->bare_enc;
+    bare.data = &q->bare;
+    return sureness(e, q->a, &bare, q->f->effort == TAB_FILL_WHOLLY, right, sure);
+}
+
+/* Whether the classes, one row of each given, are consecutive whole numbers. */
+static bool is_scale(const tab_column *c, const uint32_t *first, size_t classes)
+{
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t k = 0; k < classes; k++) {
+        double v = c->layout == TAB_NUMBERS ? c->num[first[k]] : (double)NAN;
+        if (!(v == floor(v)))
+            return false;
+        lo = fmin(lo, v), hi = fmax(hi, v);
+    }
+    return hi - lo == (double)(classes - 1); /* levels are distinct */
+}
+
+/* The class to fill, by its log-probabilities o (classes): the likeliest, or on a scale the one nearest to
+ * the expected value. */
+static size_t best_class(const column_job *q, const float *o, bool scale)
+{
+    const double *value = q->c->column->num; /* read where the classes are a scale */
+    size_t best = 0;
+    double expected = 0;
+    for (size_t j = 0; j < q->classes; j++) {
+        if (scale)
+            expected += exp((double)o[j]) * value[q->first[j]];
+        if (o[j] > o[best])
+            best = j;
+    }
+    for (size_t j = 0; scale && j < q->classes; j++)
+        if (fabs(value[q->first[j]] - expected) < fabs(value[q->first[best]] - expected))
+            best = j;
+    return best;
+}
+
+/* place (f->n): the missing cells in rising order of their table rows, each row << 32 | its encoded row.
+ * Returns how many. */
+static size_t missing_cells(const column_job *q, uint64_t *place)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->rows && n < q->f->n; i++)
+        if (tab_fill_missing(q->c->column, q->data.row[i]))
+            place[n++] = (uint64_t)q->data.row[i] << 32 | i;
+    qsort(place, n, sizeof *place, tab_ascending_u64);
+    return n;
+}
+
+/* Writes the answers for the missing cells to f. */
+static bool write_cells(const column_job *q, const tab_engine *e, const tab_problem *problem,
+                        const tab_stack *s)
+{
+    tab_column_fill *f = q->f;
+    double *answer = f->numeric ? tab_arena_new_of(q->a, double, q->rows + 1) : NULL;
+    float *sure = f->numeric ? tab_arena_new_of(q->a, float, q->rows + 1) : NULL;
+    uint64_t *place = tab_arena_new_of(q->a, uint64_t, f->n + 1);
+    if (tab_arena_full(q->a) || (f->numeric && !answer_numbers(q, e, problem, s, answer, sure)))
+        return false;
+    bool scale = !f->numeric && q->classes > 2 && is_scale(q->c->column, q->first, q->classes);
+    f->n = missing_cells(q, place);
+    for (size_t k = 0; k < f->n; k++) {
+        size_t i = (uint32_t)place[k];
+        f->row[k] = (uint32_t)(place[k] >> 32);
+        if (f->numeric) {
+            f->value[k] = answer[i];
+            f->confidence[k] = sure[i];
+            continue;
+        }
+        const float *o = s->oof + i * q->classes;
+        size_t best = best_class(q, o, scale);
+        f->source[k] = q->first[best];
+        f->confidence[k] = fminf(expf(o[best]), tab_fill_surest(q->present));
+    }
+    return true;
+}
+
+bool tab_fill_column(const tab_fill_pass *t, tab_column_fill *f)
+{
+    size_t rows = t->p->table->rows;
+    /* An arena of its own, freed at the end: a column's models are not needed by the next one. Its ceiling
+     * of 8 GiB is a bound against runaway growth only. */
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+    column_job q = { .t = t, .f = f, .c = &t->p->col[f->column], .a = a, .rows = rows };
+    q.number = numbers_of(q.c, rows);
+    f->numeric = q.number != NULL;
+    if (!tab_fill_room(t->e->arena, f, f->n) || a == NULL || !make_views(&q))
+        return false;
+    standardise(&q);
+    if (!set_targets(&q))
+        return false;
+    size_t outputs = f->numeric ? 1 : q.classes;
+    if (outputs == 0) { /* no present cell among the rows that are read: nothing to fill with */
+        f->n = 0;
+        return true;
+    }
+    tab_problem problem = { .enc = &q.enc,
+                            .data = &q.data,
+                            .label = q.label,
+                            .y = q.y,
+                            .seed = t->e->seed,
+                            .classification = !f->numeric,
+                            .outputs = outputs };
+    tab_engine e = *t->e; /* the pass's threads, but this column's memory; progress is counted in columns */
+    e.progress = NULL;
+    e.arena = a;
+    tab_stack *s = fit(&q, &e, &problem);
+    if (s == NULL)
+        return false;
+    f->method = s->members > 0 ? "model" : f->numeric ? "mean" : "mode";
+    return write_cells(&q, &e, &problem, s);
+}
