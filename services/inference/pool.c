@@ -70,8 +70,9 @@ static void *helper(void *arg)
 /* Linux counts niceness by thread. */
 void tab_pool_step_back(void)
 {
-    if (setpriority(PRIO_PROCESS, (id_t)gettid(), BEHIND) != 0)
-        tab_log(TAB_WARN, "a thread keeps its priority: setpriority failed");
+    static atomic_bool said;
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), BEHIND) != 0 && !atomic_exchange(&said, true))
+        tab_log(TAB_WARN, "jobs compute at the priority of calls: setpriority is not permitted here");
 }
 
 tab_pool *tab_pool_new(size_t helpers, bool behind)
