@@ -171,6 +171,13 @@ class Tabella:
     def __repr__(self) -> str:
         return f"Tabella({self._transport.host})"
 
+    def __deepcopy__(self, _: Any) -> "Tabella":
+        """Copies of what holds a client share it."""
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a client is not pickled: it holds a key")
+
     # ---- for the groups of calls ---------------------------------------------------------------
 
     def _pages_of(self, job_id: Any) -> Any:

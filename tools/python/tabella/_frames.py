@@ -157,6 +157,10 @@ def _key_column(rows: Sequence[Any], key: Any) -> Column:
 
 def table_of(id: str, x: Any) -> Table:
     """A table of whatever holds one. Raises TypeError for what does not."""
+    made = getattr(x, "__tabella_table__", None)
+    if made is not None:
+        made.id = id
+        return made
     pandas, polars, arrow = library("pandas"), library("polars"), library("pyarrow")
     if pandas is not None and isinstance(x, pandas.Series):
         x = x.to_frame(x.name if x.name is not None else "c0")
@@ -185,8 +189,8 @@ def table_of(id: str, x: Any) -> Table:
         rows = [list(r) for r in x["rows"]]
         if any(len(r) != len(x["columns"]) for r in rows):
             raise ValueError(f"table {id}: a row has another number of cells than there are columns")
-        made = [_key_column(rows, c) for c in range(len(x["columns"]))]
-        return Table(id, x["columns"], len(rows), made, "", x)
+        read = [_key_column(rows, c) for c in range(len(x["columns"]))]
+        return Table(id, x["columns"], len(rows), read, "", x)
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
         names = list(dict.fromkeys(k for r in x for k in r))
         return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
