@@ -26,7 +26,7 @@ PAGED: Dict[str, Tuple[str, str, str]] = {
 }
 
 
-@dataclasses.dataclass(repr=False)
+@dataclasses.dataclass(repr=False, eq=False)
 class Bundle(Answer):
     """tables: what each table is. The rest of the JSON stands under its own name, as the specification has
     it; `bundle["summary"]` is the JSON's summary, `bundle.summary()` a text for people."""

@@ -7,11 +7,9 @@ written in pieces, so that a large frame never lies in memory a second time."""
 from __future__ import annotations
 
 import datetime
-import decimal
 import json
 import math
 import sys
-import uuid
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ._errors import TabellaError
@@ -37,17 +35,15 @@ def cell(x: Any) -> Any:
         return x.isoformat()
     if isinstance(x, datetime.timedelta):
         return x.total_seconds() if x == x else None
-    if isinstance(x, decimal.Decimal):
+    if type(x).__name__ == "Decimal":
         return cell(int(x) if x == x.to_integral_value() else float(x)) if x.is_finite() else None
-    if isinstance(x, uuid.UUID):
-        return str(x)
     if type(x).__name__ in ("NAType", "NaTType", "Null"):
         return None
     if hasattr(x, "item") and getattr(x, "ndim", None) == 0:  # a number of numpy
         return cell(x.item())
     if isinstance(x, (bytes, bytearray, list, tuple, dict, set, complex)) or hasattr(x, "__array__"):
         raise TypeError(f"{type(x).__name__} is no value of a cell: numbers, texts, booleans, dates and None")
-    return str(x)  # periods, intervals, and what else has a text
+    return str(x)  # UUIDs, periods, intervals, and what else has a text
 
 
 class Table:

@@ -3,14 +3,15 @@
 A call may be sent again when its connection broke or the service asked for it (429, 5xx), as far as the
 route's row says that twice does no harm; where the service takes an idempotency key, all attempts of a call
 carry the same one. Between attempts lie 0.5, 1, 2 ... 8 s, less up to a quarter by chance so that many
-callers do not come back at one moment, or what Retry-After asks for, up to two minutes."""
+callers do not come back at one moment, or what Retry-After asks for, up to two minutes.
+
+Why so: docs/decisions/0290."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import random
 import select
 import socket
 import threading
@@ -45,6 +46,11 @@ def pause(seconds: float) -> None:
         time.sleep(seconds)
     elif stop.wait(seconds):
         raise Stopped()
+
+
+def chance() -> float:
+    """From 0 to 1, evenly."""
+    return int.from_bytes(os.urandom(4), "big") / 2.0**32
 
 
 class Body:
@@ -289,8 +295,8 @@ class Transport:
     @staticmethod
     def _pause_of(attempt: int, asked: Optional[float]) -> float:
         if asked is not None:
-            return asked + random.random() * 0.1 * asked
-        return min(FIRST_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S) * (1 - 0.25 * random.random())
+            return asked + chance() * 0.1 * asked
+        return min(FIRST_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S) * (1 - 0.25 * chance())
 
     def _path(self, route: Route, ids: Tuple[str, ...], query: Optional[Mapping[str, Any]]) -> str:
         path = route.path
