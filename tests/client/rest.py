@@ -64,6 +64,7 @@ def errors(check, c, url, other):
     check("nobody there: APIConnectionError", e is not None)
     for wrong in ("ftp://x", "http://user:secret@x", "http://x?a=1"):
         check(f"no address: {wrong}", raises(tabella.TabellaError, lambda: Tabella("k", wrong)))
+    os.environ.pop("TABELLA_API_KEY", None)
     check("no key, no client", raises(tabella.TabellaError, lambda: Tabella(base_url=url)))
     os.environ.update(TABELLA_URL=url, TABELLA_API_KEY=other._transport.key)
     check("address and key come from the environment", len(Tabella().models.list()) > 0)
