@@ -8,12 +8,33 @@ request:
 
 import re
 import socket
+import ssl
+import subprocess
 import threading
 
 
+def certificate(path):
+    """A certificate for 127.0.0.1 that signs itself, and its key, in one file."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{path}.key", "-out", f"{path}.crt"],
+        check=True,
+        capture_output=True,
+    )
+    with open(path, "w", encoding="ascii") as f:
+        for part in ("key", "crt"):
+            with open(f"{path}.{part}", encoding="ascii") as source:
+                f.write(source.read())
+    return path
+
+
 class Proxy:
-    def __init__(self, port):
-        self.to = port
+    def __init__(self, port, certificate=None):
+        """certificate: a file with a certificate for 127.0.0.1 and its key, for TLS towards the caller."""
+        self.to, self.certificate, self.tls = port, certificate, None
+        if certificate:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
         self.faults, self.heads, self.lock = [], [], threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -21,7 +42,7 @@ class Proxy:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def header(self, name):
         """The values that this header had in the requests so far."""
@@ -46,6 +67,8 @@ class Proxy:
     def _serve(self, one):
         one.settimeout(60)
         try:
+            if self.tls:
+                one = self.tls.wrap_socket(one, server_side=True)
             with one, one.makefile("rb") as reader:
                 while self._request(one, reader):
                     pass

@@ -1,5 +1,7 @@
 """Every route of the client against the real suite."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -162,7 +164,10 @@ def runs(check, c, stack):
     )
     job = c.submit(many, target=False, processing="batch")
     check("a batch is a job", job.processing == "batch" and not job.ended)
-    done = job.wait()
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        done = job.wait(progress=True)
+    check("its progress is drawn to the end", "100" in told.getvalue(), told.getvalue())
     check("whose result is the bundle", done.result.prediction is None and done.result.tables[0].rows == 3500)
     check("one that is done is no further call", c.submit(rows).wait().result.status == "complete")
     clash = raises(tabella.ConflictError, job.cancel)
@@ -269,6 +274,20 @@ def retries(check, stack, proxy, key):
         check("nothing moves: APITimeoutError", raises(tabella.APITimeoutError, slow.usage.retrieve))
     finally:
         os.kill(frozen, signal.SIGCONT)
+
+
+def tls(check, key, proxy):
+    """The gateway behind a certificate that only its owner trusts."""
+    import ssl
+
+    trusted = ssl.create_default_context(cafile=proxy.certificate)
+    c = Tabella(key, proxy.url, ssl_context=trusted)
+    check("TLS, with a certificate of one's own", len(c.models.list()) > 0 and len(c.models.list()) > 0)
+    strangers = Tabella(key, proxy.url, max_retries=0)
+    proxy.clear()
+    e = raises(tabella.APIConnectionError, strangers.models.list)
+    check("a certificate that nobody vouches for is refused", e and "CERTIFICATE_VERIFY_FAILED" in str(e), e)
+    check("before the key is sent", not proxy.heads)
 
 
 def rates(check, key, url):

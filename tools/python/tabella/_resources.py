@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, 
 from typing import Type, TypeVar, Union
 
 from ._bundle import Bundle
-from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError
+from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError, NotFoundError
+from ._errors import ValidationError
 from ._frames import TablesBody, tables_of
 from ._transport import Stopped, pause
 from ._types import A, AuditEntry, Connected, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
@@ -180,7 +181,11 @@ class Endpoints(Resource):
         given, single = tables_of(tables, "")
         if single:
             given[0].id = self._table_name(id)
-        reply = self._call("POST_SERVE", id, body=TablesBody(given, {}), timeout=timeout)
+        try:
+            reply = self._call("POST_SERVE", id, body=TablesBody(given, {}), timeout=timeout)
+        except (NotFoundError, ValidationError):
+            self._client._table_names.pop(id, None)  # another endpoint may go by this name now
+            raise
         return Bundle.of(reply.json, given, single, None)
 
     def _table_name(self, id: str) -> str:
