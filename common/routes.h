@@ -33,7 +33,7 @@ enum {
     TAB_ROUTE_PAGED = 2,      /* takes limit and cursor */
     TAB_ROUTE_BODY = 4,       /* reads a JSON body */
     TAB_ROUTE_ENDPOINT = 8,   /* :id is an endpoint: its own request rate, its state version read */
-    TAB_ROUTE_PLATFORM = 16   /* for the console; not in the published OpenAPI */
+    TAB_ROUTE_PLATFORM = 16   /* what the specification makes on the platform; tag `platform` in OpenAPI */
 };
 
 /* clang-format off */

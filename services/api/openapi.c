@@ -1,6 +1,6 @@
 /* GET /v2/openapi: the API's description (OpenAPI 3.1), made from the route table that dispatches
- * it. GET /v2/openapi/:id: one endpoint's serve call, its request schema made from the pinned
- * tables. */
+ * it, the platform's routes included (tag `platform`): clients are tested against it. GET
+ * /v2/openapi/:id: one endpoint's serve call, its request schema made from the pinned tables. */
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
@@ -44,6 +44,13 @@ static const struct {
     [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
     [TAB_POST_KEY_ROTATE] = { "Give a key a new secret", NULL, "Key", 200 },
     [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
+    [TAB_PATCH_ENDPOINT] = { "Change name, target, task or threshold", "EndpointEdit", "Endpoint", 200 },
+    [TAB_POST_PROMPTS] = { "Add a system prompt fragment", "PromptRequest", "Endpoint", 200 },
+    [TAB_PATCH_PROMPT] = { "Change a system prompt fragment", "PromptEdit", "Endpoint", 200 },
+    [TAB_DELETE_PROMPT] = { "Remove a system prompt fragment", NULL, "Endpoint", 200 },
+    [TAB_POST_REPORT_STAR] = { "Star a report", NULL, NULL, 200 },
+    [TAB_POST_REPORT_UNSTAR] = { "Unstar a report", NULL, NULL, 200 },
+    [TAB_GET_AUDIT] = { "List the audit log", NULL, NULL, 200 },
 };
 
 static void head(request *r, const char *title)
@@ -103,9 +110,13 @@ static void operation(tab_out *o, tab_route_id id)
     text_member(o, "operationId", t->name);
     text_member(o, "summary", ROUTES[id].summary);
     text_member(o, "x-scope", tab_scope_name(t->scope));
+    if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
+        raw_member(o, "tags", "[\"platform\"]");
     open_member(o, "parameters", '[');
     if (strstr(t->path, ":id") != NULL)
         parameter(o, "path", "id", true, "{\"type\":\"string\",\"maxLength\":128}");
+    if (strstr(t->path, ":sub") != NULL)
+        parameter(o, "path", "sub", true, "{\"type\":\"string\",\"maxLength\":128}");
     if ((t->flags & TAB_ROUTE_PAGED) != 0) {
         parameter(o, "query", "limit", false, "{\"type\":\"integer\",\"minimum\":1,\"maximum\":100}");
         parameter(o, "query", "cursor", false, "{\"type\":\"string\"}");
@@ -134,6 +145,22 @@ static void operation(tab_out *o, tab_route_id id)
     tab_out_close(o, '}');
 }
 
+/* A route's path as OpenAPI writes it: /v2/jobs/:id/cancel is /v2/jobs/{id}/cancel. */
+static void template_of(const char *path, char *ret, size_t size)
+{
+    size_t n = 0;
+    bool inside = false;
+    for (const char *p = path; *p != 0 && n + 2 < size; p++) {
+        if (inside && *p == '/')
+            ret[n++] = '}';
+        inside = *p == ':' || (inside && *p != '/');
+        ret[n++] = *p == ':' ? '{' : *p;
+    }
+    if (inside)
+        ret[n++] = '}';
+    ret[n] = 0;
+}
+
 tab_status get_openapi(request *r, tab_error *err)
 {
     (void)err;
@@ -143,16 +170,10 @@ tab_status get_openapi(request *r, tab_error *err)
     open_member(o, "paths", '{');
     bool written[TAB_ROUTE_COUNT] = { false };
     for (int i = 0; i < TAB_ROUTE_COUNT; i++) {
-        if (written[i] || (tab_routes[i].flags & TAB_ROUTE_PLATFORM) != 0 ||
-            !api_serves(r->api, (tab_route_id)i))
+        if (written[i] || !api_serves(r->api, (tab_route_id)i))
             continue;
         char path[96];
-        const char *colon = strstr(tab_routes[i].path, ":id");
-        if (colon != NULL)
-            snprintf(path, sizeof path, "%.*s{id}%s", (int)(colon - tab_routes[i].path), tab_routes[i].path,
-                     colon + 3);
-        else
-            snprintf(path, sizeof path, "%s", tab_routes[i].path);
+        template_of(tab_routes[i].path, path, sizeof path);
         open_member(o, path, '{');
         for (int k = i; k < TAB_ROUTE_COUNT; k++)
             if (strcmp(tab_routes[k].path, tab_routes[i].path) == 0 && api_serves(r->api, (tab_route_id)k)) {

@@ -1,0 +1,137 @@
+"""The client beside the service's own OpenAPI document, both ways: what the document has and the client
+lacks, and what the client has and the document lacks. Findings are sentences; none is a contract that
+holds."""
+
+import inspect
+
+from tabella import _errors, _types
+from tabella._bundle import Bundle
+from tabella._routes import ROUTES
+
+# Methods that are no route of their own.
+HELPERS = {
+    "submit": "run, without waiting",
+    "jobs.wait": "jobs.retrieve until it ends",
+    "close": "connections",
+}
+# Arguments that are the client's own, and those that carry a field under another name.
+OWN = {"self", "wait", "progress", "timeout", "options"}
+OF_CALL = {"run": {"name"}}  # the name of a single table
+ANSWERS = {
+    "Bundle": Bundle,
+    "Data": _types.Data,
+    "Endpoint": _types.Endpoint,
+    "Job": _types.Job,
+    "Key": _types.Key,
+    "Report": _types.Report,
+}
+GROUPS = ("endpoints", "prompts", "data", "reports", "jobs", "models", "usage", "keys", "audit")
+
+
+def methods_of(client):
+    """Every public method: "run", "endpoints.create"."""
+    found = {}
+    for group in ("",) + GROUPS:
+        holder = getattr(client, group) if group else client
+        for name, method in inspect.getmembers(holder, callable):
+            if not name.startswith("_"):
+                found[f"{group}.{name}" if group else name] = method
+    return found
+
+
+def resolved(doc, schema):
+    while "$ref" in schema:
+        schema = doc["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+def arguments_of(doc, operation):
+    """What a call takes, by the names that the client's arguments have."""
+    names = set()
+    for p in operation.get("parameters", []):
+        names.add("idempotency_key" if p["name"] == "Idempotency-Key" else p["name"])
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    for name, schema in (resolved(doc, body).get("properties", {}) if body else {}).items():
+        own = resolved(doc, schema).get("properties")
+        if name == "options" and own:
+            names |= set(own)
+        else:
+            names.add(name)
+    return names
+
+
+def findings(doc, client):
+    out, methods = [], methods_of(client)
+    seen = set()
+    for path, operations in doc["paths"].items():
+        for method, operation in operations.items():
+            id = operation["operationId"]
+            seen.add(id)
+            route = ROUTES.get(id)
+            if route is None:
+                out.append(f"{id}: the client has no such route")
+                continue
+            if (route.method, route.path) != (method.upper(), path):
+                out.append(f"{id}: {method.upper()} {path}, the client has {route.method} {route.path}")
+            if route.call not in methods:
+                out.append(f"{id}: the client has no method {route.call}")
+                continue
+            takes = arguments_of(doc, operation)
+            has = set(inspect.signature(methods[route.call]).parameters)
+            for name in sorted(takes - has):
+                out.append(f"{id}: {route.call} has no argument {name}")
+            for name in sorted(has - takes - OWN - OF_CALL.get(route.call, set())):
+                out.append(f"{id}: {route.call} has an argument {name} that the service does not know")
+            if route.key != ("idempotency_key" in takes):
+                out.append(f"{id}: Idempotency-Key")
+            if route.call not in ("run",) and not set(operation["responses"]) <= {
+                "200",
+                "201",
+                "202",
+                "default",
+            }:
+                out.append(f"{id}: an unknown status of success")
+    for id, route in ROUTES.items():
+        if id not in seen:
+            out.append(f"{id}: {route.call} is no route of the service")
+    calls = {r.call for r in ROUTES.values()}
+    for name in sorted(set(methods) - calls - set(HELPERS)):
+        out.append(f"{name} belongs to no route")
+    schemas = doc["components"]["schemas"]
+    types = set(schemas["Error"]["properties"]["error"]["properties"]["type"]["enum"])
+    for t in sorted(types ^ set(_errors.BY_TYPE)):
+        out.append(f"error {t}: on one side only")
+    told = set(schemas["Error"]["properties"]["error"]["properties"])
+    for name in sorted(told - {"type", "message", "param", "request_id", "running_job_id"}):
+        out.append(f"error field {name}")
+    for name, kind in ANSWERS.items():
+        fields = set(inspect.signature(kind).parameters) | {"summary"}
+        for p in sorted(set(schemas[name]["properties"]) - fields):
+            out.append(f"{name}.{p}: the client has no such field")
+    return out
+
+
+def asynchronous(client, other):
+    """Methods that one of the two clients has alone."""
+    return sorted(set(methods_of(client)) ^ set(methods_of(other)))
+
+
+def _serve(doc):
+    return doc["paths"]["/v2/serve/{id}"]["post"]
+
+
+# Changes of the document that must be found.
+CHANGES = {
+    "a new route": lambda d: d["paths"].update({"/v2/new": {"get": {**_serve(d), "operationId": "GET_NEW"}}}),
+    "a route that is gone": lambda d: d["paths"].pop("/v2/usage"),
+    "a route that moved": lambda d: d["paths"].update({"/v2/used": d["paths"].pop("/v2/usage")}),
+    "a new parameter": lambda d: _serve(d)["parameters"].append({"name": "seed", "in": "query"}),
+    "a new field of a body": lambda d: d["components"]["schemas"]["ServeRequest"]["properties"].update(x={}),
+    "an option that is gone": lambda d: d["components"]["schemas"]["RunRequest"]["properties"]["options"][
+        "properties"
+    ].pop("explain"),
+    "a new error": lambda d: d["components"]["schemas"]["Error"]["properties"]["error"]["properties"]["type"][
+        "enum"
+    ].append("teapot"),
+    "a new field of an answer": lambda d: d["components"]["schemas"]["Job"]["properties"].update(colour={}),
+}

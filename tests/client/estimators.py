@@ -1,0 +1,140 @@
+"""scikit-learn's own checks of estimators, live against the suite, and what it does not check.
+
+Each expected failure has its reason; one that does not fail any more is a failure here."""
+
+import functools
+import pathlib
+import pickle
+import warnings
+
+from package import has
+from rest import raises
+
+# Check, by estimator: why it cannot hold.
+EXPECTED = {
+    "TabellaClassifier": {},
+    "TabellaRegressor": {},
+    "TabellaAnomaly": {},
+    "TabellaMatcher": {},
+}
+
+
+def checks_of(estimator):
+    """Each check of scikit-learn for it: a name and what runs it."""
+    from sklearn.utils import estimator_checks
+
+    generator = getattr(estimator_checks, "estimator_checks_generator", None)  # from 1.6 on
+    made_so = generator or functools.partial(estimator_checks.check_estimator, generate_only=True)
+    for made, run in made_so(estimator):
+        name = getattr(run, "func", run).__name__
+        yield name, lambda made=made, run=run: run(made)
+
+
+def all_checks(check, show=False):
+    """Address and key come from the environment. Some minutes."""
+    import unittest
+
+    from tabella import sklearn as ours
+
+    for name, expected in EXPECTED.items():
+        failed, ran = {}, 0
+        for what, run in checks_of(getattr(ours, name)()):
+            ran += 1
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    run()
+            except unittest.SkipTest:
+                pass
+            except Exception as e:
+                failed[what] = f"{type(e).__name__}: {str(e)[:300]}"
+                if show:
+                    print(f"     {name} {what}: {failed[what]}", flush=True)
+        check(f"{name}: {ran} checks of scikit-learn", ran > 20)
+        for what in sorted(set(failed) | set(expected)):
+            if what in expected:
+                check(f"{name}: {what} fails as expected", what in failed)
+            else:
+                check(f"{name}: {what}", False, failed[what])
+    check("at most three expected failures in all", sum(len(x) for x in EXPECTED.values()) <= 3)
+
+
+def short(check, client):
+    """What scikit-learn does not check."""
+    if not has("sklearn", "numpy"):
+        return check.skip("scikit-learn", "not installed")
+    import numpy as np
+
+    from tabella import sklearn as ours
+
+    rng = np.random.RandomState(0)
+    X, Q = rng.randn(200, 3), rng.randn(40, 3)
+    y = np.where(X[:, 0] > 0, "up", "down")
+    one = ours.TabellaClassifier(client).fit(X, y)
+    stored = client.endpoints.retrieve(one.endpoint_).data["datasets"][0]["dataset"]
+    check("classifier: classes of its own type", set(one.predict(Q)) == {"up", "down"})
+    check("and good ones", np.mean(one.predict(Q) == np.where(Q[:, 0] > 0, "up", "down")) > 0.85)
+    text = pickle.dumps(one)
+    check(
+        "a pickle holds no key",
+        client._transport.key.encode() not in text and pickle.loads(text).client is None,
+    )
+    old = one.endpoint_
+    one.fit(X, y)
+    check("fitted again, the endpoint before is gone", old not in [e.id for e in client.endpoints.list()])
+    one.delete()
+    check("deleted, nothing is left", client.endpoints.list().total == 0)
+    check("of its data neither", stored not in [d.id for d in client.data.list()])
+    kept = ours.TabellaClassifier(client, endpoint=False).fit(X, y)
+    check(
+        "without an endpoint", kept.predict_proba(Q).shape == (40, 2) and client.endpoints.list().total == 0
+    )
+    check(
+        "and pickled",
+        (pickle.loads(pickle.dumps(kept)).set_params(client=client).predict(Q) == kept.predict(Q)).all(),
+    )
+    number = ours.TabellaRegressor(client).fit(X, 1000 + 50 * X[:, 0])
+    q = number.predict_quantiles(Q, [0.1, 0.5, 0.9])
+    error = np.mean(np.abs(number.predict(Q) - 1000 - 50 * Q[:, 0]))
+    check("regressor: in the target's own unit", error < 15, error)
+    check("quantiles rise", q.shape == (40, 3) and (np.diff(q, axis=1) >= 0).all())
+    check("outside the levels: ValueError", raises(ValueError, lambda: number.predict_quantiles(Q, [0.001])))
+    few = ours.TabellaRegressor(client).fit(X, np.arange(200) % 3)
+    check("few whole numbers are a quantity when asked", np.abs(few.predict(Q) - 1).max() < 2)
+    check(
+        "a target that never varies",
+        (ours.TabellaRegressor(client).fit(X, np.full(200, 7.0)).predict(Q) == 7).all(),
+    )
+    many = number.predict(np.repeat(Q, 260, axis=0))
+    check("more rows than one call takes", len(many) == 10_400 and (many[::260] == number.predict(Q)).all())
+    strange = ours.TabellaAnomaly(client).fit(X)
+    far = strange.predict(np.array([[40.0, -40.0, 40.0], [0.0, 0.1, -0.1]]))
+    check("anomalies", list(far) == [-1, 1], far)
+    apart = ours.TabellaAnomaly(client, endpoint=False).fit(X)
+    check(
+        "without an endpoint too", apart.predict(np.array([[40.0, -40.0, 40.0], [0.0, 0.1, -0.1]]))[0] == -1
+    )
+    away = ours.TabellaRegressor(client, endpoint=False).fit(X, 50 * X[:, 0]).predict(Q)
+    check("and the regressor", np.mean(np.abs(away - 50 * Q[:, 0])) < 15)
+    for x in (number, few, strange):
+        x.delete()
+    check("nothing is left behind", client.endpoints.list().total == 0 and client.data.list().total == 0)
+    if has("pandas"):
+        with_frames(check, client, ours, np)
+
+
+def with_frames(check, client, ours, np):
+    import pandas as pd
+
+    samples = pathlib.Path(__file__).resolve().parents[1] / "samples"
+    a, b = pd.read_csv(samples / "customers.csv"), pd.read_csv(samples / "billing.csv")
+    rows, others, sure = ours.TabellaMatcher(client).fit(a).match(b)
+    check("matcher: two tables with columns of their own", len(rows) > 50 and (sure >= 0.5).all())
+    surname = a["customer"].str.split().str[-1].str.upper()
+    same = [surname[i] in b["name"].str.upper()[k] for i, k in zip(rows, others)]
+    check("the same people", np.mean(same) > 0.9)
+    X, y = a.drop(columns="monthly_fee", errors="ignore").drop(columns="cancelled"), a["cancelled"]
+    mixed = ours.TabellaClassifier(client).fit(X, y)
+    check("frames with texts, dates and gaps", len(mixed.predict(X.head(5))) == 5)
+    check("by their names", list(mixed.feature_names_in_) == list(X.columns))
+    mixed.delete()

@@ -1,0 +1,206 @@
+"""Frames of the caller's libraries, there and back."""
+
+import datetime
+import decimal
+import json
+import pathlib
+import tempfile
+
+from package import has
+from tabella._frames import TablesBody, cell, table_of, tables_of
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[1] / "samples"
+
+
+def rows_of(x):
+    """What the service would read of a table."""
+    body = b"".join(TablesBody([table_of("t", x)], {"base": "b"}).pieces())
+    return json.loads(body)["tables"][0]
+
+
+def plain(check):
+    """Without any library of frames."""
+    x = [{"a": 1, "b": "x"}, {"b": None, "c": 2.5}, {"a": float("nan"), "c": True}]
+    check(
+        "dicts",
+        rows_of(x)
+        == {
+            "id": "t",
+            "columns": ["a", "b", "c"],
+            "rows": [[1, "x", None], [None, None, 2.5], [None, None, True]],
+        },
+        rows_of(x),
+    )
+    day = datetime.datetime(2026, 11, 22, 13, 5, tzinfo=datetime.timezone.utc)
+    values = {
+        day: "2026-11-22T13:05:00+00:00",
+        day.date(): "2026-11-22",
+        decimal.Decimal("7"): 7,
+        decimal.Decimal("7.25"): 7.25,
+        datetime.timedelta(minutes=2): 120.0,
+        2**60 + 1: 2**60 + 1,
+    }
+    check("values of Python", all(cell(k) == v for k, v in values.items()))
+    wide = {"columns": ["a", "a"], "rows": [[i, str(i)] for i in range(50_000)]}
+    pieces = list(TablesBody(tables_of({"one": wide, "two": wide}, "")[0], {}).pieces())
+    whole = json.loads(b"".join(pieces))
+    check("a long table goes in short pieces", max(map(len, pieces)) < 1 << 20 and len(pieces) > 8)
+    check("and arrives whole", [t["rows"] == wide["rows"] for t in whole["tables"]] == [True, True])
+    check("columns of one name stay two", whole["tables"][0]["columns"] == ["a", "a"])
+    check("an empty table", rows_of({"columns": ["a"], "rows": []})["rows"] == [])
+
+
+def pandas(check, client):
+    if not has("pandas", "numpy"):
+        return check.skip("pandas", "not installed")
+    import numpy as np
+    import pandas as pd
+
+    x = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "float": [0.1, np.nan, 2.0],
+            "single": np.array([0.1, 2.5, np.nan], dtype="float32"),
+            "text": ["a", None, "c"],
+            "kind": pd.Categorical(["u", None, "v"]),
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "day": pd.to_datetime(["2026-01-31", None, "2026-02-01"]),
+            "at": pd.to_datetime(["2026-01-31T10:30:00", None, "2026-02-01T00:00:00"]),
+            "zone": pd.to_datetime(["2026-01-31T10:30:00", None, "2026-02-01T00:00:00"]).tz_localize("UTC"),
+        },
+        index=["p", "q", "r"],
+    )
+    told = rows_of(x)["rows"]
+    check(
+        "pandas: every type",
+        told
+        == [
+            [1, 0.1, 0.1, "a", "u", True, "2026-01-31", "2026-01-31T10:30:00", "2026-01-31T10:30:00+00:00"],
+            [None, None, 2.5, None, None, None, None, None, None],
+            [3, 2.0, None, "c", "v", False, "2026-02-01", "2026-02-01T00:00:00", "2026-02-01T00:00:00+00:00"],
+        ],
+        told,
+    )
+    d = pd.read_csv(SAMPLES / "customers.csv")
+    d.index = [f"k{i}" for i in range(len(d))]
+    d["city"] = d["city"].astype("category")
+    d["cancelled"] = d["cancelled"].astype("category")
+    d["seats"] = d["seats"].astype("Int64")
+    before = d.copy(deep=True)
+    d.loc["k3", "cancelled"] = None
+    given = d.copy(deep=True)
+    b = client.run(d, target="cancelled", name="customers")
+    p = b.predictions
+    check("predictions have the caller's index", list(p.index) == list(d.index))
+    check("labels the caller's type", p["label"].dtype == before["cancelled"].dtype, p["label"].dtype)
+    check("the row without a target is told", list(p.index[p["target_missing"]]) == ["k3"])
+    check(
+        "probabilities of its classes",
+        {"p(no)", "p(yes)"} <= set(p.columns) and np.allclose(p["p(no)"] + p["p(yes)"], 1, atol=1e-5),
+    )
+    i = b.imputed
+    check(
+        "imputed keeps index, columns and types",
+        i.index.equals(d.index) and list(i.columns) == list(d.columns) and list(i.dtypes) == list(d.dtypes),
+        i.dtypes,
+    )
+    held = d.notna()
+    check("and every supplied cell", all((i[c][held[c]] == d[c][held[c]]).all() for c in d.columns))
+    gaps = b.raw["imputation"]["total_filled"]
+    check(
+        "and fills what the service filled", d.isna().sum().sum() - i.isna().sum().sum() == gaps and gaps > 5
+    )
+    check(
+        "filled cells by the caller's labels", set(b.filled["row"]) <= set(d.index) and len(b.filled) == gaps
+    )
+    check("the caller's frame is untouched", d.equals(given))
+    c = b.columns
+    check("columns", list(c["name"]) == list(d.columns) and set(c["type"]) >= {"numeric", "categorical"})
+    both = {"customers": before, "billing": pd.read_csv(SAMPLES / "billing.csv")}
+    b = client.run(both)
+    m = b.matches
+    check("matches point into the caller's frames", set(m["a_row"]) <= set(before.index) and len(m) > 50)
+    name = before.loc[m["a_row"], "customer"].str.split().str[-1].str.upper().reset_index(drop=True)
+    other = both["billing"].loc[m["b_row"], "name"].str.upper().reset_index(drop=True)
+    same = [n in o for n, o in zip(name, other)]
+    check("and to the same people", sum(same) > 0.9 * len(same), sum(same))
+    u = b.unified
+    check("one row for each entity, from all pages", len(u) == b.unified_rows["total"] and len(u) > 100)
+    check(
+        "with the caller's types",
+        u["city"].dtype == before["city"].dtype and u["row(billing)"].dtype == "Int64",
+    )
+    check("both tables imputed by name", set(b.imputed) == {"customers", "billing"})
+    check("alignments", {"a", "b", "confidence"} <= set(b.alignment.columns))
+    check("a run without prediction", client.run(before, target=False).predictions is None)
+    r = client.run(before, target="seats", task="regression").predictions
+    check("quantiles rise", (r["q(0.1)"] <= r["q(0.9)"]).all() and len(r) == len(before))
+    a = client.run(before, task="anomaly").predictions
+    check("anomalies", set(a.columns) == {"anomaly_score", "is_anomaly"} and len(a) == len(before))
+    twice = pd.DataFrame(
+        [[i, i % 7, None if i == 4 else float(i % 5)] for i in range(60)], columns=["x", "y", "y"]
+    )
+    check("columns of one name", client.run(twice, target=False).imputed.iloc[4, 2] is not None)
+    odd = before.rename(columns={"city": "<script>alert(1)</script>"})
+    html(check, client.run(odd, target=False), "&lt;script&gt;")
+
+
+def html(check, b, escaped):
+    page = b._repr_html_()
+    check("HTML escapes what comes from the table", "<script" not in page and escaped in page)
+    check("and draws distributions", any(x in page for x in "▂▃▄▅▆▇"))
+    with tempfile.TemporaryDirectory() as folder:
+        b.to_html(f"{folder}/page.html")
+        text = pathlib.Path(folder, "page.html").read_text(encoding="utf-8")
+    check(
+        "a page of its own loads nothing", text.startswith("<!doctype html>") and "http" not in text.lower()
+    )
+
+
+def polars(check, client):
+    if not has("polars"):
+        return check.skip("polars", "not installed")
+    import polars as pl
+
+    x = pl.DataFrame({"a": [1, None], "b": ["x", "y"], "c": [datetime.date(2026, 1, 1), None]})
+    check("polars", rows_of(x)["rows"] == [[1, "x", "2026-01-01"], [None, "y", None]], rows_of(x))
+    d = pl.read_csv(SAMPLES / "customers.csv")
+    b = client.run(d, target="cancelled")
+    check(
+        "answers are polars frames",
+        isinstance(b.predictions, pl.DataFrame) and b.predictions.height == d.height,
+    )
+    i = b.imputed
+    filled = d.null_count().sum_horizontal()[0] - i.null_count().sum_horizontal()[0]
+    check("polars imputed", filled == b.raw["imputation"]["total_filled"] and i.columns == d.columns)
+    check("its types", [i.schema[n] for n in ("city", "seats")] == [d.schema[n] for n in ("city", "seats")])
+
+
+def arrow(check, client):
+    if not has("pyarrow"):
+        return check.skip("pyarrow", "not installed")
+    import pyarrow as pa
+    import pyarrow.csv
+
+    d = pa.csv.read_csv(SAMPLES / "customers.csv")
+    b = client.run(d, target="cancelled")
+    check(
+        "Arrow tables go out and come back",
+        isinstance(b.predictions, pa.Table) and b.predictions.num_rows == d.num_rows,
+    )
+    check("imputed", isinstance(b.imputed, pa.Table) and b.imputed.schema.names == d.schema.names)
+
+    class Stream:
+        """What other libraries offer."""
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return d.to_reader().__arrow_c_stream__(requested_schema)
+
+    check("any Arrow stream", rows_of(Stream())["columns"] == d.schema.names)
+
+
+def everything(check, client):
+    plain(check)
+    pandas(check, client)
+    polars(check, client)
+    arrow(check, client)

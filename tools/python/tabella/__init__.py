@@ -1,0 +1,77 @@
+"""Tabella: tables in, one bundle of answers out.
+
+    from tabella import Tabella
+
+    client = Tabella()              # TABELLA_URL and TABELLA_API_KEY
+    bundle = client.run(df)         # what the table is, what is missing, what can be predicted
+    bundle.predictions              # a data frame with df's index
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ._bundle import Bundle
+from ._client import Tabella
+from ._errors import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    AuthenticationError,
+    CapabilityUnavailableError,
+    ConflictError,
+    InternalError,
+    JobCancelledError,
+    JobExpiredError,
+    JobFailedError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    TabellaError,
+    ValidationError,
+)
+from ._resources import Page
+from ._transport import VERSION as __version__
+from ._types import Data, Endpoint, Job, Key, Model, Report, ReportSummary, Sync, Usage
+
+if TYPE_CHECKING:
+    from ._async import AsyncTabella
+
+__all__ = [
+    "APIConnectionError",
+    "APIError",
+    "APITimeoutError",
+    "AsyncTabella",
+    "AuthenticationError",
+    "Bundle",
+    "CapabilityUnavailableError",
+    "ConflictError",
+    "Data",
+    "Endpoint",
+    "InternalError",
+    "Job",
+    "JobCancelledError",
+    "JobExpiredError",
+    "JobFailedError",
+    "Key",
+    "Model",
+    "NotFoundError",
+    "Page",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "Report",
+    "ReportSummary",
+    "Sync",
+    "Tabella",
+    "TabellaError",
+    "Usage",
+    "ValidationError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The asynchronous client brings asyncio along, which most callers do without."""
+    if name == "AsyncTabella":
+        from ._async import AsyncTabella
+
+        return AsyncTabella
+    raise AttributeError(f"module tabella has no attribute {name}")

@@ -1,0 +1,197 @@
+"""The asynchronous client: the same calls, each in a thread of a pool of its own.
+
+Threads, not streams: one implementation of connections, retries and frames serves both clients, writing a
+large frame as JSON is CPU work that would hold an event loop up anyway, and the number of calls under way is
+bounded by the plan of an organization, not by threads. A cancelled task stops waiting at once; what it waited
+for as a job is cancelled, a request that is already sent ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Generic, List, Optional, TypeVar
+
+from . import _resources as r
+from ._bundle import Bundle
+from ._client import Tabella
+from ._transport import here
+from ._types import Endpoint, Job
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class AsyncPage(Generic[T]):
+    """One page of a list. `async for` goes through all pages."""
+
+    def __init__(self, page: r.Page[T], client: "AsyncTabella") -> None:
+        self._page, self._client = page, client
+        self.items, self.next_cursor, self.total = page.items, page.next_cursor, page.total
+
+    async def next_page(self) -> Optional["AsyncPage[T]"]:
+        page = await self._client._in_thread(self._page.next_page)
+        return None if page is None else AsyncPage(page, self._client)
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        page: Optional[AsyncPage[T]] = self
+        while page is not None:
+            for item in page.items:
+                yield item
+            page = await page.next_page()
+
+
+class Group:
+    def __init__(self, client: "AsyncTabella", sync: Any) -> None:
+        self._client, self._sync = client, sync
+
+
+def _threaded(method: "Callable[Concatenate[S, P], T]") -> "Callable[Concatenate[Any, P], Awaitable[T]]":
+    """The asynchronous form of a method of a group."""
+
+    @functools.wraps(method)
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._client._in_thread(functools.partial(method, self._sync, *args, **kwargs))
+
+    return call  # type: ignore[return-value]
+
+
+def _paged(
+    method: "Callable[Concatenate[S, P], r.Page[T]]",
+) -> "Callable[Concatenate[Any, P], Awaitable[AsyncPage[T]]]":
+    @functools.wraps(method)
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        page = await self._client._in_thread(functools.partial(method, self._sync, *args, **kwargs))
+        return AsyncPage(page, self._client)
+
+    return call  # type: ignore[return-value]
+
+
+class AsyncEndpoints(Group):
+    create = _threaded(r.Endpoints.create)
+    list = _paged(r.Endpoints.list)
+    retrieve = _threaded(r.Endpoints.retrieve)
+    serve = _threaded(r.Endpoints.serve)
+    refresh = _threaded(r.Endpoints.refresh)
+    upgrade = _threaded(r.Endpoints.upgrade)
+    update = _threaded(r.Endpoints.update)
+    logs = _paged(r.Endpoints.logs)
+    openapi = _threaded(r.Endpoints.openapi)
+    delete = _threaded(r.Endpoints.delete)
+
+
+class AsyncPrompts(Group):
+    create = _threaded(r.Prompts.create)
+    update = _threaded(r.Prompts.update)
+    delete = _threaded(r.Prompts.delete)
+
+
+class AsyncDataSets(Group):
+    connect = _threaded(r.DataSets.connect)
+    list = _paged(r.DataSets.list)
+    retrieve = _threaded(r.DataSets.retrieve)
+    sync = _threaded(r.DataSets.sync)
+    pin = _threaded(r.DataSets.pin)
+    unpin = _threaded(r.DataSets.unpin)
+    delete = _threaded(r.DataSets.delete)
+
+
+class AsyncReports(Group):
+    list = _paged(r.Reports.list)
+    retrieve = _threaded(r.Reports.retrieve)
+    star = _threaded(r.Reports.star)
+    unstar = _threaded(r.Reports.unstar)
+
+
+class AsyncJobs(Group):
+    list = _paged(r.Jobs.list)
+    retrieve = _threaded(r.Jobs.retrieve)
+    cancel = _threaded(r.Jobs.cancel)
+    wait = _threaded(r.Jobs.wait)
+
+
+class AsyncModels(Group):
+    list = _threaded(r.Models.list)
+
+
+class AsyncUsages(Group):
+    retrieve = _threaded(r.Usages.retrieve)
+
+
+class AsyncKeys(Group):
+    list = _threaded(r.Keys.list)
+    create = _threaded(r.Keys.create)
+    rotate = _threaded(r.Keys.rotate)
+    delete = _threaded(r.Keys.delete)
+
+
+class AsyncAudit(Group):
+    list = _paged(r.Audit.list)
+
+
+class AsyncTabella:
+    """The asynchronous client: arguments and methods are those of Tabella, to be awaited. Bundles come with
+    all their pages, so that their properties never wait. threads: calls under way at once (default: 32)."""
+
+    def __init__(self, *args: Any, threads: int = 32, **kwargs: Any) -> None:
+        self._sync = Tabella(*args, **kwargs)
+        self._client = self
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tabella")
+        self.endpoints = AsyncEndpoints(self, self._sync.endpoints)
+        self.prompts = AsyncPrompts(self, self._sync.prompts)
+        self.data = AsyncDataSets(self, self._sync.data)
+        self.reports = AsyncReports(self, self._sync.reports)
+        self.jobs = AsyncJobs(self, self._sync.jobs)
+        self.models = AsyncModels(self, self._sync.models)
+        self.usage = AsyncUsages(self, self._sync.usage)
+        self.keys = AsyncKeys(self, self._sync.keys)
+        self.audit = AsyncAudit(self, self._sync.audit)
+
+    run = _threaded(Tabella.run)
+    submit = _threaded(Tabella.submit)
+    openapi = _threaded(Tabella.openapi)
+
+    async def close(self) -> None:
+        await self._in_thread(self._sync.close)
+        self._pool.shutdown(wait=False)
+
+    async def __aenter__(self) -> "AsyncTabella":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        stop = threading.Event()
+
+        def work() -> T:
+            here.stop = stop
+            try:
+                return _loaded(call())
+            finally:
+                here.stop = None
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+
+def _loaded(answer: T) -> T:
+    """A bundle's pages are fetched in the thread, not when an event loop first looks at them."""
+    found: List[Any] = [answer]
+    if isinstance(answer, Job):
+        found.append(answer.result)
+    if isinstance(answer, Endpoint):
+        found.append(answer.bundle)
+    for x in found:
+        if isinstance(x, Bundle):
+            x.load()
+    return answer

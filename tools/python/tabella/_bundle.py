@@ -1,0 +1,292 @@
+"""The bundle: what the service says of tables, as data frames of the caller's library with the caller's rows.
+
+Long arrays come in pages. The properties fetch what is missing when they are first read; `load` fetches all
+at once. A run's outputs are kept by the service for 24 hours."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from . import _frames
+from ._types import Answer, TableProfile
+
+Fetch = Callable[[str], Dict[str, Any]]  # a cursor to its page
+
+# Paged arrays: where they stand in the bundle, and their cursor beside them.
+PAGED: Dict[str, Tuple[str, str, str]] = {
+    "prediction.results": ("prediction", "results", "next_cursor"),
+    "prediction.missing_target_results": (
+        "prediction",
+        "missing_target_results",
+        "missing_target_next_cursor",
+    ),
+    "imputation.filled": ("imputation", "filled", "next_cursor"),
+    "unified_rows.rows": ("unified_rows", "rows", "next_cursor"),
+}
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Bundle(Answer):
+    """tables: what each table is. The rest of the JSON stands under its own name, as the specification has
+    it; `bundle["summary"]` is the JSON's summary, `bundle.summary()` a text for people."""
+
+    mode: Optional[str] = None
+    run_id: Optional[str] = None
+    job_id: Optional[str] = None
+    base: Optional[str] = None
+    feed: Optional[str] = None
+    status: Optional[str] = None
+    tables: List[TableProfile] = dataclasses.field(default_factory=list)
+    cross_table_map: Optional[Dict[str, Any]] = None
+    unified_rows: Optional[Dict[str, Any]] = None
+    imputation: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    target_selection: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    task_selection: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    prediction: Optional[Dict[str, Any]] = None
+
+    _given = ()  # type: Sequence[_frames.Table]
+    _single = False
+    _kind = ""
+    _fetch = None  # type: Optional[Fetch]
+
+    @classmethod
+    def of(
+        cls, raw: Dict[str, Any], given: Sequence[_frames.Table], single: bool, fetch: Optional[Fetch]
+    ) -> "Bundle":
+        """The bundle of tables that the caller sent (empty where they lie with the service)."""
+        made = cls.read(raw)
+        made._given, made._single, made._fetch = given, single, fetch
+        made._kind = _frames.kind_of(given)
+        return made
+
+    # ---- pages ---------------------------------------------------------------------------------
+
+    def array(self, name: str) -> List[Dict[str, Any]]:
+        """All elements of a paged array, such as `prediction.results`; what is missing is fetched."""
+        holder, field, cursor = PAGED[name]
+        inside = self.raw.get(holder)
+        if not isinstance(inside, dict):
+            return []
+        found: List[Dict[str, Any]] = inside.setdefault(field, [])
+        while inside.get(cursor) and self._fetch is not None:
+            page = self._fetch(inside[cursor])
+            found.extend(page["items"])
+            inside[cursor] = page.get("next_cursor")
+        return found
+
+    def load(self) -> "Bundle":
+        """Fetches every page now."""
+        for name in PAGED:
+            self.array(name)
+        return self
+
+    # ---- frames --------------------------------------------------------------------------------
+
+    def _frame(self, columns: Dict[str, List[Any]], index: Any = None) -> Any:
+        return _frames.frame(self._kind, columns, index)
+
+    def _table(self, id: Optional[str]) -> Optional[_frames.Table]:
+        for t in self._given:
+            if t.id == id:
+                return t
+        return None
+
+    def _label(self, id: str, row: Optional[int], pinned: bool = False) -> Any:
+        table = self._table(id)
+        if row is None or table is None or pinned:
+            return row
+        return table.labels([row])[0]
+
+    @property
+    def columns(self) -> Any:
+        """One row for each column of each table: role, type, missing share, personal data."""
+        fields = ("name", "role", "role_confidence", "type", "missing_pct", "pii")
+        cells: Dict[str, List[Any]] = {"table": []}
+        cells.update({f: [] for f in fields})
+        for t in self.tables:
+            for c in t.column_profile:
+                cells["table"].append(t.id)
+                for f in fields:
+                    cells[f].append(getattr(c, f))
+        return self._frame(cells)
+
+    @property
+    def alignment(self) -> Any:
+        """Columns of two tables that hold the same attribute."""
+        names = ("a", "b", "attribute", "confidence")
+        found = (self.cross_table_map or {}).get("column_alignment", [])
+        return self._frame({n: [x.get(n) for x in found] for n in names})
+
+    @property
+    def matches(self) -> Any:
+        """Rows of two tables that are one entity; a_row and b_row are labels of the caller's index."""
+        found = (self.cross_table_map or {}).get("entity_matches", [])
+        return self._frame(
+            {
+                "a_table": [x["a_table"] for x in found],
+                "a_row": [self._label(x["a_table"], x["a_row"], x.get("a_pinned", False)) for x in found],
+                "b_table": [x["b_table"] for x in found],
+                "b_row": [self._label(x["b_table"], x["b_row"], x.get("b_pinned", False)) for x in found],
+                "confidence": [x["confidence"] for x in found],
+                "matched_on": [", ".join(x.get("matched_on", [])) for x in found],
+            }
+        )
+
+    @property
+    def unified(self) -> Any:
+        """One row for each entity, with the value chosen for each attribute; None for a single table. Columns
+        named row(TABLE) hold the label of the entity's row there."""
+        if self.unified_rows is None:
+            return None
+        rows = self.array("unified_rows.rows")
+        attributes = list(self.unified_rows.get("schema") or [])
+        for x in rows:
+            attributes.extend(k for k in x["record"] if k not in attributes)
+        tables = [t.id for t in self.tables]
+        cells: Dict[str, List[Any]] = {"entity": [x["entity"] for x in rows]}
+        for a in attributes:
+            cells[a] = [x["record"].get(a) for x in rows]
+        for t in tables:
+            cells[f"row({t})"] = [self._label(t, (x["from"].get("rows") or {}).get(t)) for x in rows]
+        cells["confidence"] = [x.get("confidence") for x in rows]
+        made = self._frame(cells)
+        if self._kind == "pandas":
+            for t in tables:  # an entity without a row there: whole numbers stay whole
+                if made[f"row({t})"].dtype.kind == "f":
+                    made[f"row({t})"] = made[f"row({t})"].astype("Int64")
+            for name, dtype in self._attribute_dtypes(attributes).items():
+                made[name] = _frames.as_dtype(made[name], dtype)
+            made = made.set_index("entity")
+        return made
+
+    def _attribute_dtypes(self, attributes: Sequence[str]) -> Dict[str, Any]:
+        """The type of the caller's first column that an attribute comes from."""
+        schema = (self.cross_table_map or {}).get("unified_schema") or {}
+        sources = {s["attribute"]: s["from"] for s in schema.get("shared", [])}
+        for addresses in (schema.get("only") or {}).values():
+            for a in addresses:
+                sources.setdefault(a.split(".", 1)[1], [a])
+        found = {}
+        for a in attributes:
+            for address in sources.get(a, []):
+                id, column = address.split(".", 1)
+                table = self._table(id)
+                if table is not None and table.dtype(column) is not None:
+                    found[a] = table.dtype(column)
+                    break
+        return found
+
+    @property
+    def imputed(self) -> Any:
+        """A copy of the caller's table with its gaps filled, in its own types; of several tables a dict by
+        name. What the service does not fill stays missing."""
+        values: Dict[str, Dict[int, Dict[int, Any]]] = {}
+        names = {t.id: self._positions(t) for t in self.tables}
+        for x in self.array("imputation.filled"):
+            if not x.get("pinned", False):
+                c = names[x["table"]][x["column"]]
+                values.setdefault(x["table"], {}).setdefault(c, {})[x["row"]] = x["value"]
+        made = {t.id: _frames.filled(t, values.get(t.id, {})) for t in self._given}
+        return made[self._given[0].id] if self._single and made else made
+
+    @staticmethod
+    def _positions(table: TableProfile) -> Dict[str, int]:
+        """Columns by the name that the service addresses them with: a name that is empty or stands twice is
+        `c` and its position."""
+        names = [c.name for c in table.column_profile]
+        return {n if n and names.count(n) == 1 else f"c{i}": i for i, n in enumerate(names)}
+
+    @property
+    def filled(self) -> Any:
+        """One row for each cell that was filled: table, row (the caller's label), column, value, method."""
+        found = self.array("imputation.filled")
+        return self._frame(
+            {
+                "table": [x["table"] for x in found],
+                "row": [self._label(x["table"], x["row"]) for x in found],
+                "column": [x["column"] for x in found],
+                "value": [x["value"] for x in found],
+                "method": [x["method"] for x in found],
+            }
+        )
+
+    @property
+    def predictions(self) -> Any:
+        """One row for each row of the predicted table, under the caller's index; None without a prediction.
+
+        Classification: label, confidence, and p(CLASS) for each class. Regression: value, median, std, and
+        q(LEVEL) for each quantile. Anomaly: anomaly_score, is_anomaly. target_missing tells the rows whose
+        target the caller did not give; the others are answered by models that did not see their target."""
+        p = self.prediction
+        if not p:
+            return None
+        known, missing = self.array("prediction.results"), self.array("prediction.missing_target_results")
+        rows = sorted(
+            [(x["row"], False, x) for x in known] + [(x["row"], True, x) for x in missing], key=_row
+        )
+        results = [x for _, _, x in rows]
+        cells: Dict[str, List[Any]] = {}
+        task = p.get("task_type")
+        for name in _FIELDS.get(str(task), ()):
+            cells[name] = [x.get(name) for x in results]
+        if task == "classification":
+            shares = [list(x["probabilities"].values()) for x in results]  # in the order of classes
+            for k, c in enumerate(p.get("classes") or []):
+                cells[f"p({text_of(c)})"] = [x[k] for x in shares]
+        elif task == "regression":
+            levels = sorted({q for x in results[:1] for q in x.get("quantiles", {})}, key=float)
+            for q in levels:
+                cells[f"q({q})"] = [x["quantiles"].get(q) for x in results]
+        if task != "anomaly":
+            cells["target_missing"] = [m for _, m, _ in rows]
+        table = self._table(p.get("table") or (self._given[0].id if len(self._given) == 1 else None))
+        at = [r for r, _, _ in rows]
+        if self._kind != "pandas":
+            return self._frame({"row": at, **cells})
+        made = self._frame(cells, table.labels(at) if table is not None else at)
+        if task == "classification" and table is not None:
+            target = str(p.get("target") or "").split(".", 1)[-1]
+            made["label"] = _frames.as_dtype(made["label"], table.dtype(target))
+        return made
+
+    # ---- for people ----------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """What the bundle says, in a few lines."""
+        from ._report import text_summary
+
+        return text_summary(self)
+
+    def _repr_html_(self) -> str:
+        from ._report import html_summary
+
+        return html_summary(self)
+
+    def to_html(self, path: str) -> None:
+        """Writes a page of its own, with styles and nothing to be loaded."""
+        from ._report import html_page
+
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(html_page(self))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+_FIELDS = {
+    "classification": ("label", "confidence"),
+    "regression": ("value", "median", "std"),
+    "anomaly": ("anomaly_score", "is_anomaly"),
+}
+
+
+def _row(x: Tuple[int, bool, Any]) -> int:
+    return x[0]
+
+
+def text_of(label: Any) -> str:
+    """A class in the name of its column."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return str(label)

@@ -1,0 +1,197 @@
+"""The client."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence
+
+from ._bundle import Bundle
+from ._errors import TabellaError
+from ._frames import TablesBody, tables_of
+from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Prompts, Reports, Target, Usages
+from ._resources import fields_of
+from ._transport import Transport
+from ._types import Job
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+
+class Tabella:
+    """A client of one Tabella service. Threads may share it.
+
+    api_key: (default: TABELLA_API_KEY of the environment). base_url: (default: TABELLA_URL of the
+    environment). timeout: seconds that a connection may stand still (default: 60; to connect, at most 5).
+    max_retries: further attempts of a call that may succeed (default: 2). ssl_context: for certificates of
+    one's own (default: the system's trusted ones)."""
+
+    def __init__(
+        self,
+        api_key: Optional[str] = None,
+        base_url: Optional[str] = None,
+        *,
+        timeout: float = 60.0,
+        max_retries: int = 2,
+        ssl_context: Optional["SSLContext"] = None,
+    ) -> None:
+        key = (api_key or os.environ.get("TABELLA_API_KEY") or "").strip()
+        url = (base_url or os.environ.get("TABELLA_URL") or "").strip()
+        if not key:
+            raise TabellaError("no API key: give api_key, or set TABELLA_API_KEY")
+        if not url:
+            raise TabellaError("no address: give base_url, or set TABELLA_URL")
+        if not key.isascii() or not key.isprintable():
+            raise TabellaError("the API key holds characters that no key has")
+        if timeout <= 0 or max_retries < 0:
+            raise TabellaError("timeout is above 0, max_retries is 0 or more")
+        self._transport = Transport(url, key, timeout, max_retries, ssl_context)
+        self._table_names: Dict[str, str] = {}
+        self.endpoints = Endpoints(self)
+        self.prompts = Prompts(self)
+        self.data = DataSets(self)
+        self.reports = Reports(self)
+        self.jobs = Jobs(self)
+        self.models = Models(self)
+        self.usage = Usages(self)
+        self.keys = Keys(self)
+        self.audit = Audit(self)
+
+        ...
+
+        ...
+
+    def run(
+        self,
+        tables: Any = None,
+        *,
+        name: str = "table",
+        data: Optional[Sequence[str]] = None,
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        processing: Optional[str] = None,
+        out: Optional[str] = None,
+        explain: Optional[bool] = None,
+        options: Optional[Mapping[str, Any]] = None,
+        progress: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Bundle:
+        """What tables are, how they relate, what is missing, and what can be predicted. Nothing is kept.
+
+        tables: one table (a data frame of pandas or polars, an Arrow table, a list of dicts, a
+        two-dimensional array), called `name`, or a dict of tables by name. data: dataset ids and references
+        of connections, instead or besides. target: a column, `table.column` where there are several tables;
+        False for no prediction (default: the service chooses). task: classification, regression or anomaly
+        (default: by the target). base: a model's id (default: the service's). confidence_threshold: of
+        matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
+        out: where to write the bundle to. explain: each row's reasons. options: what newer services take
+        besides.
+
+        A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
+        job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the
+        attempts of this call)."""
+        job = self.submit(
+            tables,
+            name=name,
+            data=data,
+            target=target,
+            task=task,
+            base=base,
+            confidence_threshold=confidence_threshold,
+            processing=processing,
+            out=out,
+            explain=explain,
+            options=options,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        return job.wait(progress=progress).result
+
+    def submit(
+        self,
+        tables: Any = None,
+        *,
+        name: str = "table",
+        data: Optional[Sequence[str]] = None,
+        target: Target = None,
+        task: Optional[str] = None,
+        base: Optional[str] = None,
+        confidence_threshold: Optional[float] = None,
+        processing: Optional[str] = None,
+        out: Optional[str] = None,
+        explain: Optional[bool] = None,
+        options: Optional[Mapping[str, Any]] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Job:
+        """As run, but gives the job at once; its result is the bundle. A small run is done in this call."""
+        given, single = tables_of(tables, name) if tables is not None else ([], True)
+        fields = fields_of(
+            data,
+            target,
+            task,
+            base,
+            options,
+            confidence_threshold=confidence_threshold,
+            processing=processing,
+            out=out,
+            explain=explain,
+        )
+        reply = self._transport.call(
+            "POST_RUN",
+            body=TablesBody(given, fields) if given else fields,
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+        )
+        if reply.status == 202:
+            job = self._bound(Job.read({"kind": "run", **reply.json}))
+            job._tables = (given, single)
+            return job
+        id = reply.json.get("job_id")
+        job = self._bound(Job.read({"job_id": id, "kind": "run", "status": "done", "progress": 100}))
+        job.result = Bundle.of(reply.json, given, single, self._pages_of(id))
+        return job
+
+    def openapi(self) -> Dict[str, Any]:
+        """The service's OpenAPI document."""
+        return self._transport.call("GET_OPENAPI").json
+
+    def close(self) -> None:
+        """Closes the kept connections. The client may be used again."""
+        self._transport.close()
+
+    def __enter__(self) -> "Tabella":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Tabella({self._transport.host})"
+
+    def __deepcopy__(self, _: Any) -> "Tabella":
+        """Copies of what holds a client share it."""
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a client is not pickled: it holds a key")
+
+    # ---- for the groups of calls ---------------------------------------------------------------
+
+    def _pages_of(self, job_id: Any) -> Any:
+        def fetch(cursor: str) -> Dict[str, Any]:
+            return self._transport.call("GET_JOB", job_id, query={"cursor": cursor}).json
+
+        return fetch if job_id else None
+
+    def _bound(self, job: Job) -> Job:
+        """A job that can be waited for, its result in the form of its kind."""
+        job._client = self
+        result = job.extra.pop("result", None)
+        if isinstance(result, dict) and job.kind in ("run", "batch") and "tables" in result:
+            job.result = Bundle.of(result, [], True, self._pages_of(job.job_id))
+        elif result is not None:
+            job.result = result
+        return job

@@ -1,0 +1,320 @@
+"""Data frames on their way to the service, and answers on their way to data frames.
+
+A table is read by what it can do, and no library of frames is imported here before the caller has done so:
+pandas, polars, Arrow (or what offers an Arrow stream), a list of dicts, a two-dimensional array. Rows are
+written in pieces, so that a large frame never lies in memory a second time."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ._errors import TabellaError
+from ._transport import Body
+
+PIECE_CELLS = 20_000  # of one piece of a body: a few hundred kilobytes of text
+Column = Callable[[int, int], List[Any]]  # cells of the rows from, to; missing ones are None
+
+
+def cell(x: Any) -> Any:
+    """A Python value as the JSON value that the service reads; None where it is missing."""
+    if x is None or isinstance(x, (str, bool, int)):
+        return x
+    if isinstance(x, float):
+        if math.isfinite(x):
+            return x
+        if x != x:
+            return None
+        raise ValueError("infinity is no value of a cell")
+    if isinstance(x, datetime.datetime):
+        return x.isoformat() if x == x else None  # pandas' NaT is unequal to itself
+    if isinstance(x, (datetime.date, datetime.time)):
+        return x.isoformat()
+    if isinstance(x, datetime.timedelta):
+        return x.total_seconds() if x == x else None
+    if type(x).__name__ == "Decimal":
+        return cell(int(x) if x == x.to_integral_value() else float(x)) if x.is_finite() else None
+    if type(x).__name__ in ("NAType", "NaTType", "Null"):
+        return None
+    if hasattr(x, "item") and getattr(x, "ndim", None) == 0:  # a number of numpy
+        return cell(x.item())
+    if isinstance(x, (bytes, bytearray, list, tuple, dict, set, complex)) or hasattr(x, "__array__"):
+        raise TypeError(f"{type(x).__name__} is no value of a cell: numbers, texts, booleans, dates and None")
+    return str(x)  # UUIDs, periods, intervals, and what else has a text
+
+
+class Table:
+    """One table of a request. kind: whose frame it was: pandas, polars, arrow, or "" for plain Python.
+    frame: the caller's, never changed. columns: names in order."""
+
+    def __init__(
+        self, id: str, columns: Sequence[Any], rows: int, read: Sequence[Column], kind: str, frame: Any
+    ) -> None:
+        self.id, self.columns, self.rows, self.read = id, [str(c) for c in columns], rows, read
+        self.kind, self.frame = kind, frame
+
+    def pieces(self) -> Iterator[bytes]:
+        head = {"id": self.id, "columns": self.columns}
+        yield json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"rows":['
+        step = max(1, PIECE_CELLS // max(1, len(self.columns)))
+        for start in range(0, self.rows, step):
+            parts = [self._cells(c, start, min(start + step, self.rows)) for c in range(len(self.columns))]
+            text = json.dumps(list(zip(*parts)), allow_nan=False, separators=(",", ":"))[1:-1]
+            yield (b"," if start else b"") + text.encode()
+        yield b"]}"
+
+    def _cells(self, c: int, start: int, end: int) -> List[Any]:
+        try:
+            return self.read[c](start, end)
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"table {self.id}, column {self.columns[c]}: {e}") from None
+
+    def labels(self, rows: Sequence[int]) -> Sequence[Any]:
+        """The caller's index at these rows."""
+        if self.kind == "pandas":
+            return self.frame.index.take(list(rows))
+        return list(rows)
+
+    def dtype(self, column: str) -> Any:
+        """pandas' type of a column, None where there is none."""
+        if self.kind != "pandas" or self.columns.count(column) != 1:
+            return None
+        return self.frame.dtypes.iloc[self.columns.index(column)]
+
+
+class TablesBody(Body):
+    """A request with tables: the other fields first."""
+
+    def __init__(self, tables: Sequence[Table], fields: Mapping[str, Any]) -> None:
+        self.tables = tables
+        self.fields = json.dumps(fields, allow_nan=False, separators=(",", ":"))[:-1].encode()
+
+    def pieces(self) -> Iterator[bytes]:
+        yield self.fields + (b"," if len(self.fields) > 1 else b"") + b'"tables":['
+        for i, table in enumerate(self.tables):
+            for n, piece in enumerate(table.pieces()):
+                yield b"," + piece if i and not n else piece
+        yield b"]}"
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def library(name: str) -> Any:
+    """A library that the caller has imported, or None."""
+    return sys.modules.get(name)
+
+
+def _pandas_column(series: Any) -> Column:
+    dtype = series.dtype
+    kind = getattr(dtype, "kind", "O") if type(dtype).__module__.startswith("numpy") else "O"
+    if kind in "iub":
+        return lambda a, b: series.iloc[a:b].tolist()
+    if kind == "f":
+        single = dtype.itemsize < 8
+
+        def floats(a: int, b: int) -> List[Any]:
+            cells = series.iloc[a:b].tolist()
+            if single:  # its own shortest digits, 0.1 and not 0.10000000149
+                values = series.iloc[a:b].to_numpy()
+                cells = [float(str(x)) for x in values]
+            return [cell(x) if x - x != 0 else x for x in cells]
+
+        return floats
+    if "datetime64" in str(dtype):
+        known = series[series.notna()]
+        if len(known) and bool((known == known.dt.normalize()).all()):
+            return lambda a, b: [None if x != x else x.date().isoformat() for x in series.iloc[a:b]]
+    return lambda a, b: [cell(x) for x in series.iloc[a:b].tolist()]
+
+
+def _array_column(array: Any, c: int) -> Column:
+    return lambda a, b: [cell(x) for x in array[a:b, c].tolist()]
+
+
+def _series_column(frame: Any, c: int, to: str) -> Column:
+    def read(a: int, b: int) -> List[Any]:
+        part = frame.slice(a, b - a)
+        column = part.to_series(c).to_list() if to == "polars" else part.column(c).to_pylist()
+        return [cell(x) for x in column]
+
+    return read
+
+
+def _key_column(rows: Sequence[Any], key: Any) -> Column:
+    """Of dicts by name, of lists by position."""
+    if isinstance(key, int) and rows and isinstance(rows[0], list):
+        return lambda a, b: [cell(r[key]) for r in rows[a:b]]
+    return lambda a, b: [cell(r.get(key)) for r in rows[a:b]]
+
+
+def table_of(id: str, x: Any) -> Table:
+    """A table of whatever holds one. Raises TypeError for what does not."""
+    made = getattr(x, "__tabella_table__", None)
+    if made is not None:
+        made.id = id
+        return made
+    pandas, polars, arrow = library("pandas"), library("polars"), library("pyarrow")
+    if pandas is not None and isinstance(x, pandas.Series):
+        x = x.to_frame(x.name if x.name is not None else "c0")
+    if pandas is not None and isinstance(x, pandas.DataFrame):
+        read = [_pandas_column(x.iloc[:, c]) for c in range(x.shape[1])]
+        return Table(id, x.columns, len(x), read, "pandas", x)
+    if polars is not None and isinstance(x, polars.LazyFrame):
+        x = x.collect()
+    if polars is not None and isinstance(x, polars.DataFrame):
+        return Table(
+            id, x.columns, x.height, [_series_column(x, c, "polars") for c in range(x.width)], "polars", x
+        )
+    if not (arrow is not None and isinstance(x, arrow.Table)) and hasattr(x, "__arrow_c_stream__"):
+        try:
+            import pyarrow
+        except ImportError:
+            raise TabellaError("this table offers an Arrow stream, and pyarrow is not installed") from None
+        arrow, x = pyarrow, pyarrow.table(x)
+    if arrow is not None and isinstance(x, (arrow.Table, arrow.RecordBatch)):
+        read = [_series_column(x, c, "arrow") for c in range(x.num_columns)]
+        return Table(id, x.schema.names, x.num_rows, read, "arrow", x)
+    if hasattr(x, "__array__") and getattr(x, "ndim", 0) == 2:
+        columns = [f"c{c}" for c in range(x.shape[1])]
+        return Table(id, columns, x.shape[0], [_array_column(x, c) for c in range(x.shape[1])], "", x)
+    if isinstance(x, Mapping) and "columns" in x and "rows" in x:
+        rows = [list(r) for r in x["rows"]]
+        if any(len(r) != len(x["columns"]) for r in rows):
+            raise ValueError(f"table {id}: a row has another number of cells than there are columns")
+        read = [_key_column(rows, c) for c in range(len(x["columns"]))]
+        return Table(id, x["columns"], len(rows), read, "", x)
+    if isinstance(x, Sequence) and not isinstance(x, (str, bytes)) and all(isinstance(r, Mapping) for r in x):
+        names = list(dict.fromkeys(k for r in x for k in r))
+        return Table(id, names, len(x), [_key_column(x, k) for k in names], "", x)
+    raise TypeError(
+        f"{type(x).__name__} is no table: a data frame of pandas or polars, an Arrow table, a list of dicts, "
+        "a two-dimensional array, or a dict with `columns` and `rows`"
+    )
+
+
+def tables_of(x: Any, name: str) -> Tuple[List[Table], bool]:
+    """The tables of a call, and whether it is a single one that has no name of its own."""
+    if isinstance(x, Mapping) and not ("columns" in x and "rows" in x):
+        return [table_of(str(k), v) for k, v in x.items()], False
+    return [table_of(name, x)], True
+
+
+# ---- writing -----------------------------------------------------------------------------------
+
+
+def kind_of(tables: Sequence[Table]) -> str:
+    """Whose frames the caller is answered with: his own, else pandas where it is installed."""
+    for t in tables:
+        if t.kind:
+            return t.kind
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return ""
+    return "pandas"
+
+
+def frame(kind: str, columns: Dict[str, List[Any]], index: Optional[Any] = None) -> Any:
+    """A data frame; a list of dicts where the caller has no library of frames. index: pandas only; the others
+    hold the row's number in the column `row`."""
+    if kind == "pandas":
+        import pandas
+
+        return pandas.DataFrame(columns, index=index)
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame({k: polars.Series(k, v, strict=False) for k, v in columns.items()})
+    if kind == "arrow":
+        import pyarrow
+
+        return pyarrow.table({k: _arrow_array(pyarrow, v) for k, v in columns.items()})
+    names = list(columns)
+    return [dict(zip(names, row)) for row in zip(*columns.values())]
+
+
+def _arrow_array(pyarrow: Any, values: List[Any]) -> Any:
+    try:
+        return pyarrow.array(values)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):  # of several kinds
+        return pyarrow.array([None if v is None else str(v) for v in values])
+
+
+def as_dtype(series: Any, dtype: Any) -> Any:
+    """A pandas series in the type that the caller's column has, where its values can be that."""
+    if dtype is None or series.dtype == dtype:
+        return series
+    try:
+        if hasattr(dtype, "categories"):
+            known = dtype.categories
+            by_text = {str(cell(c)): c for c in known}
+            values = [None if v is None else by_text.get(str(v), v) for v in series]
+            return type(series)(values, index=series.index, name=series.name, dtype="object").astype(dtype)
+        return series.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return series
+
+
+def filled(table: Table, values: Dict[int, Dict[int, Any]]) -> Any:
+    """A copy of the caller's table in which these cells, by column and row, are filled."""
+    if table.kind == "pandas":
+        return _filled_pandas(table.frame, values)
+    if table.kind == "polars":
+        import polars
+
+        out = table.frame.clone()
+        for c, cells in values.items():
+            column = out.to_series(c)
+            whole = [cells.get(i, x) for i, x in enumerate(column.to_list())]
+            try:
+                made = polars.Series(column.name, whole, dtype=column.dtype, strict=True)
+            except (TypeError, ValueError, polars.exceptions.PolarsError):
+                made = polars.Series(column.name, whole, strict=False)
+            out = out.with_columns(made)
+        return out
+    if table.kind == "arrow":
+        import pyarrow
+
+        out = pyarrow.table(table.frame) if isinstance(table.frame, pyarrow.RecordBatch) else table.frame
+        for c, cells in values.items():
+            field = out.schema.field(c)
+            whole = [cells.get(i, x) for i, x in enumerate(out.column(c).to_pylist())]
+            try:
+                made = pyarrow.array(whole, type=field.type)
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+                made = _arrow_array(pyarrow, whole)
+            out = out.set_column(c, field.name, made)
+        return out
+    columns = [read(0, table.rows) for read in table.read]
+    for c, cells in values.items():
+        for row, value in cells.items():
+            columns[c][row] = value
+    return frame("", dict(zip(table.columns, columns)))
+
+
+def _filled_pandas(whole: Any, values: Dict[int, Dict[int, Any]]) -> Any:
+    import pandas
+
+    out = whole.copy()
+    for c, cells in values.items():
+        column = whole.iloc[:, c]
+        rows, new = list(cells), list(cells.values())
+        if "datetime64" in str(column.dtype):
+            new = list(pandas.to_datetime(pandas.Series(new)))
+        if hasattr(column.dtype, "categories"):
+            by_text = {str(cell(x)): x for x in column.cat.categories}
+            new = [by_text.get(str(v), v) for v in new]
+            column = column.cat.add_categories([v for v in dict.fromkeys(new) if v not in by_text.values()])
+        try:
+            made = column.copy()
+            made.iloc[rows] = new
+        except (TypeError, ValueError):  # whole numbers that get a fraction
+            made = column.astype("object")
+            made.iloc[rows] = new
+            made = made.infer_objects()
+        out.isetitem(c, made)
+    return out

@@ -1,0 +1,57 @@
+"""Every route of the service that this package knows: what the client calls, and what a test holds against
+the service's own OpenAPI document (tests/suite/client)."""
+
+from __future__ import annotations
+
+from typing import Dict, NamedTuple
+
+
+class Route(NamedTuple):
+    method: str
+    path: str  # {id} and {sub} are replaced by arguments
+    call: str  # the client's method, from Tabella on: "endpoints.create"
+    again: bool = True  # doing it twice does no harm, so a call whose answer was lost is sent again
+    key: bool = False  # takes Idempotency-Key, which makes it so
+
+
+# fmt: off
+ROUTES: Dict[str, Route] = {
+    "POST_RUN": Route("POST", "/v2/run", "run", key=True),
+    "POST_DATA_CONNECT": Route("POST", "/v2/data/connect", "data.connect", again=False),
+    "GET_DATA_LIST": Route("GET", "/v2/data", "data.list"),
+    "GET_DATA": Route("GET", "/v2/data/{id}", "data.retrieve"),
+    "POST_DATA_SYNC": Route("POST", "/v2/data/{id}/sync", "data.sync"),
+    "POST_DATA_PIN": Route("POST", "/v2/data/{id}/pin", "data.pin"),
+    "POST_DATA_UNPIN": Route("POST", "/v2/data/{id}/unpin", "data.unpin"),
+    "DELETE_DATA": Route("DELETE", "/v2/data/{id}", "data.delete"),
+    "POST_ENDPOINTS": Route("POST", "/v2/endpoints", "endpoints.create", key=True),
+    "GET_ENDPOINTS": Route("GET", "/v2/endpoints", "endpoints.list"),
+    "GET_ENDPOINT": Route("GET", "/v2/endpoints/{id}", "endpoints.retrieve"),
+    # Serving changes nothing; a lost answer's cells are billed, and so are those of the call sent again.
+    "POST_SERVE": Route("POST", "/v2/serve/{id}", "endpoints.serve"),
+    "POST_ENDPOINT_REFRESH": Route("POST", "/v2/endpoints/{id}/refresh", "endpoints.refresh", key=True),
+    "POST_ENDPOINT_UPGRADE": Route("POST", "/v2/endpoints/{id}/upgrade", "endpoints.upgrade", key=True),
+    "GET_ENDPOINT_LOGS": Route("GET", "/v2/endpoints/{id}/logs", "endpoints.logs"),
+    "GET_OPENAPI": Route("GET", "/v2/openapi", "openapi"),
+    "GET_ENDPOINT_OPENAPI": Route("GET", "/v2/openapi/{id}", "endpoints.openapi"),
+    "DELETE_ENDPOINT": Route("DELETE", "/v2/endpoints/{id}", "endpoints.delete"),
+    "GET_REPORTS": Route("GET", "/v2/reports", "reports.list"),
+    "GET_REPORT": Route("GET", "/v2/reports/{id}", "reports.retrieve"),
+    "GET_JOBS": Route("GET", "/v2/jobs", "jobs.list"),
+    "GET_JOB": Route("GET", "/v2/jobs/{id}", "jobs.retrieve"),
+    "POST_JOB_CANCEL": Route("POST", "/v2/jobs/{id}/cancel", "jobs.cancel"),
+    "GET_MODELS": Route("GET", "/v2/models", "models.list"),
+    "GET_USAGE": Route("GET", "/v2/usage", "usage.retrieve"),
+    "GET_KEYS": Route("GET", "/v2/keys", "keys.list"),
+    "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
+    "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
+    "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
+    "PATCH_ENDPOINT": Route("PATCH", "/platform/v1/endpoints/{id}", "endpoints.update"),
+    "POST_PROMPTS": Route("POST", "/platform/v1/endpoints/{id}/prompts", "prompts.create", again=False),
+    "PATCH_PROMPT": Route("PATCH", "/platform/v1/endpoints/{id}/prompts/{sub}", "prompts.update"),
+    "DELETE_PROMPT": Route("DELETE", "/platform/v1/endpoints/{id}/prompts/{sub}", "prompts.delete"),
+    "POST_REPORT_STAR": Route("POST", "/platform/v1/reports/{id}/star", "reports.star"),
+    "POST_REPORT_UNSTAR": Route("POST", "/platform/v1/reports/{id}/unstar", "reports.unstar"),
+    "GET_AUDIT": Route("GET", "/platform/v1/audit", "audit.list"),
+}
+# fmt: on

@@ -1,0 +1,374 @@
+"""The service's answers as dataclasses. A field that this version does not know is kept: as an attribute, in
+`extra`, and in `raw`, the JSON as it came."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Type, TypeVar, get_type_hints
+
+if TYPE_CHECKING:
+    from ._bundle import Bundle
+    from ._client import Tabella
+
+A = TypeVar("A", bound="Answer")
+_readers: Dict[type, Dict[str, Any]] = {}
+
+
+def _reader(hint: Any) -> Any:
+    """What turns JSON into a field: a nested answer, a list of such, or nothing."""
+    inner = [x for x in getattr(hint, "__args__", ()) if x is not type(None)]
+    if isinstance(hint, type) and issubclass(hint, Answer):
+        return hint.read
+    if getattr(hint, "__origin__", None) is list and inner:
+        each = _reader(inner[0])
+        return (lambda v: [each(x) for x in v] if isinstance(v, list) else v) if each else None
+    if len(inner) == 1 and hint is not inner[0] and getattr(hint, "__origin__", None) is not dict:
+        return _reader(inner[0])
+    return None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Answer:
+    """raw: the JSON as it came. extra: its fields that this version does not know. Without an `__eq__` of its
+    own: two answers are compared by their `raw`, and the import takes half the time."""
+
+    raw: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    extra: Dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def read(cls: Type[A], raw: Any) -> A:
+        if not isinstance(raw, dict):
+            return raw
+        known = _readers.get(cls)
+        if known is None:
+            hints = get_type_hints(cls)
+            own = [f.name for f in dataclasses.fields(cls) if f.name not in ("raw", "extra")]
+            known = _readers[cls] = {name: _reader(hints[name]) for name in own}
+        made = cls(raw=raw)
+        for name, value in raw.items():
+            if name in known:
+                reader = known[name]
+                setattr(made, name, reader(value) if reader and value is not None else value)
+            else:
+                made.extra[name] = value
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        extra = self.__dict__.get("extra", {})
+        if name in extra:
+            return extra[name]
+        raise AttributeError(f"{type(self).__name__} has no field {name}")
+
+    def __getitem__(self, name: str) -> Any:
+        return self.raw[name]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The JSON as it came."""
+        return self.raw
+
+    def __repr__(self) -> str:
+        shown = []
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("raw", "extra", "key") or value is None or isinstance(value, (dict, list)):
+                continue
+            if f.repr:
+                shown.append(f"{f.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Model(Answer):
+    """A base: what computes the answers. default: used where a call names none."""
+
+    id: str = ""
+    name: str = ""
+    status: str = ""
+    default: bool = False
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Key(Answer):
+    """An API key. key: the secret, only in the answers of create and rotate, and in no repr."""
+
+    id: str = ""
+    name: str = ""
+    key_preview: str = ""
+    scopes: List[str] = dataclasses.field(default_factory=list)
+    rate_limit: int = 0
+    requests: int = 0
+    created_at: Optional[str] = None
+    last_used: Optional[str] = None
+    key: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Usage(Answer):
+    """The organization's meter. Cells of by_op are counted at the fresh rate, those of by_op_raw as sent."""
+
+    org: str = ""
+    plan: str = ""
+    window: str = ""
+    resets_in: str = ""
+    days: int = 0
+    used_pct: float = 0.0
+    total_cells: int = 0
+    by_surface: Dict[str, int] = dataclasses.field(default_factory=dict)
+    by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
+    by_op_multiplier: Dict[str, float] = dataclasses.field(default_factory=dict)
+    by_op_raw: Dict[str, int] = dataclasses.field(default_factory=dict)
+    top_endpoints: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    add_usage: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    events: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    lifetime: bool = False
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Data(Answer):
+    """A dataset or a connection (kind)."""
+
+    id: str = ""
+    kind: str = ""
+    name: str = ""
+    source: str = ""
+    snapshot: Optional[str] = None
+    snapshot_at: Optional[str] = None
+    rows: int = 0
+    cols: int = 0
+    cells: int = 0
+    size_bytes: int = 0
+    pinned: bool = False
+    pinned_by: List[str] = dataclasses.field(default_factory=list)
+    dataset: Optional[str] = None
+    created_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Connected(Answer):
+    """A new connection, and the dataset of its first snapshot."""
+
+    connection: Optional[Data] = None
+    dataset: Optional[Data] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Sync(Answer):
+    """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged."""
+
+    id: str = ""
+    dataset: str = ""
+    snapshot: str = ""
+    previous_snapshot: Optional[str] = None
+    diff: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    synced_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Deleted(Answer):
+    """What a deletion answers."""
+
+    id: str = ""
+    status: str = "deleted"
+    deleted_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class LogEntry(Answer):
+    """One event of an endpoint's life."""
+
+    at: str = ""
+    event: str = ""
+    job_id: Optional[str] = None
+    actor: Optional[str] = None
+    message: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class AuditEntry(Answer):
+    """Who did what to which object."""
+
+    id: str = ""
+    at: str = ""
+    actor: str = ""
+    action: str = ""
+    object: str = ""
+    detail: Optional[str] = None
+    request_id: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class ReportSummary(Answer):
+    """A report as lists show it. delta: against the report before, of upgrades."""
+
+    id: str = ""
+    name: str = ""
+    kind: str = ""
+    base: str = ""
+    metric: Optional[str] = None
+    score: Optional[float] = None
+    delta: Optional[str] = None
+    pinned: bool = False
+    created_at: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Report(Answer):
+    """What an endpoint is worth on rows that it did not see."""
+
+    id: str = ""
+    name: str = ""
+    endpoint: str = ""
+    endpoint_id: str = ""
+    kind: str = ""
+    base: str = ""
+    created_at: str = ""
+    pinned: bool = False
+    target: Optional[Dict[str, Any]] = None
+    data: Optional[Dict[str, Any]] = None
+    split: Optional[Dict[str, Any]] = None
+    metrics: Optional[Dict[str, Any]] = None
+    confidence: Optional[Dict[str, Any]] = None
+    weakest_slice: Optional[str] = None
+    previous: Optional[Dict[str, Any]] = None
+    delta: Optional[str] = None
+    cross_table: Optional[Dict[str, Any]] = None
+    estimate_note: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Prompt(Answer):
+    """A fragment of an endpoint's system prompt."""
+
+    id: str = ""
+    name: str = ""
+    active: bool = True
+    order: int = 0
+    body: str = ""
+    version: int = 1
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Endpoint(Answer):
+    """Pinned data, a base and a configuration, served at one address. bundle: what is known of the pinned
+    data, where the endpoint was retrieved and is live."""
+
+    id: str = ""
+    endpoint: str = ""
+    status: str = ""
+    url: str = ""
+    serve_url: str = ""
+    base: str = ""
+    feed: str = ""
+    created_at: Optional[str] = None
+    calls: int = 0
+    data: Optional[Dict[str, Any]] = None
+    config_revision: int = 0
+    data_revision: int = 0
+    system_prompts: List[Prompt] = dataclasses.field(default_factory=list)
+    report: Optional[str] = None
+    report_id: Optional[str] = None
+    held_out: Optional[Dict[str, Any]] = None
+    diff: Optional[Dict[str, Any]] = None
+    job: Optional[Dict[str, Any]] = None
+
+    bundle = None  # type: Optional[Bundle]
+    _client = None  # type: Optional[Tabella]
+
+    def wait(self, *, progress: bool = False, timeout: Optional[float] = None) -> "Endpoint":
+        """Waits for the job that makes or changes it (see Job.wait), and gives the endpoint as it is then."""
+        assert self._client is not None, "an endpoint that no client answered"
+        if self.job and self.job.get("job_id"):
+            self._client.jobs.wait(self.job["job_id"], progress=progress, timeout=timeout)
+        return self._client.endpoints.retrieve(self.id)
+
+
+ENDED = ("done", "failed", "cancelled", "expired")
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Job(Answer):
+    """Work that goes on without its caller. result: of a run a Bundle, else the JSON; None until done."""
+
+    job_id: str = ""
+    kind: str = ""
+    status: str = ""
+    progress: int = 0
+    phase: Optional[str] = None
+    label: str = ""
+    endpoint_id: str = ""
+    report_id: str = ""
+    eta: Optional[Dict[str, Any]] = None
+    error: str = ""
+    processing: Optional[str] = None
+    logs: List[str] = dataclasses.field(default_factory=list)
+    created_at: Optional[str] = None
+    updated_at: Optional[str] = None
+
+    result = None  # type: Any
+    _client = None  # type: Optional[Tabella]
+    _tables = None  # type: Any
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+    def wait(self, *, progress: bool = False, timeout: Optional[float] = None) -> "Job":
+        """Asks until the job has ended, and gives its last state.
+
+        progress: draws a bar, by tqdm where it is installed. timeout: seconds, after which APITimeoutError is
+        raised and the job goes on. Ctrl-C cancels the job. Raises JobFailedError, JobCancelledError or
+        JobExpiredError, each with .job, when it ends otherwise than done."""
+        assert self._client is not None, "a job that no client answered"
+        return self._client.jobs.wait(self, progress=progress, timeout=timeout)
+
+    def cancel(self) -> "Job":
+        assert self._client is not None, "a job that no client answered"
+        return self._client.jobs.cancel(self.job_id)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Ranked(Answer):
+    """A sector of industry, and how sure the service is of it."""
+
+    name: str = ""
+    slug: str = ""
+    confidence: float = 0.0
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Sector(Answer):
+    """The likeliest sector of a table, and the next ones."""
+
+    top1: Optional[Ranked] = None
+    top5: List[Ranked] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class ColumnProfile(Answer):
+    """missing_pct is a fraction from 0 to 1; pii: whether it tells of a person."""
+
+    name: str = ""
+    index: int = 0
+    role: str = ""
+    role_confidence: float = 0.0
+    type: str = ""
+    type_confidence: float = 0.0
+    missing_pct: float = 0.0
+    pii: bool = False
+    pii_confidence: float = 0.0
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class TableProfile(Answer):
+    """What one table is."""
+
+    id: str = ""
+    rows: int = 0
+    cols: int = 0
+    sector: Optional[Sector] = None
+    column_profile: List[ColumnProfile] = dataclasses.field(default_factory=list)
+
+
+def items_of(raw: Any, name: str, kind: Type[A]) -> Iterator[A]:
+    for x in raw.get(name) or []:
+        yield kind.read(x)
