@@ -34,9 +34,9 @@ static const char *const shared[] = {
     "CREATE OR REPLACE FUNCTION tab.admit(s name) RETURNS bool LANGUAGE plpgsql AS $f$ DECLARE r name := "
     "current_user || '_' || s; BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN RETURN "
     "false; END IF; EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', s, r); EXECUTE format('GRANT SELECT, "
-    "INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %I', s, r); EXECUTE format('REVOKE ALL ON "
-    "%I.schema_version FROM %I', s, r); EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO %I', "
-    "s, r); RETURN true; END $f$",
+    "INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %I', s, r); EXECUTE format('REVOKE INSERT, "
+    "UPDATE, DELETE ON %I.schema_version FROM %I', s, r); EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN "
+    "SCHEMA %I TO %I', s, r); RETURN true; END $f$",
     "REVOKE ALL ON FUNCTION tab.protect(regclass), tab.admit(name) FROM PUBLIC",
     /* Temporary objects are objects too. Only the database's owner may say so. */
     "DO $f$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); REVOKE "

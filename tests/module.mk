@@ -62,6 +62,12 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 chaos: build
 	@tests/chaos/run $(ARGS)
 
+# ---- images and compose file, built and run for real ------------------------------------------------
+## make containers  builds the images, starts the compose file, restarts each container under load
+.PHONY: containers
+containers:
+	@tests/containers/run
+
 # ---- ThreadSanitizer: programs with a main, tests/tsan/NAME.c -------------------------------------
 ## make tsan        races in what shares memory: caches, pools, metrics, RPC, streams, outbox
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))

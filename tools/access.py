@@ -4,7 +4,7 @@
     tools/access.py nats     the users of NATS: deploy/nats-users.conf, passwords from $NATS_PASSWORD_API and
                              so on
     tools/access.py redis    the users of Redis, the same way: deploy/redis-users.acl
-    tools/access.py check    whether these files are what this prints
+    tools/access.py check    whether these files, and the chart's copies, are what this prints
     tools/access.py write    writes them
 
 The stack behind `make up` takes the same rows from here, with passwords of its own.
@@ -131,6 +131,16 @@ def files():
         ROOT / "charts" / "tabella" / "files" / "nats-users.conf": head
         + nats_users(lambda u: "$" + variable("NATS", u)),
         ROOT / "deploy" / "redis-users.acl": redis_users(lambda u: f">@{variable('REDIS', u)}@"),
+        ROOT
+        / "charts"
+        / "tabella"
+        / "files"
+        / "redis-users.acl": redis_users(lambda u: f">@{variable('REDIS', u)}@"),
+        # a chart reads nothing outside of its folder
+        **{
+            ROOT / "charts" / "tabella" / "files" / name: (ROOT / "deploy" / name).read_text()
+            for name in ("postgres-init.sh", "postgres-roles.sql", "redis-start")
+        },
     }
 
 

@@ -48,6 +48,7 @@ class Upstream:
 
     def __init__(self):
         self.seen, self.known, self.asked, self.hashes, self.fill = [], {}, 0, [], None
+        self.connections = 0
         self.reply, self.auth_down, self.delay = b'{"ok":true}', False, 0.0
         self.sock = socket.socket()
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,6 +63,7 @@ class Upstream:
                 c, _ = self.sock.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self.serve, args=(c,), daemon=True).start()
 
     def serve(self, c):

@@ -1,0 +1,14 @@
+{{- /* Values that contradict each other; what a value may be at all is in values.schema.json. */}}
+{{- define "tabella.validate" -}}
+{{- if and .Values.auth.existingSecret .Values.auth.data }}{{ fail "auth.existingSecret and auth.data: one of them" }}{{ end }}
+{{- $_ := include "tabella.secret" . }}
+{{- if and .Values.trial.enabled .Values.global.production }}{{ fail "trial.enabled: single servers without a spare; not with global.production" }}{{ end }}
+{{- if and .Values.migrations.useHelmHooks (or .Values.trial.enabled .Values.auth.data) }}{{ fail "migrations.useHelmHooks: a hook runs before the chart's own database and secret are there; needs auth.existingSecret and no trial.enabled" }}{{ end }}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ fail "ingress.enabled needs ingress.hosts" }}{{ end }}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.enabled needs httpRoute.parentRefs" }}{{ end }}
+{{- range $name, $values := merge (dict "gateway" .Values.gateway) .Values.daemons }}
+{{- $s := include "tabella.settings" (list $ (omit $values "service")) | fromJson }}
+{{- if and $s.autoscaling.enabled $s.keda.enabled }}{{ fail (printf "%s: autoscaling and keda would fight over its replicas; one of them" $name) }}{{ end }}
+{{- if and $s.keda.enabled (not $s.keda.triggers) }}{{ fail (printf "%s: keda.enabled needs keda.triggers" $name) }}{{ end }}
+{{- end }}
+{{- end }}
