@@ -1,4 +1,4 @@
-/* Calls that this process makes: asked, answered, streamed, given up. rpc.c brings their messages and ticks. */
+/* Calls that this process makes: asked, answered, streamed, given up. rpc.c connects, and counts the time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>

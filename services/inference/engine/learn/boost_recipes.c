@@ -1,5 +1,5 @@
-/* The recipes of boosted trees: how deep, how fast and for how many rounds boost.c fits, and the learners that
- * stacks (engine/recipes.c), imputation and target choice name. */
+/* The recipes of boosted trees: how deep, how fast and for how many rounds boost.c fits, and the learners
+ * that stacks (engine/recipes.c), imputation and target choice name. */
 #include <math.h>
 
 #include "services/inference/engine/learn/boost_grow.h"
