@@ -1,14 +1,8 @@
 /* Parameters and rows of common/pg.h. Values arrive as PostgreSQL's text unless asked for in binary. */
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/pg.h"
-
-struct tab_rows {
-    PGresult *r;
-    bool binary;
-};
+#include "common/pg_internal.h"
 
 tab_param tab_p_null(void)
 {

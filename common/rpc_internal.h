@@ -1,6 +1,8 @@
 /* What the parts of the RPC share; not for anybody else. Calls go one way, down:
  *
- *   rpc.c          opens and closes; calls of ours, and the thread that watches deadlines and silences
+ *   rpc.c          opens and closes; the thread that watches deadlines and silences
+ *      |
+ *   rpc_call.c     calls of ours: asked, answered, given up
  *      |
  *   rpc_serve.c    calls of others: the queue, the workers, the answers
  *      |
@@ -90,7 +92,7 @@ typedef struct rpc_pull {
     void *owner;
 } rpc_pull;
 
-typedef struct rpc_pending rpc_pending; /* a call of ours; rpc.c */
+typedef struct rpc_pending rpc_pending; /* a call of ours; rpc_call.c */
 typedef struct rpc_method_metrics rpc_method_metrics;
 typedef struct rpc_job rpc_job; /* a call of others; rpc_serve.c */
 
@@ -144,7 +146,16 @@ int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t other
 const char *rpc_header(natsMsg *m, const char *name); /* "" without */
 void rpc_watch(tab_rpc *rpc, tab_deadline deadline);  /* lock held: something new to watch */
 
-/* streams; the lock is not held unless said so */
+/* rpc_call.c */
+void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
+void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
+void rpc_calls_cut(tab_rpc *rpc); /* lock held: the server is away, calls without an answer fail */
+/* Lock held: fails calls that are late, abandoned or silent, pings workers; *next: no later than the earliest
+ * deadline. */
+void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next);
+void rpc_calls_drop(tab_rpc *rpc); /* at the end: frees calls that nobody waits for */
+
+/* rpc_stream.c; the lock is not held unless said so */
 rpc_hold *rpc_hold_new(tab_rpc *rpc, const rpc_body *body, tab_arena *owned, tab_deadline deadline);
 void rpc_hold_subject(const tab_rpc *rpc, const rpc_hold *h, char ret[128]);
 void rpc_hold_release(tab_rpc *rpc, rpc_hold *h); /* frees body.head, not an arena */
@@ -154,7 +165,7 @@ void rpc_pull_stop(tab_rpc *rpc, rpc_pull *p);  /* lock held; fine when it has e
 void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *rpc);
 void rpc_streams_tick(tab_rpc *rpc, int64_t now); /* lock held */
 
-/* serving */
+/* rpc_serve.c */
 void rpc_beat_unheard(tab_rpc *rpc, uint64_t id); /* lock held: the caller of the call `id` is gone */
 void rpc_serve_tick(tab_rpc *rpc, int64_t now, int64_t *next); /* lock held */
 void rpc_serve_stop(tab_rpc *rpc);

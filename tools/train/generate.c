@@ -315,45 +315,62 @@ static const char *const anywhere[] = { "id",
                                         "age",
                                         "gender" };
 
-static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
+/* Rows of one thing side by side, 2 to 16 of them: in a quarter of the tables. False: no memory. */
+static bool draw_groups(maker *m)
 {
-    tab_column *col = tab_arena_new_of(a, tab_column, MOST);
-    int *role = tab_arena_new_of(a, int, MOST), *type = tab_arena_new_of(a, int, MOST);
-    tab_table *table = tab_arena_new_of(a, tab_table, 1);
-    if (col == NULL || role == NULL || type == NULL || table == NULL)
+    if (!chance_of(m->c, 0.25))
+        return true;
+    uint32_t *group = tab_arena_new_of(m->a, uint32_t, m->rows), at = 0;
+    if (group == NULL)
         return false;
-    maker m = {
-        .a = a,
-        .c = c,
-        .rows = chance_of(c, 0.35) ? 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c))
-                                   : 120 + (size_t)exp(4 + 3 * chance_unit(c)),
-        .sector = tab_sectors[p->sector].slug,
-        .loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2) : chance_below(c, train_locale_count)]
-    };
+    size_t each = 2 + chance_below(m->c, 15);
+    for (size_t i = 0; i < m->rows; i++) {
+        at = i % each == 0 ? (uint32_t)i : at;
+        group[i] = at;
+    }
+    m->group = group;
+    return true;
+}
+
+/* Rows, country, script and groups of a table. False: no memory. */
+static bool begin_table(maker *m)
+{
+    chance *c = m->c;
+    m->loc = &train_locales[chance_of(c, 0.4) ? chance_below(c, 2) : chance_below(c, train_locale_count)];
+    m->rows = chance_of(c, 0.35) ? 8 + (size_t)exp(2.5 + 3.2 * chance_unit(c))
+                                 : 120 + (size_t)exp(4 + 3 * chance_unit(c));
     if (chance_of(c, 0.05)) /* in a long table everything but keys repeats */
-        m.rows *= 4 + chance_below(c, 5);
-    if (!drift_begin(&m))
+        m->rows *= 4 + chance_below(c, 5);
+    if (!drift_begin(m))
         return false;
-    for (int tries = 0; chance_of(c, 0.12) && m.script == 0 && tries < 20; tries++) {
-        m.script = -1; /* any */
-        m.script = script_of(word_of(&m, "city"));
+    for (int tries = 0; chance_of(c, 0.12) && m->script == 0 && tries < 20; tries++) {
+        m->script = -1; /* any */
+        m->script = script_of(word_of(m, "city"));
     }
-    if (chance_of(c, 0.25)) {
-        uint32_t *group = tab_arena_new_of(a, uint32_t, m.rows), at = 0;
-        if (group == NULL)
-            return false;
-        size_t each = 2 + chance_below(c, 15);
-        for (size_t i = 0; i < m.rows; i++) {
-            at = i % each == 0 ? (uint32_t)i : at;
-            group[i] = at;
-        }
-        m.group = group;
-    }
-    size_t n = 0;
+    return draw_groups(m);
+}
+
+/* The columns of a table while it is made. */
+typedef struct {
+    tab_column *col; /* (MOST) */
+    int *role;       /* (MOST) */
+    size_t n;
+} columns;
+
+static bool add_column(maker *m, const spec *s, columns *k)
+{
+    k->role[k->n] = s->role;
+    return make_column(m, s, &k->col[k->n++]);
+}
+
+/* The plan's columns: some left out, some repeated, some strangers between them. */
+static bool add_columns(maker *m, const plan *p, columns *k)
+{
+    chance *c = m->c;
     double keep = chance_of(c, 0.3) ? 1 : 0.5 + 0.5 * chance_unit(c),
            extra = chance_of(c, 0.5) ? 0 : 0.12 * chance_unit(c);
     spec s;
-    for (const char *from = p->columns; from != NULL && *from != 0 && n + 12 < MOST;) {
+    for (const char *from = p->columns; from != NULL && *from != 0 && k->n + 12 < MOST;) {
         const char *to = strchr(from, ';');
         size_t len = to == NULL ? strlen(from) : (size_t)(to - from), times = read_spec(from, len, &s);
         from = to == NULL ? NULL : to + 1;
@@ -361,44 +378,50 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
             spec x;
             const char *any = anywhere[chance_below(c, sizeof anywhere / sizeof *anywhere)];
             read_spec(any, strlen(any), &x);
-            role[n] = x.role;
-            if (!make_column(&m, &x, &col[n++]))
+            if (!add_column(m, &x, k))
                 return false;
         }
         if (!chance_of(c, keep))
             continue;
         if (s.role == TAB_ROLE_AMOUNT && strcmp(s.arg, "o") == 0) {
-            if (!make_ohlc(&m, col + n, role + n))
+            if (!make_ohlc(m, k->col + k->n, k->role + k->n))
                 return false;
-            n += 4;
+            k->n += 4;
             continue;
         }
         if (times > 1)
             times = 1 + chance_below(c, times + 2);
-        for (size_t k = 0; k < times && n + 8 < MOST; k++) {
-            role[n] = s.role;
-            if (!make_column(&m, &s, &col[n++]))
+        for (size_t i = 0; i < times && k->n + 8 < MOST; i++)
+            if (!add_column(m, &s, k))
                 return false;
-        }
     }
-    if (n == 0) {
-        read_spec("id", 2, &s);
-        role[n] = s.role;
-        if (!make_column(&m, &s, &col[n++]))
-            return false;
-    }
+    if (k->n > 0)
+        return true;
+    read_spec("id", 2, &s); /* all were left out */
+    return add_column(m, &s, k);
+}
+
+static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
+{
+    columns k = { tab_arena_new_of(a, tab_column, MOST), tab_arena_new_of(a, int, MOST), 0 };
+    int *type = tab_arena_new_of(a, int, MOST);
+    tab_table *table = tab_arena_new_of(a, tab_table, 1);
+    maker m = { .a = a, .c = c, .sector = tab_sectors[p->sector].slug };
+    if (k.col == NULL || k.role == NULL || type == NULL || table == NULL || !begin_table(&m) ||
+        !add_columns(&m, p, &k))
+        return false;
     if (chance_of(c, 0.3)) /* some columns elsewhere */
-        for (size_t k = 0; k < 3; k++) {
-            size_t i = chance_below(c, n), j = chance_below(c, n);
-            tab_column x = col[i];
-            int r = role[i];
-            col[i] = col[j], role[i] = role[j];
-            col[j] = x, role[j] = r;
+        for (size_t swap = 0; swap < 3; swap++) {
+            size_t i = chance_below(c, k.n), j = chance_below(c, k.n);
+            tab_column x = k.col[i];
+            int r = k.role[i];
+            k.col[i] = k.col[j], k.role[i] = k.role[j];
+            k.col[j] = x, k.role[j] = r;
         }
-    for (size_t k = 0; k < n; k++)
-        type[k] = -1;
-    *table = (tab_table){ .id = TAB_S("generated"), .rows = m.rows, .cols = n, .col = col };
-    *t = (tab_labelled){ .table = table, .role = role, .type = type, .sector = p->sector };
+    for (size_t i = 0; i < k.n; i++)
+        type[i] = -1;
+    *table = (tab_table){ .id = TAB_S("generated"), .rows = m.rows, .cols = k.n, .col = k.col };
+    *t = (tab_labelled){ .table = table, .role = k.role, .type = type, .sector = p->sector };
     snprintf(t->source, sizeof t->source, "%.90s", p->line); /* tables of one plan stay together in folds */
     return true;
 }

@@ -60,7 +60,7 @@ typedef struct {
 bool make_numbers(maker *m, const spec *s, bool *numeric); /* numbers.c: quantities, years, coordinates */
 bool make_times(maker *m, const spec *s); /* times.c: dates, timestamps, periods, clocks, durations */
 bool make_texts(maker *m, const spec *s); /* texts.c: words, names, classes */
-bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: identifiers of every kind */
+bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: keys, codes, identifiers */
 
 /* Rows of real tables come in some order, and neighbours are alike (drift.c). Begun once a table and once a
  * column; then a column's normal or uniform draw for a row. False: no memory. */

@@ -1,3 +1,5 @@
+/* What a model's answers are worth: shares that are right, personal data at several marks, calibration
+ * (expected calibration error over ten bins, Guo et al., ICML 2017). train.c calls it. */
 #include "tools/train/measure.h"
 
 #include <math.h>
@@ -13,6 +15,7 @@ void *train_grown(void *p, size_t n, size_t size)
     return p;
 }
 
+/* The expected calibration error: how far confidence is from the share that is right, over ten bins. */
 static double ece_of(const double *conf, const bool *hit, size_t n)
 {
     double total = 0;
@@ -28,53 +31,52 @@ static double ece_of(const double *conf, const bool *hit, size_t n)
     return n > 0 ? total / (double)n : 0;
 }
 
-void train_score(const samples *all, FILE *dump)
+enum { MARKS = 6 };
+static const double PII_MARKS[MARKS] = { 0.2, 0.28, 0.3, 0.4, 0.5, 0.6 };
+
+/* Counts over the columns of labelled tables. */
+typedef struct {
+    size_t n, role, role1, family, type; /* columns, and where each was right; role1: stage 1 alone */
+    size_t want;                         /* columns of personal data */
+    size_t said[MARKS], found[MARKS];    /* called so at a mark; rightly */
+    size_t miss[TAB_ROLES][TAB_ROLES];   /* truth, answer */
+    double *conf;                        /* (n) the answer's probability */
+    bool *hit;                           /* (n) whether it was right */
+} tally;
+
+static void score_column(tally *y, const sample *s, size_t k, FILE *dump)
 {
-    size_t n = 0, right = 0, family = 0, type = 0, right1 = 0, want = 0;
-    double *conf = NULL;
-    bool *hit = NULL;
-    static const double at[] = { 0.2, 0.28, 0.3, 0.4, 0.5, 0.6 };
-    size_t tp[6] = { 0 }, said[6] = { 0 };
-    size_t miss[TAB_ROLES][TAB_ROLES] = { 0 };
-    for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; all->s[i].real && k < all->s[i].label->table->cols; k++) {
-            int y = all->s[i].label->role[k], g, g1 = 0;
-            const tab_staged *c = &all->s[i].col[k];
-            if (y < 0)
-                continue;
-            g = tab_pick_role(c, c->p2);
-            for (int q = 0; q < TAB_ROLES; q++)
-                g1 = c->p1[q] > c->p1[g1] ? q : g1;
-            conf = train_grown(conf, n + 1, sizeof *conf);
-            hit = train_grown(hit, n + 1, sizeof *hit);
-            conf[n] = (double)c->p2[g];
-            hit[n++] = g == y;
-            right += g == y;
-            right1 += g1 == y;
-            family += tab_role_family[g] == tab_role_family[y];
-            tab_type t = tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
-            type += (int)t == all->s[i].label->type[k];
-            miss[y][g]++;
-            double pii = 0;
-            for (int q = 0; q < TAB_ROLES; q++)
-                pii += tab_role_pii[q] ? (double)c->p2[q] : 0;
-            want += tab_role_pii[y];
-            for (int a = 0; a < 6; a++) {
-                said[a] += pii >= at[a];
-                tp[a] += pii >= at[a] && tab_role_pii[y];
-            }
-            if (dump != NULL)
-                fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", all->s[i].label->name,
-                        TAB_STR(all->s[i].label->table->col[k].name), tab_role_names[y], tab_role_names[g],
-                        tab_type_name(t), (double)c->p2[g], all->s[i].label->type[k] == (int)t ? "" : "TYPE",
-                        pii);
-        }
-    printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", n,
-           (double)right / (double)n, (double)right1 / (double)n, (double)family / (double)n,
-           (double)type / (double)n, ece_of(conf, hit, n));
-    for (int a = 0; a < 6; a++)
-        printf("pii >= %.3f  precision %.3f  recall %.3f\n", at[a],
-               said[a] ? (double)tp[a] / (double)said[a] : 0.0, (double)tp[a] / (double)(want ? want : 1));
+    const tab_staged *c = &s->col[k];
+    int truth = s->label->role[k], g1 = 0, g = tab_pick_role(c, c->p2);
+    for (int q = 0; q < TAB_ROLES; q++)
+        g1 = c->p1[q] > c->p1[g1] ? q : g1;
+    y->conf = train_grown(y->conf, y->n + 1, sizeof *y->conf);
+    y->hit = train_grown(y->hit, y->n + 1, sizeof *y->hit);
+    y->conf[y->n] = (double)c->p2[g];
+    y->hit[y->n++] = g == truth;
+    y->role += g == truth;
+    y->role1 += g1 == truth;
+    y->family += tab_role_family[g] == tab_role_family[truth];
+    tab_type t = tab_role_type(g, (size_t)c->features.distinct, (size_t)c->features.present);
+    y->type += (int)t == s->label->type[k];
+    y->miss[truth][g]++;
+    double pii = 0;
+    for (int q = 0; q < TAB_ROLES; q++)
+        pii += tab_role_pii[q] ? (double)c->p2[q] : 0;
+    y->want += tab_role_pii[truth];
+    for (int a = 0; a < MARKS; a++) {
+        y->said[a] += pii >= PII_MARKS[a];
+        y->found[a] += pii >= PII_MARKS[a] && tab_role_pii[truth];
+    }
+    if (dump != NULL)
+        fprintf(dump, "column,%s,%.*s,%s,%s,%s,%.4f,%s,%.4f\n", s->label->name,
+                TAB_STR(s->label->table->col[k].name), tab_role_names[truth], tab_role_names[g],
+                tab_type_name(t), (double)c->p2[g], s->label->type[k] == (int)t ? "" : "TYPE", pii);
+}
+
+/* Prints the sectors' line; conf and hit (tables) are scratch. */
+static void score_sectors(const samples *all, double *conf, bool *hit, FILE *dump)
+{
     size_t tables = 0, first = 0, five = 0;
     for (size_t i = 0; i < all->n; i++) {
         int y = all->s[i].label->sector, top = 0, above = 0;
@@ -94,6 +96,11 @@ void train_score(const samples *all, FILE *dump)
     }
     printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables, (double)first / (double)tables,
            (double)five / (double)tables, ece_of(conf, hit, tables));
+}
+
+/* Prints the 14 most frequent pairs of truth and wrong answer; takes them out of miss. */
+static void print_confusions(size_t miss[TAB_ROLES][TAB_ROLES])
+{
     printf("largest confusions:");
     for (int q = 0; q < 14; q++) {
         int a = 0, b = 1;
@@ -105,6 +112,24 @@ void train_score(const samples *all, FILE *dump)
         miss[a][b] = 0;
     }
     printf("\n");
-    free(conf);
-    free(hit);
+}
+
+void train_score(const samples *all, FILE *dump)
+{
+    tally y = { 0 };
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; all->s[i].real && k < all->s[i].label->table->cols; k++)
+            if (all->s[i].label->role[k] >= 0)
+                score_column(&y, &all->s[i], k, dump);
+    printf("columns %zu  role %.3f (stage 1 %.3f)  family %.3f  type %.3f  ece %.3f\n", y.n,
+           (double)y.role / (double)y.n, (double)y.role1 / (double)y.n, (double)y.family / (double)y.n,
+           (double)y.type / (double)y.n, ece_of(y.conf, y.hit, y.n));
+    for (int a = 0; a < MARKS; a++)
+        printf("pii >= %.3f  precision %.3f  recall %.3f\n", PII_MARKS[a],
+               y.said[a] ? (double)y.found[a] / (double)y.said[a] : 0.0,
+               (double)y.found[a] / (double)(y.want ? y.want : 1));
+    score_sectors(all, y.conf, y.hit, dump);
+    print_confusions(y.miss);
+    free(y.conf);
+    free(y.hit);
 }

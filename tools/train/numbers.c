@@ -117,152 +117,217 @@ static double counted(chance *c, double mean, double loose)
             return k;
 }
 
-static bool quantities(maker *m, const spec *s)
+/* ---- measures, counts and amounts ------------------------------------------------------------ */
+
+/* What is drawn once for a column of quantities; the steps below fill it in the order of their draws. */
+typedef struct {
+    range r;
+    bool money, count, measure;
+    double factor; /* the unit: currency, thousands, another scale */
+    bool skewed, bell;
+    double size; /* the greatest absolute value, roughly */
+    int decimals;
+    double step;          /* rounded to multiples of it; 0: not */
+    bool ninety_nine;     /* prices end in .99, .95 or .49 */
+    double zero, shorter; /* share of zeros; share of cells with fewer decimals */
+    bool few;             /* values come from set[0 .. sets) */
+    bool trend, outliers; /* grows with the rows; one in fifty is ten times as large */
+    double at, pace;      /* of a walk: its place, its step */
+    bool counts;          /* Poisson counts about `about`, `loose` times as uneven */
+    double loose, about;
+    bool measured; /* `narrow` of the range, every third row `other` further up */
+    double narrow, other;
+    double set[24];
+    size_t sets;
+    double ratio, spread; /* to the column before */
+} quantity;
+
+/* The unit and the range: what a value is multiplied by, and where in the plan's range this column lies. */
+static void scale_of(maker *m, quantity *q)
 {
     chance *c = m->c;
-    range r = range_of(s->arg);
-    bool money = s->role == TAB_ROLE_AMOUNT, count = s->role == TAB_ROLE_COUNT;
-    double factor = 1;
-    if (!r.given) { /* only a relation is given */
-        r.lo = count ? 0 : 1;
-        r.hi = count ? 60 : 5000;
+    range *r = &q->r;
+    if (!r->given) { /* only a relation is given */
+        r->lo = q->count ? 0 : 1;
+        r->hi = q->count ? 60 : 5000;
     }
-    if (money && chance_of(c, 0.6))
-        factor = m->loc->rate;
-    if (money && r.hi > 3e5 && chance_of(c, 0.4))
-        factor /= chance_of(c, 0.5) ? 1e3 : 1e6; /* in thousands, in millions */
-    if (s->role == TAB_ROLE_MEASURE && !r.walk && chance_of(c, 0.35))
-        factor = chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
-    if (count && r.hi > 200 && chance_of(c, 0.4))
-        factor = exp(0.8 * chance_normal(c));
-    /* a column differs from its like in where it lies, too */
+    q->factor = 1;
+    if (q->money && chance_of(c, 0.6))
+        q->factor = m->loc->rate;
+    if (q->money && r->hi > 3e5 && chance_of(c, 0.4))
+        q->factor /= chance_of(c, 0.5) ? 1e3 : 1e6; /* in thousands, in millions */
+    if (q->measure && !r->walk && chance_of(c, 0.35))
+        q->factor = chance_of(c, 0.5) ? exp(chance_normal(c)) : pow(10, (double)chance_below(c, 5) - 2);
+    if (q->count && r->hi > 200 && chance_of(c, 0.4))
+        q->factor = exp(0.8 * chance_normal(c));
+    /* columns of one plan lie in different places, too */
     double shift = exp(0.25 * chance_normal(c));
-    factor *= r.lo >= 0 && r.hi > 30 ? shift : 1;
-    bool skewed = r.lo >= 0 && r.hi / fmax(r.lo, 1e-9) > 8 && chance_of(c, 0.85), bell = chance_of(c, 0.7);
-    if (r.given && !r.walk && chance_of(c, 0.5)) /* one table holds a part of what there is */
-        narrowed(c, &r, skewed);
-    int decimals = r.decimals;
-    double size = fmax(fabs(r.lo), fabs(r.hi)) * factor;
+    q->factor *= r->lo >= 0 && r->hi > 30 ? shift : 1;
+    q->skewed = r->lo >= 0 && r->hi / fmax(r->lo, 1e-9) > 8 && chance_of(c, 0.85);
+    q->bell = chance_of(c, 0.7);
+    if (r->given && !r->walk && chance_of(c, 0.5)) /* one table holds a part of what there is */
+        narrowed(c, r, q->skewed);
+    q->size = fmax(fabs(r->lo), fabs(r->hi)) * q->factor;
+}
+
+/* Decimals: the plan's, or by the size of the values. */
+static void precision_of(chance *c, quantity *q)
+{
+    double size = q->size;
+    int decimals = q->r.decimals;
     if (decimals < 0)
         decimals = size >= 3000  ? (int)chance_below(c, 2)
                    : size >= 100 ? (int)chance_below(c, 3)
                    : size >= 10  ? 1 + (int)chance_below(c, 2)
                    : size >= 1   ? 1 + (int)chance_below(c, 3)
                                  : 2 + (int)chance_below(c, 4);
-    else if (factor > 20 || factor < 0.05)
+    else if (q->factor > 20 || q->factor < 0.05)
         decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 5;
     else if (decimals > 0 && chance_of(c, 0.3))
         decimals += chance_of(c, 0.5) ? 1 : -1;
-    if (money)
+    if (q->money)
         decimals = chance_of(c, 0.6) && size < 1e5 ? 2 : chance_of(c, 0.75) ? 0 : 1 + (int)chance_below(c, 3);
-    if (count)
+    if (q->count)
         decimals = 0;
-    if (s->role == TAB_ROLE_MEASURE && r.decimals < 0 && size >= 15 && chance_of(c, 0.4))
+    if (q->measure && q->r.decimals < 0 && size >= 15 && chance_of(c, 0.4))
         decimals = 0;
     /* computed, not written by a person */
-    if (s->role == TAB_ROLE_MEASURE && chance_of(c, 0.04))
+    if (q->measure && chance_of(c, 0.04))
         decimals = 9;
-    if (money && chance_of(c, 0.12))
+    if (q->money && chance_of(c, 0.12))
         decimals = 3 + (int)chance_below(c, 6);
-    /* rounding to steps */
-    double step = 0;
-    if (money && decimals == 0 && chance_of(c, 0.6))
-        step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000 ? 6 : size > 300 ? 4 : 2)];
-    if (count && size > 300 && chance_of(c, 0.15))
-        step = (double[]){ 10, 50, 100, 1000 }[chance_below(c, 4)];
-    if (s->role == TAB_ROLE_MEASURE && decimals == 1 && chance_of(c, 0.15))
-        step = 0.5;
-    bool ninety_nine = money && decimals == 2 && size < 2000 && chance_of(c, 0.25);
-    double zero = r.zeros                                  ? 0.2 + 0.6 * chance_unit(c)
-                  : (count || money) && chance_of(c, 0.12) ? 0.3 * chance_unit(c)
-                                                           : 0;
+    q->decimals = decimals;
+}
+
+/* What people do to numbers: round them to steps, let prices end in .99, write zeros, drop digits. */
+static void habits_of(chance *c, quantity *q)
+{
+    double size = q->size;
+    q->step = 0;
+    if (q->money && q->decimals == 0 && chance_of(c, 0.6))
+        q->step = (double[]){ 5, 10, 50, 100, 500, 1000 }[chance_below(c, size > 5000  ? 6
+                                                                          : size > 300 ? 4
+                                                                                       : 2)];
+    if (q->count && size > 300 && chance_of(c, 0.15))
+        q->step = (double[]){ 10, 50, 100, 1000 }[chance_below(c, 4)];
+    if (q->measure && q->decimals == 1 && chance_of(c, 0.15))
+        q->step = 0.5;
+    q->ninety_nine = q->money && q->decimals == 2 && size < 2000 && chance_of(c, 0.25);
+    q->zero = q->r.zeros                                     ? 0.2 + 0.6 * chance_unit(c)
+              : (q->count || q->money) && chance_of(c, 0.12) ? 0.3 * chance_unit(c)
+                                                             : 0;
     /* some cells are written shorter than the finest one */
-    double shorter = decimals > 0 && chance_of(c, 0.3) ? chance_unit(c) : 0;
-    bool walk = r.walk, few = chance_of(c, money ? 0.2 : 0.12), trend = chance_of(c, 0.03),
-         outliers = chance_of(c, 0.08);
-    double at = r.lo + (r.hi - r.lo) * (0.2 + 0.6 * chance_unit(c)),
-           pace = (r.hi - r.lo) * (0.004 + 0.03 * chance_unit(c));
-    /* counts that are counted; measures that are narrow, of two kinds, or in steps of an instrument */
-    bool counts = count && r.lo >= 0 && !walk && chance_of(c, 0.45);
-    double loose = chance_of(c, 0.4) ? 0 : 0.3 + 0.9 * chance_unit(c),
-           about = exp(log(fmax(1.2, r.lo)) +
-                       (log(fmax(2, r.hi)) - log(fmax(1.2, r.lo))) * (0.2 + 0.5 * chance_unit(c)));
-    bool measured = s->role == TAB_ROLE_MEASURE && !walk && !r.uniform && chance_of(c, 0.3);
-    double narrow = measured ? 0.15 + 0.6 * chance_unit(c) : 1,
-           other = measured && chance_of(c, 0.25) ? 0.4 + 0.4 * chance_unit(c) : 0;
-    if (measured && step == 0 && decimals > 0 && chance_of(c, 0.25))
-        step = (double[]){ 2, 5, 25 }[chance_below(c, 3)] / pow(10, decimals);
-    else if (measured && decimals == 0 && size > 60 && chance_of(c, 0.4))
-        step = (double[]){ 5, 5, 10 }[chance_below(c, 3)];
-    double set[24];
-    size_t sets = 3 + chance_below(c, 20);
-    for (size_t i = 0; i < sets; i++)
-        set[i] = draw(m, &r, skewed, bell, i % m->rows);
-    double ratio = 0.05 + 0.8 * chance_unit(c), spread = 0.02 + 0.15 * chance_unit(c);
-    if (r.like)
-        ratio = exp(0.3 * chance_normal(c));
-    for (size_t i = 0; i < m->rows; i++) {
-        double v = few ? set[chance_below(c, sets)] : draw(m, &r, skewed, bell, i);
-        if (counts)
-            v = counted(c, about * (m->tie == 0 ? 1 : exp(0.4 * drift_normal(m, i))), loose);
-        if (measured) {
-            double mid = skewed ? sqrt(fmax(r.lo, r.hi / 1e5) * r.hi) : (r.lo + r.hi) / 2;
-            v = mid + (v - mid) * narrow + (other > 0 && i % 3 == 1 ? other * (r.hi - mid) : 0);
-        }
-        if (walk) {
-            at = fmax(r.lo, fmin(r.hi, at + pace * chance_normal(c)));
-            v = at;
-        }
-        if (trend)
-            v += (r.hi - r.lo) * (double)i / (double)m->rows;
-        if (outliers && chance_of(c, 0.02))
-            v *= 10;
-        v *= factor;
-        if (r.like && m->last[1] != NULL)
-            v = m->last[1][i] * ratio * (1 + spread * chance_normal(c));
-        if (r.part && m->last[1] != NULL)
-            v = m->last[1][i] * fmin(1, ratio * 2 * chance_unit(c));
-        if (r.product && m->last[0] != NULL && m->last[1] != NULL)
-            v = m->last[0][i] * m->last[1][i];
-        else if (r.total && m->last[0] != NULL && m->last[1] != NULL)
-            v = m->last[0][i] + m->last[1][i];
-        else if (zero > 0 && chance_of(c, zero))
-            v = 0;
-        if (r.lo >= 0 && v < 0)
-            v = fabs(v);
-        if (step > 0)
-            v = round(v / step) * step;
-        else if (ninety_nine && v > 1)
-            v = floor(v) + (chance_of(c, 0.7) ? 0.99 : chance_of(c, 0.5) ? 0.95 : 0.49);
-        if (count && r.lo >= 1)
-            v = fmax(1, v);
-        m->now[i] = rounded(v, shorter > 0 && chance_of(c, shorter) ? (int)chance_below(c, (size_t)decimals)
-                                                                    : decimals);
+    q->shorter = q->decimals > 0 && chance_of(c, 0.3) ? chance_unit(c) : 0;
+}
+
+/* How the values spread: a few distinct ones, a walk, a trend, counts that are counted, measures that are
+ * narrow, of two kinds, or in steps of an instrument. */
+static void shape_of(maker *m, quantity *q)
+{
+    chance *c = m->c;
+    const range *r = &q->r;
+    q->few = chance_of(c, q->money ? 0.2 : 0.12);
+    q->trend = chance_of(c, 0.03);
+    q->outliers = chance_of(c, 0.08);
+    q->at = r->lo + (r->hi - r->lo) * (0.2 + 0.6 * chance_unit(c));
+    q->pace = (r->hi - r->lo) * (0.004 + 0.03 * chance_unit(c));
+    q->counts = q->count && r->lo >= 0 && !r->walk && chance_of(c, 0.45);
+    q->loose = chance_of(c, 0.4) ? 0 : 0.3 + 0.9 * chance_unit(c);
+    q->about = exp(log(fmax(1.2, r->lo)) +
+                   (log(fmax(2, r->hi)) - log(fmax(1.2, r->lo))) * (0.2 + 0.5 * chance_unit(c)));
+    q->measured = q->measure && !r->walk && !r->uniform && chance_of(c, 0.3);
+    q->narrow = q->measured ? 0.15 + 0.6 * chance_unit(c) : 1;
+    q->other = q->measured && chance_of(c, 0.25) ? 0.4 + 0.4 * chance_unit(c) : 0;
+    if (q->measured && q->step == 0 && q->decimals > 0 && chance_of(c, 0.25))
+        q->step = (double[]){ 2, 5, 25 }[chance_below(c, 3)] / pow(10, q->decimals);
+    else if (q->measured && q->decimals == 0 && q->size > 60 && chance_of(c, 0.4))
+        q->step = (double[]){ 5, 5, 10 }[chance_below(c, 3)];
+    q->sets = 3 + chance_below(c, 20);
+    for (size_t i = 0; i < q->sets; i++)
+        q->set[i] = draw(m, r, q->skewed, q->bell, i % m->rows);
+    q->ratio = 0.05 + 0.8 * chance_unit(c);
+    q->spread = 0.02 + 0.15 * chance_unit(c);
+    if (r->like)
+        q->ratio = exp(0.3 * chance_normal(c));
+}
+
+/* The value of row i before it stands in a relation to other columns, in the column's unit. */
+static double drawn_value(maker *m, quantity *q, size_t i)
+{
+    chance *c = m->c;
+    const range *r = &q->r;
+    double v = q->few ? q->set[chance_below(c, q->sets)] : draw(m, r, q->skewed, q->bell, i);
+    if (q->counts)
+        v = counted(c, q->about * (m->tie == 0 ? 1 : exp(0.4 * drift_normal(m, i))), q->loose);
+    if (q->measured) {
+        double mid = q->skewed ? sqrt(fmax(r->lo, r->hi / 1e5) * r->hi) : (r->lo + r->hi) / 2;
+        v = mid + (v - mid) * q->narrow + (q->other > 0 && i % 3 == 1 ? q->other * (r->hi - mid) : 0);
     }
-    /* in writing */
-    bool fixed = chance_of(c, money ? 0.6 : 0.3), native = m->loc->decimal == ',' && chance_of(c, 0.25);
-    bool grouped = size >= 1000 && chance_of(c, 0.08), sign = money && chance_of(c, 0.14);
-    const char *unit = s->role == TAB_ROLE_MEASURE && chance_of(c, 0.05)
-                           ? (const char *[]){ " kg",
-                                               " cm",
-                                               "km",
-                                               "%",
-                                               " mm",
-                                               " mg",
-                                               " GB",
-                                               " MPa",
-                                               "\xc2\xb0"
-                                               "C",
-                                               " kWh",
-                                               " l",
-                                               " ha" }[chance_below(c, 12)]
-                           : "";
-    bool thousands = (count || money) && size > 5000 && chance_of(c, 0.02);
+    if (r->walk) {
+        q->at = fmax(r->lo, fmin(r->hi, q->at + q->pace * chance_normal(c)));
+        v = q->at;
+    }
+    if (q->trend)
+        v += (r->hi - r->lo) * (double)i / (double)m->rows;
+    if (q->outliers && chance_of(c, 0.02))
+        v *= 10;
+    return v * q->factor;
+}
+
+/* The value of row i as it is written: related to the columns before, rounded. */
+static double quantity_of(maker *m, quantity *q, size_t i)
+{
+    chance *c = m->c;
+    const range *r = &q->r;
+    double v = drawn_value(m, q, i);
+    if (r->like && m->last[1] != NULL)
+        v = m->last[1][i] * q->ratio * (1 + q->spread * chance_normal(c));
+    if (r->part && m->last[1] != NULL)
+        v = m->last[1][i] * fmin(1, q->ratio * 2 * chance_unit(c));
+    if (r->product && m->last[0] != NULL && m->last[1] != NULL)
+        v = m->last[0][i] * m->last[1][i];
+    else if (r->total && m->last[0] != NULL && m->last[1] != NULL)
+        v = m->last[0][i] + m->last[1][i];
+    else if (q->zero > 0 && chance_of(c, q->zero))
+        v = 0;
+    if (r->lo >= 0 && v < 0)
+        v = fabs(v);
+    if (q->step > 0)
+        v = round(v / q->step) * q->step;
+    else if (q->ninety_nine && v > 1)
+        v = floor(v) + (chance_of(c, 0.7) ? 0.99 : chance_of(c, 0.5) ? 0.95 : 0.49);
+    if (q->count && r->lo >= 1)
+        v = fmax(1, v);
+    return rounded(v, q->shorter > 0 && chance_of(c, q->shorter) ? (int)chance_below(c, (size_t)q->decimals)
+                                                                 : q->decimals);
+}
+
+/* The numbers of m->now as texts: the locale's marks, a currency's sign, a unit, thousands as "k". */
+static bool write_quantities(maker *m, const quantity *q)
+{
+    static const char *const units[] = { " kg",
+                                         " cm",
+                                         "km",
+                                         "%",
+                                         " mm",
+                                         " mg",
+                                         " GB",
+                                         " MPa",
+                                         "\xc2\xb0"
+                                         "C",
+                                         " kWh",
+                                         " l",
+                                         " ha" };
+    chance *c = m->c;
+    bool fixed = chance_of(c, q->money ? 0.6 : 0.3), native = m->loc->decimal == ',' && chance_of(c, 0.25);
+    bool grouped = q->size >= 1000 && chance_of(c, 0.08), sign = q->money && chance_of(c, 0.14);
+    const char *unit = q->measure && chance_of(c, 0.05) ? units[chance_below(c, 12)] : "";
+    bool thousands = (q->count || q->money) && q->size > 5000 && chance_of(c, 0.02);
     size_t sign_way = chance_below(c, 5);
     for (size_t i = 0; i < m->rows; i++) {
         char t[80], out[120];
         double v = thousands ? m->now[i] / 1000 : m->now[i];
-        number_text(m->loc, v, thousands ? 1 : decimals, fixed || thousands, native, grouped, t, sizeof t);
+        number_text(m->loc, v, thousands ? 1 : q->decimals, fixed || thousands, native, grouped, t, sizeof t);
         if (sign && sign_way < 3)
             snprintf(out, sizeof out, "%s%s%s%s", t[0] == '-' ? "-" : "", m->loc->money,
                      sign_way == 2 ? " " : "", t + (t[0] == '-'));
@@ -275,6 +340,23 @@ static bool quantities(maker *m, const spec *s)
     }
     return true;
 }
+
+static bool quantities(maker *m, const spec *s)
+{
+    quantity q = { .r = range_of(s->arg),
+                   .money = s->role == TAB_ROLE_AMOUNT,
+                   .count = s->role == TAB_ROLE_COUNT,
+                   .measure = s->role == TAB_ROLE_MEASURE };
+    scale_of(m, &q);
+    precision_of(m->c, &q);
+    habits_of(m->c, &q);
+    shape_of(m, &q);
+    for (size_t i = 0; i < m->rows; i++)
+        m->now[i] = quantity_of(m, &q, i);
+    return write_quantities(m, &q);
+}
+
+/* ---- shares, ratings, years, positions ------------------------------------------------------- */
 
 static bool percentages(maker *m, const spec *s)
 {
@@ -354,7 +436,43 @@ static bool ratings(maker *m, const spec *s)
     return true;
 }
 
-/* Years, ages, positions, ranks, parts of dates: whole numbers with a shape of their own. */
+/* Where whole numbers of the role lie; ages about *mid with deviation *sd. *onward: numbers only grow. */
+static void whole_range(chance *c, int role, range *r, double *mid, double *sd, bool *onward)
+{
+    switch (role) {
+    case TAB_ROLE_YEAR:
+        if (!r->given)
+            r->lo = 1950 + (double)chance_below(c, 65),
+            r->hi = fmin(2023, r->lo + 8 + (double)chance_below(c, 60));
+        if (chance_of(c, 0.4)) { /* a few years only */
+            r->hi = r->lo + (r->hi - r->lo) * (0.4 + 0.6 * chance_unit(c));
+            r->lo = fmax(r->lo, r->hi - 1 - (double)chance_below(c, 12));
+        }
+        break;
+    case TAB_ROLE_AGE:
+        if (!r->given)
+            r->lo = 18, r->hi = 80;
+        *mid = r->lo + (r->hi - r->lo) * (0.3 + 0.3 * chance_unit(c));
+        *sd = (r->hi - r->lo) * (0.15 + 0.15 * chance_unit(c));
+        break;
+    case TAB_ROLE_DATE_PART:
+        if (!r->given) {
+            static const double ends[][2] = { { 1, 31 }, { 0, 23 }, { 1, 52 }, { 1, 366 },
+                                              { 0, 59 }, { 1, 24 }, { 1, 53 } };
+            size_t k = chance_below(c, 7);
+            r->lo = ends[k][0], r->hi = ends[k][1];
+            if (chance_of(c, 0.2)) { /* a study's month number, which only grows */
+                r->lo = 1, r->hi = 13 + (double)chance_below(c, 60);
+                *onward = true;
+            }
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Years, ages, ranks, parts of dates: whole numbers with a shape of their own. */
 static bool whole_numbers(maker *m, const spec *s)
 {
     chance *c = m->c;
@@ -362,37 +480,7 @@ static bool whole_numbers(maker *m, const spec *s)
     size_t top = m->rows, way = chance_below(c, 10);
     bool onward = false;
     double mid = 0, sd = 1;
-    switch (s->role) {
-    case TAB_ROLE_YEAR:
-        if (!r.given)
-            r.lo = 1950 + (double)chance_below(c, 65),
-            r.hi = fmin(2023, r.lo + 8 + (double)chance_below(c, 60));
-        if (chance_of(c, 0.4)) { /* a few years only */
-            r.hi = r.lo + (r.hi - r.lo) * (0.4 + 0.6 * chance_unit(c));
-            r.lo = fmax(r.lo, r.hi - 1 - (double)chance_below(c, 12));
-        }
-        break;
-    case TAB_ROLE_AGE:
-        if (!r.given)
-            r.lo = 18, r.hi = 80;
-        mid = r.lo + (r.hi - r.lo) * (0.3 + 0.3 * chance_unit(c));
-        sd = (r.hi - r.lo) * (0.15 + 0.15 * chance_unit(c));
-        break;
-    case TAB_ROLE_DATE_PART:
-        if (!r.given) {
-            static const double ends[][2] = { { 1, 31 }, { 0, 23 }, { 1, 52 }, { 1, 366 },
-                                              { 0, 59 }, { 1, 24 }, { 1, 53 } };
-            size_t k = chance_below(c, 7);
-            r.lo = ends[k][0], r.hi = ends[k][1];
-            if (chance_of(c, 0.2)) { /* the how-manieth month of a study: it goes on */
-                r.lo = 1, r.hi = 13 + (double)chance_below(c, 60);
-                onward = true;
-            }
-        }
-        break;
-    default:
-        break;
-    }
+    whole_range(c, s->role, &r, &mid, &sd, &onward);
     bool steady = chance_of(c, s->role == TAB_ROLE_YEAR ? 0.5 : 0.25), descending = chance_of(c, 0.2),
          shuffled = chance_of(c, 0.4);
     if (s->role == TAB_ROLE_RANK && chance_of(c, 0.3))

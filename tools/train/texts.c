@@ -188,106 +188,115 @@ static const char *list_of(const maker *m, int role)
 }
 
 /* Small closed sets come as one coherent set, in one language and notation. */
-static const char *coherent(const maker *m, int role)
-{
-    static const char *const sex[] = { "Male|Female",
-                                       "M|F",
-                                       "male|female",
-                                       "m|f",
-                                       "F|M|U",
-                                       "Female|Male|Other",
-                                       "m|w|d",
-                                       "m\xc3\xa4nnlich|weiblich",
-                                       "Homme|Femme",
-                                       "Hombre|Mujer",
-                                       "Masculino|Feminino",
-                                       "Man|Woman|Non-binary",
-                                       "MALE|FEMALE|UNKNOWN",
-                                       "man|vrouw",
-                                       "boy|girl",
-                                       "M|K",
-                                       "\xd0\xbc\xd1\x83\xd0\xb6|\xd0\xb6\xd0\xb5\xd0\xbd",
-                                       "\xe7\x94\xb7|\xe5\xa5\xb3",
-                                       "\xe7\x94\xb7\xe6\x80\xa7|\xe5\xa5\xb3\xe6\x80\xa7" };
-    static const char *const married[] = { "Single|Married|Divorced|Widowed",
-                                           "single|married|divorced|widowed|separated",
-                                           "S|M|D|W",
-                                           "Never married|Married|Separated|Divorced|Widowed",
-                                           "ledig|verheiratet|geschieden|verwitwet",
-                                           "C\xc3\xa9libataire|Mari\xc3\xa9|Divorc\xc3\xa9|Veuf",
-                                           "Soltero|Casado|Divorciado|Viudo",
-                                           "1. Never Married|2. Married|3. Widowed|4. Divorced",
-                                           "married|single|domestic partner",
-                                           "Solteiro|Casado|Divorciado|Vi\xc3\xbavo" };
-    static const char *const school[] = {
-        "High School|Bachelor|Master|PhD",
-        "Primary|Secondary|Tertiary",
-        "Less than high school|High school|Some college|College graduate|Graduate degree",
-        "Bachelor's|Master's|Doctorate|High School|Associate",
-        "No diploma|Diploma|Degree|Postgraduate",
-        "elementary|secondary|university",
-        "1. Below HS|2. HS Grad|3. Some College|4. College Grad|5. Advanced Degree",
-        "Hauptschule|Realschule|Abitur|Studium",
-        "Sin estudios|Primaria|Secundaria|Universidad",
-        "undergraduate|graduate|none"
-    };
-    static const char *const group[] = { "White|Black|Asian|Hispanic|Other",
-                                         "Caucasian|African American|Asian|Native American|Other",
-                                         "white|black|hispanic|other",
-                                         "W|B|A|H|O",
-                                         "WHITE|BLACK|ASIAN|UNKNOWN",
-                                         "Hispanic or Latino|Not Hispanic or Latino",
-                                         "White British|White Other|Asian|Black|Mixed",
-                                         "Han|Hui|Zhuang|Uyghur",
-                                         "1. White|2. Black|3. Asian|4. Other" };
-    static const char *const compass[] = { "North|South|East|West",
-                                           "northeast|midwest|south|west",
-                                           "N|S|E|W",
-                                           "EMEA|APAC|Americas|LATAM",
-                                           "North America|Europe|Asia|Africa|South America|Oceania",
-                                           "Central|East|West|South",
-                                           "Nord|S\xc3\xbc"
-                                           "d|Ost|West",
-                                           "Northwest|Southwest|Northeast|Southeast" };
-    static const char *const colors[] = { "Red|Blue|Black|White|Silver|Grey",
-                                          "red|green|blue|yellow|orange",
-                                          "BLACK|WHITE|SILVER|RED|BLUE",
-                                          "schwarz|wei\xc3\x9f|blau|rot",
-                                          "noir|blanc|bleu|rouge|gris",
-                                          "brown|tabby|black|white|calico",
-                                          "#FF0000|#00FF00|#1A2B3C|#FFFFFF|#333333" };
+static const char *const sex[] = { "Male|Female",
+                                   "M|F",
+                                   "male|female",
+                                   "m|f",
+                                   "F|M|U",
+                                   "Female|Male|Other",
+                                   "m|w|d",
+                                   "m\xc3\xa4nnlich|weiblich",
+                                   "Homme|Femme",
+                                   "Hombre|Mujer",
+                                   "Masculino|Feminino",
+                                   "Man|Woman|Non-binary",
+                                   "MALE|FEMALE|UNKNOWN",
+                                   "man|vrouw",
+                                   "boy|girl",
+                                   "M|K",
+                                   "\xd0\xbc\xd1\x83\xd0\xb6|\xd0\xb6\xd0\xb5\xd0\xbd",
+                                   "\xe7\x94\xb7|\xe5\xa5\xb3",
+                                   "\xe7\x94\xb7\xe6\x80\xa7|\xe5\xa5\xb3\xe6\x80\xa7" };
+static const char *const married[] = { "Single|Married|Divorced|Widowed",
+                                       "single|married|divorced|widowed|separated",
+                                       "S|M|D|W",
+                                       "Never married|Married|Separated|Divorced|Widowed",
+                                       "ledig|verheiratet|geschieden|verwitwet",
+                                       "C\xc3\xa9libataire|Mari\xc3\xa9|Divorc\xc3\xa9|Veuf",
+                                       "Soltero|Casado|Divorciado|Viudo",
+                                       "1. Never Married|2. Married|3. Widowed|4. Divorced",
+                                       "married|single|domestic partner",
+                                       "Solteiro|Casado|Divorciado|Vi\xc3\xbavo" };
+static const char *const school[] = {
+    "High School|Bachelor|Master|PhD",
+    "Primary|Secondary|Tertiary",
+    "Less than high school|High school|Some college|College graduate|Graduate degree",
+    "Bachelor's|Master's|Doctorate|High School|Associate",
+    "No diploma|Diploma|Degree|Postgraduate",
+    "elementary|secondary|university",
+    "1. Below HS|2. HS Grad|3. Some College|4. College Grad|5. Advanced Degree",
+    "Hauptschule|Realschule|Abitur|Studium",
+    "Sin estudios|Primaria|Secundaria|Universidad",
+    "undergraduate|graduate|none"
+};
+static const char *const group[] = { "White|Black|Asian|Hispanic|Other",
+                                     "Caucasian|African American|Asian|Native American|Other",
+                                     "white|black|hispanic|other",
+                                     "W|B|A|H|O",
+                                     "WHITE|BLACK|ASIAN|UNKNOWN",
+                                     "Hispanic or Latino|Not Hispanic or Latino",
+                                     "White British|White Other|Asian|Black|Mixed",
+                                     "Han|Hui|Zhuang|Uyghur",
+                                     "1. White|2. Black|3. Asian|4. Other" };
+static const char *const compass[] = { "North|South|East|West",
+                                       "northeast|midwest|south|west",
+                                       "N|S|E|W",
+                                       "EMEA|APAC|Americas|LATAM",
+                                       "North America|Europe|Asia|Africa|South America|Oceania",
+                                       "Central|East|West|South",
+                                       "Nord|S\xc3\xbc"
+                                       "d|Ost|West",
+                                       "Northwest|Southwest|Northeast|Southeast" };
+static const char *const colors[] = { "Red|Blue|Black|White|Silver|Grey",
+                                      "red|green|blue|yellow|orange",
+                                      "BLACK|WHITE|SILVER|RED|BLUE",
+                                      "schwarz|wei\xc3\x9f|blau|rot",
+                                      "noir|blanc|bleu|rouge|gris",
+                                      "brown|tabby|black|white|calico",
+                                      "#FF0000|#00FF00|#1A2B3C|#FFFFFF|#333333" };
+
+/* The role's sets, and how often a column takes one of them (the others draw from the lexicon). */
+#define SET_OF(list) list, sizeof list / sizeof *list
+static const struct {
+    int role;
+    double share;
     const char *const *set;
     size_t n;
-    switch (role) {
-    case TAB_ROLE_GENDER:
-        set = sex, n = 19;
-        break;
-    case TAB_ROLE_MARITAL_STATUS:
-        set = married, n = 10;
-        break;
-    case TAB_ROLE_EDUCATION_LEVEL:
-        set = school, n = 10;
-        break;
-    case TAB_ROLE_ETHNICITY:
-        set = group, n = 9;
-        break;
-    case TAB_ROLE_REGION:
-        set = compass, n = 8;
-        break;
-    case TAB_ROLE_COLOR:
-        set = colors, n = 7;
-        break;
-    default:
-        return NULL;
-    }
-    double p = role == TAB_ROLE_REGION ? 0.25 : role == TAB_ROLE_COLOR ? 0.4 : 0.9;
-    return chance_of(m->c, p) ? set[chance_below(m->c, n)] : NULL;
+} closed[] = {
+    { TAB_ROLE_GENDER, 0.9, SET_OF(sex) },
+    { TAB_ROLE_MARITAL_STATUS, 0.9, SET_OF(married) },
+    { TAB_ROLE_EDUCATION_LEVEL, 0.9, SET_OF(school) },
+    { TAB_ROLE_ETHNICITY, 0.9, SET_OF(group) },
+    { TAB_ROLE_REGION, 0.25, SET_OF(compass) },
+    { TAB_ROLE_COLOR, 0.4, SET_OF(colors) },
+};
+
+/* One of them as "a|b|c", or NULL. */
+static const char *coherent(const maker *m, int role)
+{
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        if (closed[i].role == role)
+            return chance_of(m->c, closed[i].share) ? closed[i].set[chance_below(m->c, closed[i].n)] : NULL;
+    return NULL;
+}
+
+/* Words of the lexicon's list that the plan names ("w:NAME"): a few again and again, or each drawn anew. */
+static bool own_words(maker *m, const spec *s)
+{
+    char list[64];
+    snprintf(list, sizeof list, "%.60s", s->arg + 2);
+    size_t pool = chance_of(m->c, 0.6) ? 4 + chance_below(m->c, 30) : 0;
+    if (pool > 0)
+        return from_lists(m, s, list, pool, pool + 10);
+    for (size_t i = 0; i < m->rows; i++)
+        m->cell[i] = title_case(m, word_of(m, list));
+    return true;
 }
 
 bool make_texts(maker *m, const spec *s)
 {
     chance *c = m->c;
-    char buf[64], list[64];
+    char buf[64], t[1200];
     tab_str set[MOST_LISTED];
     size_t n = strchr(s->arg, '|') != NULL ? split_list(m, s->arg, set) : 0,
            way = chance_below(c, s->role == TAB_ROLE_NAME ? 16 : 10);
@@ -300,22 +309,13 @@ bool make_texts(maker *m, const spec *s)
                           (size_t)fmax(3, fmin(60, strtod(s->arg + 1, NULL) * (0.5 + chance_unit(c)) *
                                                        (chance_of(c, 0.25) ? 5 : 1))));
     bool own_list = s->arg[0] == 'w' && s->arg[1] == ':';
-    if (own_list)
-        snprintf(list, sizeof list, "%.60s", s->arg + 2);
     const char *fixed = n == 0 && !own_list ? coherent(m, s->role) : NULL;
     if (fixed != NULL) {
         n = split_list(m, fixed, set);
         return spread(m, set, n);
     }
-    char t[1200];
-    if (own_list) {
-        size_t pool = chance_of(c, 0.6) ? 4 + chance_below(c, 30) : 0;
-        if (pool > 0)
-            return from_lists(m, s, list, pool, pool + 10);
-        for (size_t i = 0; i < m->rows; i++)
-            m->cell[i] = title_case(m, word_of(m, list));
-        return true;
-    }
+    if (own_list)
+        return own_words(m, s);
     const char *from = list_of(m, s->role);
     if (n == 0 && from != NULL)
         return from_lists(m, s, from, s->role == TAB_ROLE_CATEGORY || s->role == TAB_ROLE_STATUS ? 2 : 1,

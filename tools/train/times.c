@@ -94,10 +94,43 @@ static void date_text(const maker *m, int64_t day, size_t layout, char *out, siz
     }
 }
 
-static bool dates(maker *m, const spec *s)
+/* The clock of a timestamp, appended to its date t; way 6 replaces both by seconds (or milliseconds) since
+ * 1970. */
+static void append_clock(chance *c, int64_t day, size_t way, bool milliseconds, char *t, size_t size)
 {
-    chance *c = m->c;
-    bool birth = s->role == TAB_ROLE_BIRTH_DATE, stamp = s->role == TAB_ROLE_DATETIME;
+    size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60), n = strlen(t);
+    switch (way) {
+    case 0:
+        snprintf(t + n, size - n, "T%02zu:%02zu:%02zuZ", h, mi, se);
+        break;
+    case 1:
+        snprintf(t + n, size - n, " %02zu:%02zu", h, mi);
+        break;
+    case 2:
+        snprintf(t + n, size - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se, chance_below(c, 1000));
+        break;
+    case 3:
+        snprintf(t + n, size - n, " %zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM");
+        break;
+    case 4:
+        snprintf(t + n, size - n, "T%02zu:%02zu:%02zu+02:00", h, mi, se);
+        break;
+    case 5:
+        snprintf(t + n, size - n, " %02zu:00:00", h);
+        break;
+    case 6:
+        snprintf(t, size, "%lld%s", (long long)day * 86400 + (long long)(h * 3600 + mi * 60 + se),
+                 milliseconds ? "000" : "");
+        break;
+    default:
+        snprintf(t + n, size - n, " %02zu:%02zu:%02zu", h, mi, se);
+        break;
+    }
+}
+
+/* The days between which a column of dates lies: the plan's years "y1..y2" or the role's, or a part. */
+static void days_between(chance *c, const spec *s, bool birth, int64_t *ret_lo, int64_t *ret_hi)
+{
     double y1 = birth ? 1935 : 2005 + (double)chance_below(c, 16), y2 = birth ? 2006 : 2024;
     const char *dots = strstr(s->arg, "..");
     if (dots != NULL) {
@@ -112,6 +145,23 @@ static bool dates(maker *m, const spec *s)
         lo += (int64_t)((double)(hi - lo) * chance_unit(c) * 0.8);
         hi = lo + span;
     }
+    *ret_lo = lo;
+    *ret_hi = hi;
+}
+
+static int64_t first_of_month(int64_t day)
+{
+    int y, mo, d;
+    tab_civil_from_days(day, &y, &mo, &d);
+    return tab_days_from_civil(y, mo, 1);
+}
+
+static bool dates(maker *m, const spec *s)
+{
+    chance *c = m->c;
+    bool birth = s->role == TAB_ROLE_BIRTH_DATE, stamp = s->role == TAB_ROLE_DATETIME;
+    int64_t lo, hi;
+    days_between(c, s, birth, &lo, &hi);
     bool after = strstr(s->arg, "after") != NULL && m->day != NULL,
          sorted = !birth && !after && chance_of(c, 0.45);
     bool working = !birth && chance_of(c, 0.2), monthly = !birth && !stamp && chance_of(c, 0.1),
@@ -130,50 +180,15 @@ static bool dates(maker *m, const spec *s)
                                    (sorted ? (double)(i - i % each) / (double)m->rows : chance_unit(c)));
         if (daily)
             d = lo + (int64_t)(i / each);
-        if (after)
+        if (after) /* exponential gaps behind the table's last date */
             d = m->day[i] + (int64_t)(-gap * log(fmax(1e-9, chance_unit(c))));
-        if (working)
-            while ((d + 3) % 7 >= 5)
-                d++;
-        if (monthly) {
-            int y, mo, dd;
-            tab_civil_from_days(d, &y, &mo, &dd);
-            d = tab_days_from_civil(y, mo, 1);
-        }
-        day[i] = d;
+        while (working && (d + 3) % 7 >= 5) /* no Saturday, no Sunday: day 0 is a Thursday */
+            d++;
+        day[i] = d = monthly ? first_of_month(d) : d;
         char t[120];
         date_text(m, d, layout, t, sizeof t);
-        if (stamp) {
-            size_t h = chance_below(c, 24), mi = chance_below(c, 60), se = chance_below(c, 60), n = strlen(t);
-            switch (clock) {
-            case 0:
-                snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zuZ", h, mi, se);
-                break;
-            case 1:
-                snprintf(t + n, sizeof t - n, " %02zu:%02zu", h, mi);
-                break;
-            case 2:
-                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu.%03zu", h, mi, se, chance_below(c, 1000));
-                break;
-            case 3:
-                snprintf(t + n, sizeof t - n, " %zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi,
-                         h < 12 ? "AM" : "PM");
-                break;
-            case 4:
-                snprintf(t + n, sizeof t - n, "T%02zu:%02zu:%02zu+02:00", h, mi, se);
-                break;
-            case 5:
-                snprintf(t + n, sizeof t - n, " %02zu:00:00", h);
-                break;
-            case 6:
-                snprintf(t, sizeof t, "%lld%s", (long long)d * 86400 + (long long)(h * 3600 + mi * 60 + se),
-                         layout > 8 ? "000" : "");
-                break;
-            default:
-                snprintf(t + n, sizeof t - n, " %02zu:%02zu:%02zu", h, mi, se);
-                break;
-            }
-        }
+        if (stamp)
+            append_clock(c, d, clock, layout > 8, t, sizeof t);
         if (!put_cell(m, i, t))
             return false;
     }
@@ -181,6 +196,89 @@ static bool dates(maker *m, const spec *s)
     return true;
 }
 
+/* A month's or a weekday's number or name, mo 0 .. 11, wd 0 .. 6. */
+static void month_text(size_t mo, size_t way, size_t lang, char *t, size_t size)
+{
+    if (way < 5)
+        snprintf(t, size, "%zu", mo + 1);
+    else if (way == 5)
+        snprintf(t, size, "%02zu", mo + 1);
+    else
+        snprintf(t, size, "%s", months[way < 9 ? 6 : lang][mo]);
+    if (way == 8)
+        t[0] = (char)(t[0] | 32);
+}
+
+static void weekday_text(size_t wd, size_t way, size_t lang, char *t, size_t size)
+{
+    if (way < 2)
+        snprintf(t, size, "%zu", wd + way);
+    else
+        snprintf(t, size, "%s", days[way < 6 ? 4 + way % 2 : lang > 3 ? 0 : lang][wd]);
+    if (way == 5)
+        t[0] = (char)(t[0] | 32);
+}
+
+/* A month, a quarter, a week or a year from year to year. */
+static void period_text(chance *c, size_t y, size_t mo, size_t way, size_t lang, char *t, size_t size)
+{
+    if (way < 3)
+        snprintf(t, size, "%zu-%02zu", y, mo + 1);
+    else if (way < 5)
+        snprintf(t, size, way == 3 ? "%zu Q%zu" : "%zuQ%zu", y, mo / 3 + 1);
+    else if (way == 5)
+        snprintf(t, size, "Q%zu %zu", mo / 3 + 1, y);
+    else if (way < 8)
+        snprintf(t, size, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ", way == 6 ? y % 100 : y);
+    else if (way == 8 && lang == 0) /* as a card expires */
+        snprintf(t, size, "%02zu/%02zu", mo + 1, y % 100);
+    else if (way == 8)
+        snprintf(t, size, "%zu/%02zu", y, (y + 1) % 100);
+    else if (way == 9)
+        snprintf(t, size, "%zu-%zu", y, y + 1);
+    else if (way == 10)
+        snprintf(t, size, "%zu-W%02zu", y, chance_below(c, 52) + 1);
+    else
+        snprintf(t, size, "%zu%02zu", y, mo + 1);
+}
+
+static void time_text(size_t h, size_t mi, size_t se, size_t way, char *t, size_t size)
+{
+    if (way < 4)
+        snprintf(t, size, "%02zu:%02zu", h, mi);
+    else if (way < 7)
+        snprintf(t, size, "%02zu:%02zu:%02zu", h, mi, se);
+    else if (way < 9)
+        snprintf(t, size, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM");
+    else if (way == 9)
+        snprintf(t, size, "%zu:%02zu", h, mi);
+    else
+        snprintf(t, size, way == 10 ? "%02zu%02zu" : "%zu%02zu", h, mi);
+    if (way == 11 && h == 0)
+        snprintf(t, size, "%zu", mi);
+}
+
+/* v seconds, as seconds, minutes, a clock or ISO 8601. */
+static void duration_text(double v, size_t way, char *t, size_t size)
+{
+    if (way < 4)
+        snprintf(t, size, "%.0f", v);
+    else if (way < 6)
+        snprintf(t, size, "%.*f", way - 3 > 1 ? 2 : 1, v / 60);
+    else if (way < 8)
+        snprintf(t, size, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60, (int)v % 60);
+    else if (way == 8)
+        snprintf(t, size, "%d:%02d", (int)(v / 60), (int)v % 60);
+    else if (way == 9)
+        snprintf(t, size, v >= 3600 ? "%dh %dm" : "%d min", v >= 3600 ? (int)(v / 3600) : (int)(v / 60),
+                 (int)(v / 60) % 60);
+    else if (way == 10)
+        snprintf(t, size, "PT%dM%dS", (int)(v / 60), (int)v % 60);
+    else
+        snprintf(t, size, "%.3f", v);
+}
+
+/* Months, weekdays, periods, clocks; durations of lo..hi seconds, which are the column's numbers. */
 static bool others(maker *m, const spec *s)
 {
     chance *c = m->c;
@@ -194,6 +292,7 @@ static bool others(maker *m, const spec *s)
     }
     bool ordered = chance_of(c, 0.3);
     for (size_t i = 0; i < m->rows; i++) {
+        /* every role draws all of these, so that the draws of a row do not depend on its role */
         char t[80];
         size_t mo = ordered ? i % 12 : chance_below(c, 12), wd = ordered ? i % 7 : chance_below(c, 7),
                y = y0 + (ordered ? i / 12 % 25 : chance_below(c, 6));
@@ -203,73 +302,19 @@ static bool others(maker *m, const spec *s)
         m->now[i] = v;
         switch (s->role) {
         case TAB_ROLE_MONTH:
-            if (way < 5)
-                snprintf(t, sizeof t, "%zu", mo + 1);
-            else if (way == 5)
-                snprintf(t, sizeof t, "%02zu", mo + 1);
-            else
-                snprintf(t, sizeof t, "%s", months[way < 9 ? 6 : lang][mo]);
-            if (way == 8)
-                t[0] = (char)(t[0] | 32);
+            month_text(mo, way, lang, t, sizeof t);
             break;
         case TAB_ROLE_WEEKDAY:
-            if (way < 2)
-                snprintf(t, sizeof t, "%zu", wd + way);
-            else
-                snprintf(t, sizeof t, "%s", days[way < 6 ? 4 + way % 2 : lang > 3 ? 0 : lang][wd]);
-            if (way == 5)
-                t[0] = (char)(t[0] | 32);
+            weekday_text(wd, way, lang, t, sizeof t);
             break;
         case TAB_ROLE_PERIOD:
-            if (way < 3)
-                snprintf(t, sizeof t, "%zu-%02zu", y, mo + 1);
-            else if (way < 5)
-                snprintf(t, sizeof t, way == 3 ? "%zu Q%zu" : "%zuQ%zu", y, mo / 3 + 1);
-            else if (way == 5)
-                snprintf(t, sizeof t, "Q%zu %zu", mo / 3 + 1, y);
-            else if (way < 8)
-                snprintf(t, sizeof t, "%s%s%zu", months[6][mo], way == 6 ? "-" : " ", way == 6 ? y % 100 : y);
-            else if (way == 8 && lang == 0) /* as a card expires */
-                snprintf(t, sizeof t, "%02zu/%02zu", mo + 1, y % 100);
-            else if (way == 8)
-                snprintf(t, sizeof t, "%zu/%02zu", y, (y + 1) % 100);
-            else if (way == 9)
-                snprintf(t, sizeof t, "%zu-%zu", y, y + 1);
-            else if (way == 10)
-                snprintf(t, sizeof t, "%zu-W%02zu", y, chance_below(c, 52) + 1);
-            else
-                snprintf(t, sizeof t, "%zu%02zu", y, mo + 1);
+            period_text(c, y, mo, way, lang, t, sizeof t);
             break;
         case TAB_ROLE_TIME:
-            if (way < 4)
-                snprintf(t, sizeof t, "%02zu:%02zu", h, mi);
-            else if (way < 7)
-                snprintf(t, sizeof t, "%02zu:%02zu:%02zu", h, mi, se);
-            else if (way < 9)
-                snprintf(t, sizeof t, "%zu:%02zu %s", h % 12 == 0 ? 12 : h % 12, mi, h < 12 ? "AM" : "PM");
-            else if (way == 9)
-                snprintf(t, sizeof t, "%zu:%02zu", h, mi);
-            else
-                snprintf(t, sizeof t, way == 10 ? "%02zu%02zu" : "%zu%02zu", h, mi);
-            if (way == 11 && h == 0)
-                snprintf(t, sizeof t, "%zu", mi);
+            time_text(h, mi, se, way, t, sizeof t);
             break;
-        default: /* duration, in seconds lo..hi */
-            if (way < 4)
-                snprintf(t, sizeof t, "%.0f", v);
-            else if (way < 6)
-                snprintf(t, sizeof t, "%.*f", way - 3 > 1 ? 2 : 1, v / 60);
-            else if (way < 8)
-                snprintf(t, sizeof t, "%d:%02d:%02d", (int)(v / 3600), (int)(v / 60) % 60, (int)v % 60);
-            else if (way == 8)
-                snprintf(t, sizeof t, "%d:%02d", (int)(v / 60), (int)v % 60);
-            else if (way == 9)
-                snprintf(t, sizeof t, v >= 3600 ? "%dh %dm" : "%d min",
-                         v >= 3600 ? (int)(v / 3600) : (int)(v / 60), (int)(v / 60) % 60);
-            else if (way == 10)
-                snprintf(t, sizeof t, "PT%dM%dS", (int)(v / 60), (int)v % 60);
-            else
-                snprintf(t, sizeof t, "%.3f", v);
+        default:
+            duration_text(v, way, t, sizeof t);
             break;
         }
         if (!put_cell(m, i, t))

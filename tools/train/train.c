@@ -466,90 +466,129 @@ static bool has_folders(const char *out)
 
 static const char TABLES[] = "tools/train/tables";
 
-int main(int argc, char **argv)
+typedef struct {
+    const char *cv, *out, *dump; /* folders to measure on and to write into, a file for answers; NULL: not */
+    size_t generated;            /* tables a sector; 0: as many as the mode takes */
+    bool no_tables, shipped;
+} options;
+
+/* False: an argument is not known, or nothing is to be done. */
+static bool read_options(int argc, char **argv, options *o)
 {
-    const char *cv = NULL, *out = NULL, *dump = NULL;
-    size_t generated = 0, n;
-    bool tables = true, help = false, shipped = false;
+    bool known = true;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--cv") == 0)
-            cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
+            o->cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
         else if (strcmp(argv[i], "--generated") == 0 && i + 1 < argc)
-            generated = strtoul(argv[++i], NULL, 10);
+            o->generated = strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--shipped") == 0)
-            shipped = true;
+            o->shipped = true;
         else if (strcmp(argv[i], "--no-tables") == 0)
-            tables = false;
+            o->no_tables = true;
         else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc)
-            dump = argv[++i];
+            o->dump = argv[++i];
         else if (argv[i][0] != '-')
-            out = argv[i];
+            o->out = argv[i];
         else
-            help = true;
+            known = false;
     }
-    if ((cv == NULL && out == NULL && !shipped) || help) {
-        fputs("usage: train [--generated N] [--no-tables] [--shipped] [--cv [FOLDER]] [--dump FILE] "
-              "[ENGINE_FOLDER]\n",
-              stderr);
-        return 2;
-    }
-    if (out != NULL && !has_folders(out)) { /* said before minutes of work, not after */
-        fprintf(stderr, "%s has no profile/ and sector/ to write models into\n", out);
-        return 2;
-    }
-    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
-    samples made = { 0 }, ours = { 0 }, test = { 0 };
+    return known && (o->cv != NULL || o->out != NULL || o->shipped);
+}
+
+/* The samples and the models that are fitted on the generated ones of them. */
+typedef struct {
+    samples made, ours; /* of generated tables; of this folder's */
+    models base;
+} fitted;
+
+/* Measures models of generated tables, then five folds by source: a model that has seen this folder's tables
+ * of the other sources. False: the folder cannot be read. */
+static bool cross_validate(tab_arena *a, const options *o, fitted *d)
+{
+    samples test = { 0 };
     tab_labelled *t;
-    if (shipped)
-        return measure_shipped(a, generated > 0 ? generated : 20);
-    if (!tab_generate_tables(a, generated > 0 ? generated : 150, 1, &t, &n))
-        return 1;
-    load(a, t, n, false, &made);
-    bool *in = all_of(&made);
-    models blank = new_models(), base = fit(&blank, &made, in, NULL);
-    free_models(&blank);
-    free(in);
-    printf("generated tables %zu\n", n);
-    if (tables) {
-        if (!tab_labelled_read(a, TABLES, &t, &n))
-            return 1;
-        load(a, t, n, true, &ours);
-        printf("labelled tables %zu\n", n);
-    }
-    if (out != NULL) {
-        in = all_of(&ours);
-        models m = tables ? fit(&base, &ours, in, &made) : base;
-        free(in);
-        if (!write_models(&m, out)) {
-            fprintf(stderr, "cannot write the models below %s\n", out);
-            return 1;
-        }
-        printf("models written\n");
-        fflush(stdout);
-    }
-    if (cv == NULL)
-        return 0;
-    if (!tab_labelled_read(a, cv, &t, &n))
-        return 1;
+    size_t n;
+    if (!tab_labelled_read(a, o->cv, &t, &n))
+        return false;
     load(a, t, n, true, &test);
-    measure("trained on generated tables only", &test, &base, NULL);
+    measure("trained on generated tables only", &test, &d->base, NULL);
     bool *hold = train_grown(NULL, test.n, sizeof *hold);
-    for (int f = 0; tables && f < 5; f++) {
-        in = all_of(&ours);
-        for (size_t i = 0; i < ours.n; i++)
-            in[i] = ours.s[i].group % 5 != f;
+    for (int f = 0; !o->no_tables && f < 5; f++) {
+        bool *in = all_of(&d->ours);
+        for (size_t i = 0; i < d->ours.n; i++)
+            in[i] = d->ours.s[i].group % 5 != f;
         for (size_t i = 0; i < test.n; i++)
             hold[i] = test.s[i].group % 5 != f;
-        models m = fit(&base, &ours, in, &made);
+        models m = fit(&d->base, &d->ours, in, &d->made);
         measure(NULL, &test, &m, hold);
         free_models(&m);
         free(in);
     }
     free(hold);
     printf("== generated tables, then ours, cross-validated by source\n");
-    FILE *f = dump == NULL ? NULL : fopen(dump, "w");
+    FILE *f = o->dump == NULL ? NULL : fopen(o->dump, "w");
     train_score(&test, f);
     if (f != NULL)
         fclose(f);
-    return 0;
+    return true;
+}
+
+/* Fits on generated tables, then on this folder's; writes the models. False: said on stderr. */
+static bool train(tab_arena *a, const options *o, fitted *d)
+{
+    tab_labelled *t;
+    size_t n;
+    if (!tab_generate_tables(a, o->generated > 0 ? o->generated : 150, 1, &t, &n))
+        return false;
+    load(a, t, n, false, &d->made);
+    bool *in = all_of(&d->made);
+    models blank = new_models();
+    d->base = fit(&blank, &d->made, in, NULL);
+    free_models(&blank);
+    free(in);
+    printf("generated tables %zu\n", n);
+    if (!o->no_tables) {
+        if (!tab_labelled_read(a, TABLES, &t, &n))
+            return false;
+        load(a, t, n, true, &d->ours);
+        printf("labelled tables %zu\n", n);
+    }
+    if (o->out == NULL)
+        return true;
+    in = all_of(&d->ours);
+    models m = o->no_tables ? d->base : fit(&d->base, &d->ours, in, &d->made);
+    free(in);
+    if (!write_models(&m, o->out)) {
+        fprintf(stderr, "cannot write the models below %s\n", o->out);
+        return false;
+    }
+    printf("models written\n");
+    fflush(stdout);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    options o = { 0 };
+    fitted d = { 0 };
+    if (!read_options(argc, argv, &o)) {
+        fputs("usage: train [--generated N] [--no-tables] [--dump FILE] [--cv [FOLDER]] [ENGINE_FOLDER]\n"
+              "       train --shipped [--generated N]\n"
+              "  ENGINE_FOLDER  writes the models below it (services/inference/engine)\n"
+              "  --cv           measures on the labelled tables of FOLDER (default: tools/train/tables)\n"
+              "  --shipped      measures the linked models on tables of another seed\n"
+              "  --generated    tables a sector (default: 150; with --shipped: 20)\n"
+              "  --no-tables    fits on generated tables alone\n"
+              "  --dump         with --cv: a line for each answer\n",
+              stderr);
+        return 2;
+    }
+    if (o.out != NULL && !has_folders(o.out)) { /* said before minutes of work, not after */
+        fprintf(stderr, "%s has no profile/ and sector/ to write models into\n", o.out);
+        return 2;
+    }
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
+    if (o.shipped)
+        return measure_shipped(a, o.generated > 0 ? o.generated : 20);
+    return train(a, &o, &d) && (o.cv == NULL || cross_validate(a, &o, &d)) ? 0 : 1;
 }

@@ -357,105 +357,126 @@ static void several(maker *m, size_t way, char *t, size_t size)
     snprintf(t + n, size - n, "%s", way == 7 ? "]" : "");
 }
 
-bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t, size_t size)
+static void person_part(maker *m, int role, size_t way, char *t, size_t size)
+{
+    tab_str x = title_case(m, word_of(m, role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
+    snprintf(t, size, "%.*s",
+             TAB_STR(way == 9   ? change_case(m, x, true)
+                     : way == 8 ? change_case(m, x, false)
+                                : x));
+}
+
+/* A user's name or an address of electronic mail, made of a first and a last name. */
+static void account(maker *m, int role, size_t way, char *t, size_t size)
 {
     chance *c = m->c;
     char u[40], w[40];
-    bool title_it = way < 8;
+    ascii_word(m, "first_name", u, sizeof u);
+    ascii_word(m, "last_name", w, sizeof w);
+    if (role == TAB_ROLE_USERNAME && way % 2 == 0)
+        snprintf(t, size, chance_of(c, 0.5) ? "%s_%s" : chance_of(c, 0.5) ? "%.1s%s" : "%s%s", u, w);
+    else if (role == TAB_ROLE_USERNAME)
+        snprintf(t, size, way % 3 ? "%s%zu" : "@%s%zu", u, chance_below(c, 1000));
+    else if (way < 4)
+        snprintf(t, size, "%s.%s@%s", u, w,
+                 (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de", "orange.fr",
+                                   "mail.ru" }[chance_below(c, 6)]);
+    else if (way < 7)
+        snprintf(t, size, "%.1s%s@example.%s", u, w,
+                 (const char *[]){ "com", "org", "net" }[chance_below(c, 3)]);
+    else
+        snprintf(t, size, "%s%zu@%s.com", u, chance_below(c, 999), w);
+}
+
+static void address(maker *m, size_t way, char *t, size_t size)
+{
+    street(m, m->loc->street[way < 4 ? way : chance_below(m->c, 4)], t, size);
+    size_t k = strlen(t);
+    if (way >= 8 && k + 80 < size) {
+        char zip[16];
+        fill_template(m->c, m->loc->postal, zip, sizeof zip);
+        snprintf(t + k, size - k, ", %s %.*s", zip, TAB_STR(title_case(m, word_of(m, "city"))));
+    }
+}
+
+static void job_title(maker *m, size_t way, char *t, size_t size)
+{
+    tab_str x = title_case(m, word_of(m, chance_of(m->c, 0.6) ? "job_title" : "job_word"));
+    snprintf(t, size, way < 6 ? "%.*s" : way < 8 ? "Senior %.*s" : "%.*s II", TAB_STR(x));
+}
+
+/* Species, tickers of shares, codes of airports: a word of a list, the codes in capitals. */
+static void listed(maker *m, int role, size_t way, char *t, size_t size)
+{
+    const char *list = role == TAB_ROLE_SPECIES  ? "species"
+                       : role == TAB_ROLE_TICKER ? "ticker"
+                                                 : "airport_code";
+    tab_str x = word_of(m, list);
+    snprintf(t, size, "%.*s",
+             TAB_STR(role != TAB_ROLE_SPECIES ? change_case(m, x, true)
+                     : way < 8                ? title_case(m, x)
+                                              : x));
+    if (role == TAB_ROLE_TICKER && chance_of(m->c, 0.3)) /* no listed one */
+        fill_template(m->c, chance_of(m->c, 0.5) ? "AAAA" : "AAA", t, size);
+}
+
+bool one_text(maker *m, const spec *s, const tab_str *set, size_t n, size_t way, char *t, size_t size)
+{
+    chance *c = m->c;
     switch (s->role) {
     case TAB_ROLE_NAME:
         person(m, way, t, size);
-        break;
+        return true;
     case TAB_ROLE_FIRST_NAME:
-    case TAB_ROLE_LAST_NAME: {
-        tab_str x = title_case(m, word_of(m, s->role == TAB_ROLE_FIRST_NAME ? "first_name" : "last_name"));
-        snprintf(t, size, "%.*s",
-                 TAB_STR(way == 9   ? change_case(m, x, true)
-                         : way == 8 ? change_case(m, x, false)
-                                    : x));
-        break;
-    }
+    case TAB_ROLE_LAST_NAME:
+        person_part(m, s->role, way, t, size);
+        return true;
     case TAB_ROLE_USERNAME:
-    case TAB_ROLE_EMAIL: {
-        ascii_word(m, "first_name", u, sizeof u);
-        ascii_word(m, "last_name", w, sizeof w);
-        if (s->role == TAB_ROLE_USERNAME && way % 2 == 0)
-            snprintf(t, size, chance_of(c, 0.5) ? "%s_%s" : chance_of(c, 0.5) ? "%.1s%s" : "%s%s", u, w);
-        else if (s->role == TAB_ROLE_USERNAME)
-            snprintf(t, size, way % 3 ? "%s%zu" : "@%s%zu", u, chance_below(c, 1000));
-        else if (way < 4)
-            snprintf(t, size, "%s.%s@%s", u, w,
-                     (const char *[]){ "gmail.com", "yahoo.com", "hotmail.com", "web.de", "orange.fr",
-                                       "mail.ru" }[chance_below(c, 6)]);
-        else if (way < 7)
-            snprintf(t, size, "%.1s%s@example.%s", u, w,
-                     (const char *[]){ "com", "org", "net" }[chance_below(c, 3)]);
-        else
-            snprintf(t, size, "%s%zu@%s.com", u, chance_below(c, 999), w);
-        break;
-    }
-    case TAB_ROLE_ADDRESS: {
-        street(m, m->loc->street[way < 4 ? way : chance_below(c, 4)], t, size);
-        size_t k = strlen(t);
-        if (way >= 8 && k + 80 < size) {
-            char zip[16];
-            fill_template(c, m->loc->postal, zip, sizeof zip);
-            snprintf(t + k, size - k, ", %s %.*s", zip, TAB_STR(title_case(m, word_of(m, "city"))));
-        }
-        break;
-    }
+    case TAB_ROLE_EMAIL:
+        account(m, s->role, way, t, size);
+        return true;
+    case TAB_ROLE_ADDRESS:
+        address(m, way, t, size);
+        return true;
     case TAB_ROLE_ORGANIZATION:
         organization(m, s->arg, n > 0 ? 4 + way % 5 : (way + chance_below(c, 2)) % 10, t, size);
-        break;
+        return true;
     case TAB_ROLE_PRODUCT:
         product(m, set, n, way, t, size);
-        break;
+        return true;
     case TAB_ROLE_TITLE:
         title(m, way, t, size);
-        break;
+        return true;
     case TAB_ROLE_PLACE:
         place(m, way, t, size);
-        break;
+        return true;
     case TAB_ROLE_LABEL:
         label(m, way, t, size);
-        break;
+        return true;
     case TAB_ROLE_TEXT:
         phrase(m, (way < 3 ? 3 : way < 7 ? 8 : 20) + chance_below(c, way < 3 ? 5 : 14), t, size);
-        break;
+        return true;
     case TAB_ROLE_LIST:
         several(m, way < 9 ? way : 0, t, size);
-        break;
+        return true;
     case TAB_ROLE_JSON:
         snprintf(t, size, "{\"id\": %zu, \"%s\": \"%.*s\"}", chance_below(c, 9999), way < 5 ? "name" : "type",
                  TAB_STR(word_of(m, "color")));
-        break;
+        return true;
     case TAB_ROLE_CITY:
         snprintf(
             t, size, "%.*s",
             TAB_STR(way == 9 ? change_case(m, word_of(m, "city"), true) : title_case(m, word_of(m, "city"))));
-        break;
-    case TAB_ROLE_JOB_TITLE: {
-        tab_str x = title_case(m, word_of(m, chance_of(c, 0.6) ? "job_title" : "job_word"));
-        snprintf(t, size, way < 6 ? "%.*s" : way < 8 ? "Senior %.*s" : "%.*s II", TAB_STR(x));
-        break;
-    }
+        return true;
+    case TAB_ROLE_JOB_TITLE:
+        job_title(m, way, t, size);
+        return true;
     case TAB_ROLE_SPECIES:
     case TAB_ROLE_TICKER:
-    case TAB_ROLE_AIRPORT_CODE: {
-        const char *list = s->role == TAB_ROLE_SPECIES  ? "species"
-                           : s->role == TAB_ROLE_TICKER ? "ticker"
-                                                        : "airport_code";
-        tab_str x = word_of(m, list);
-        snprintf(t, size, "%.*s",
-                 TAB_STR(s->role != TAB_ROLE_SPECIES ? change_case(m, x, true)
-                         : title_it                  ? title_case(m, x)
-                                                     : x));
-        if (s->role == TAB_ROLE_TICKER && chance_of(c, 0.3))
-            fill_template(c, chance_of(c, 0.5) ? "AAAA" : "AAA", t, size);
-        break;
-    }
+    case TAB_ROLE_AIRPORT_CODE:
+        listed(m, s->role, way, t, size);
+        return true;
     default:
         return false;
     }
-    return true;
 }

@@ -24,100 +24,127 @@ static double left_over(const split *q, int k)
     return s;
 }
 
-bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes)
+/* The sample that trees are grown on and judged by. */
+typedef struct {
+    const tab_prior *p;
+    const tab_prior_shape *s;
+    const float *y;
+    int n, k;                              /* rows of the sample; classes, or 1 for numbers */
+    int tries;                             /* columns tried a split */
+    int row[SAMPLE];                       /* (n) where they stand in the table */
+    float mean[TAB_PRIOR_CLASSES];         /* (k) class shares, or the mean */
+    int seen[SAMPLE];                      /* (n) trees that had not the row in their bag */
+    float vote[SAMPLE][TAB_PRIOR_CLASSES]; /* (n, k) the sum of their answers */
+} sample;
+
+/* A complete tree of depth DEPTH, level by level; column -1: no split, all go left. */
+typedef struct {
+    int column[2 * NODES];
+    float cut[2 * NODES];
+} tree;
+
+static float value_of(const sample *a, int column, int row)
 {
-    int n = s->rows < SAMPLE ? s->rows : SAMPLE, k = s->regression ? 1 : classes, row[SAMPLE], seen[SAMPLE];
-    float vote[SAMPLE][TAB_PRIOR_CLASSES] = { 0 }, mean[TAB_PRIOR_CLASSES] = { 0 };
-    for (int i = 0; i < n; i++) { /* evenly over the table: context and queries alike */
-        row[i] = (int)((long)i * s->rows / n);
-        if (s->regression)
-            mean[0] += y[row[i]] / (float)n;
-        else
-            mean[(int)y[row[i]]] += 1.0f / (float)n;
-    }
-    memset(seen, 0, sizeof seen);
-    int tries = 2;
-    while (tries * tries < s->cols)
-        tries++;
-    for (int t = 0; t < TREES; t++) {
-        int bag[SAMPLE], node[SAMPLE], left[SAMPLE] = { 0 };
-        for (int i = 0; i < n; i++) {
-            bag[i] = rnd_int(r, n);
-            left[bag[i]] = 1;
-            node[i] = 0;
-        }
-        int column[2 * NODES];
-        float cut[2 * NODES];
-        /* Level by level; a node of the complete tree of depth DEPTH holds one random-best split. */
-        for (int level = 0, base = 0; level < DEPTH; base += 1 << level, level++) {
-            for (int q = 0; q < 1 << level; q++) {
-                int member[SAMPLE], have = 0, at = base + q;
-                for (int i = 0; i < n; i++)
-                    if (node[i] == q)
-                        member[have++] = row[bag[i]];
-                column[at] = -1;
-                double best = 0.0;
-                for (int a = 0; a < tries && have > 3; a++) {
-                    int c = rnd_int(r, s->cols);
-                    const float *v = p->table + (size_t)c * (size_t)s->rows;
-                    float at_cut = v[member[rnd_int(r, have)]];
-                    if (!(at_cut == at_cut))
-                        continue;
-                    split z = { 0 };
-                    for (int i = 0; i < have; i++) {
-                        int side = v[member[i]] > at_cut; /* missing goes low */
-                        float yi = y[member[i]];
-                        z.n[side]++;
-                        if (s->regression)
-                            z.sum[side][0] += (double)yi;
-                        else
-                            z.sum[side][(int)yi] += 1.0;
-                    }
-                    double score = left_over(&z, k);
-                    if (z.n[0] > 0 && z.n[1] > 0 && (column[at] < 0 || score < best)) {
-                        best = score;
-                        column[at] = c;
-                        cut[at] = at_cut;
-                    }
-                }
-            }
-            for (int i = 0; i < n; i++) {
-                int at = base + node[i], c = column[at];
-                node[i] = 2 * node[i] +
-                          (c >= 0 && p->table[(size_t)c * (size_t)s->rows + (size_t)row[bag[i]]] > cut[at]);
-            }
-        }
-        float leaf[NODES][TAB_PRIOR_CLASSES] = { 0 }, weight[NODES] = { 0 };
-        for (int i = 0; i < n; i++) {
-            weight[node[i]] += 1.0f;
-            if (s->regression)
-                leaf[node[i]][0] += y[row[bag[i]]];
+    return a->p->table[(size_t)column * (size_t)a->s->rows + (size_t)row];
+}
+
+/* The child of node q of a level that begins at `base`, for a row of the table. */
+static int child(const sample *a, const tree *t, int base, int q, int row)
+{
+    int c = t->column[base + q];
+    return 2 * q + (c >= 0 && value_of(a, c, row) > t->cut[base + q]);
+}
+
+/* The best of a few random cuts of random columns over the rows of one node. */
+static void grow_node(const sample *a, tab_rand *r, const int *member, int have, tree *t, int at)
+{
+    t->column[at] = -1;
+    double best = 0.0;
+    for (int i = 0; i < a->tries && have > 3; i++) {
+        int c = rnd_int(r, a->s->cols);
+        float cut = value_of(a, c, member[rnd_int(r, have)]);
+        if (!(cut == cut))
+            continue;
+        split z = { 0 };
+        for (int j = 0; j < have; j++) {
+            int side = value_of(a, c, member[j]) > cut; /* missing goes low */
+            float y = a->y[member[j]];
+            z.n[side]++;
+            if (a->s->regression)
+                z.sum[side][0] += (double)y;
             else
-                leaf[node[i]][(int)y[row[bag[i]]]] += 1.0f;
+                z.sum[side][(int)y] += 1.0;
         }
-        for (int i = 0; i < n; i++) {
-            if (left[i])
-                continue;
-            int q = 0;
-            for (int level = 0, base = 0; level < DEPTH; base += 1 << level, level++) {
-                int c = column[base + q];
-                q = 2 * q +
-                    (c >= 0 && p->table[(size_t)c * (size_t)s->rows + (size_t)row[i]] > cut[base + q]);
-            }
-            seen[i]++;
-            for (int c = 0; c < k; c++) /* two pseudo-rows of the prior */
-                vote[i][c] += (leaf[q][c] + 2.0f * mean[c]) / (weight[q] + 2.0f);
+        double score = left_over(&z, a->k);
+        if (z.n[0] > 0 && z.n[1] > 0 && (t->column[at] < 0 || score < best)) {
+            best = score;
+            t->column[at] = c;
+            t->cut[at] = cut;
         }
     }
+}
+
+/* A tree on a bootstrap. in_bag (n): rows it has seen; node (n): the leaf of each draw, bag (n): its row. */
+static void grow_tree(const sample *a, tab_rand *r, tree *t, bool *in_bag, int *bag, int *node)
+{
+    for (int i = 0; i < a->n; i++) {
+        bag[i] = rnd_int(r, a->n);
+        in_bag[bag[i]] = true;
+        node[i] = 0;
+    }
+    for (int level = 0, base = 0; level < DEPTH; base += 1 << level, level++) {
+        for (int q = 0; q < 1 << level; q++) {
+            int member[SAMPLE], have = 0;
+            for (int i = 0; i < a->n; i++)
+                if (node[i] == q)
+                    member[have++] = a->row[bag[i]];
+            grow_node(a, r, member, have, t, base + q);
+        }
+        for (int i = 0; i < a->n; i++)
+            node[i] = child(a, t, base, node[i], a->row[bag[i]]);
+    }
+}
+
+/* One tree, and its vote on the rows that it has not seen. */
+static void add_votes(sample *a, tab_rand *r)
+{
+    tree t;
+    bool in_bag[SAMPLE] = { false };
+    int bag[SAMPLE], node[SAMPLE];
+    grow_tree(a, r, &t, in_bag, bag, node);
+    float leaf[NODES][TAB_PRIOR_CLASSES] = { 0 }, weight[NODES] = { 0 };
+    for (int i = 0; i < a->n; i++) {
+        float y = a->y[a->row[bag[i]]];
+        weight[node[i]] += 1.0f;
+        if (a->s->regression)
+            leaf[node[i]][0] += y;
+        else
+            leaf[node[i]][(int)y] += 1.0f;
+    }
+    for (int i = 0; i < a->n; i++) {
+        if (in_bag[i])
+            continue;
+        int q = 0;
+        for (int level = 0, base = 0; level < DEPTH; base += 1 << level, level++)
+            q = child(a, &t, base, q, a->row[i]);
+        a->seen[i]++;
+        for (int c = 0; c < a->k; c++) /* two pseudo-rows of the prior */
+            a->vote[i][c] += (leaf[q][c] + 2.0f * a->mean[c]) / (weight[q] + 2.0f);
+    }
+}
+
+/* Is the trees' squared error below that of the shares (the mean), by a one-sided paired z-test at 5 %? */
+static bool beats_mean(const sample *a)
+{
     double sum = 0.0, sq = 0.0;
     int m = 0;
-    for (int i = 0; i < n; i++) {
-        if (seen[i] == 0)
+    for (int i = 0; i < a->n; i++) {
+        if (a->seen[i] == 0)
             continue;
         double gain = 0.0;
-        for (int c = 0; c < k; c++) {
-            double truth = s->regression ? (double)y[row[i]] : (int)y[row[i]] == c;
-            double e0 = (double)mean[c] - truth, e1 = (double)(vote[i][c] / (float)seen[i]) - truth;
+        for (int c = 0; c < a->k; c++) {
+            double truth = a->s->regression ? (double)a->y[a->row[i]] : (int)a->y[a->row[i]] == c;
+            double e0 = (double)a->mean[c] - truth, e1 = (double)(a->vote[i][c] / (float)a->seen[i]) - truth;
             gain += e0 * e0 - e1 * e1;
         }
         sum += gain;
@@ -127,22 +154,44 @@ bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, co
     if (m < 16)
         return false;
     double average = sum / m, variance = sq / m - average * average;
-    if (average <= 1.645 * sqrt(variance / m) + 1e-9)
-        return false;
-    if (s->regression || classes != 2)
-        return true;
-    /* One cut of one column that tells the two classes apart on the sample: nothing to learn from it. */
-    for (int c = 0; c < s->cols; c++) {
-        const float *v = p->table + (size_t)c * (size_t)s->rows;
+    return !(average <= 1.645 * sqrt(variance / m) + 1e-9);
+}
+
+/* Does one cut of one column tell the two classes apart on the sample? Nothing is to be learned from that. */
+static bool given_away(const sample *a)
+{
+    for (int c = 0; c < a->s->cols; c++) {
         float top[2] = { -INFINITY, -INFINITY }, low[2] = { INFINITY, INFINITY };
-        for (int i = 0; i < n; i++) {
-            int q = (int)y[row[i]];
-            float w = v[row[i]] == v[row[i]] ? v[row[i]] : -1e30f;
+        for (int i = 0; i < a->n; i++) {
+            int q = (int)a->y[a->row[i]];
+            float v = value_of(a, c, a->row[i]), w = v == v ? v : -1e30f;
             top[q] = fmaxf(top[q], w);
             low[q] = fminf(low[q], w);
         }
         if (top[0] < low[1] || top[1] < low[0])
-            return false;
+            return true;
     }
-    return true;
+    return false;
+}
+
+bool tab_prior_learnable(tab_prior *p, tab_rand *r, const tab_prior_shape *s, const float *y, int classes)
+{
+    sample a = { .p = p,
+                 .s = s,
+                 .y = y,
+                 .n = s->rows < SAMPLE ? s->rows : SAMPLE,
+                 .k = s->regression ? 1 : classes,
+                 .tries = 2 };
+    for (int i = 0; i < a.n; i++) { /* evenly over the table: context and queries alike */
+        a.row[i] = (int)((long)i * s->rows / a.n);
+        if (s->regression)
+            a.mean[0] += y[a.row[i]] / (float)a.n;
+        else
+            a.mean[(int)y[a.row[i]]] += 1.0f / (float)a.n;
+    }
+    while (a.tries * a.tries < s->cols) /* about the root of the columns */
+        a.tries++;
+    for (int t = 0; t < TREES; t++)
+        add_votes(&a, r);
+    return beats_mean(&a) && (s->regression || classes != 2 || !given_away(&a));
 }

@@ -27,7 +27,8 @@ typedef struct {
 } drawn;
 
 /* Fill p->table (cols, n), p->cat, which is zeros, and p->target: the families up to TAB_PRIOR_LEVELS, and
- * the last one. Calls go one way: prior.c -> additive.c -> families.c -> sort.c (decision 0256). */
+ * the last one. Calls go one way: prior.c -> additive.c -> families.c -> functions.c -> sort.c (decision
+ * 0256). */
 drawn tab_prior_family_draw(tab_prior *p, tab_rand *r, tab_prior_family f, const tab_prior_shape *s);
 drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
 
@@ -35,6 +36,19 @@ drawn tab_prior_additive(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
 void tab_prior_roots(tab_rand *r, float *out, int width, int n);
 /* p->table: such columns in groups, some mixed. */
 void tab_prior_inputs(tab_prior *p, tab_rand *r, const tab_prior_shape *s);
+
+/* functions.c: random functions of a block, in (p, n) -> out (q, n). */
+void tab_prior_mix(tab_rand *r, const float *in, int p, float *out, int q, int n); /* linear */
+void tab_prior_trees(tab_rand *r, const float *in, int p, float *out, int q, int n, int trees,
+                     int *leaf); /* a sum of oblivious trees; leaf (n) is scratch */
+/* One of all kinds; p->work is scratch. */
+void tab_prior_apply(tab_prior *p, tab_rand *r, const float *in, int width, float *out, int q, int n);
+void tab_prior_activate(tab_rand *r, float *v, int n); /* v (n): a random function of each value */
+
+static inline float tab_prior_clip(float v, float a)
+{
+    return v > a ? a : v < -a ? -a : v; /* NaN passes; standardise removes it */
+}
 
 /* Mean 0, SD 1 over n values, clipped at 30; all equal: zeros. Returns false then. */
 bool tab_prior_standardise(float *v, int n);

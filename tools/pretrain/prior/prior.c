@@ -59,6 +59,7 @@ static void sort_copy(tab_prior *p, const float *v, int n)
     tab_prior_sort(p->sorted, n);
 }
 
+/* w (classes): random shares that sum to 1 (Dirichlet's law, kept off 0). */
 static void shares(tab_rand *r, float *w, int classes)
 {
     float a = rnd_range(r, 0.5f, 5.0f), sum = 0.0f;
@@ -68,83 +69,112 @@ static void shares(tab_rand *r, float *w, int classes)
         w[c] /= sum;
 }
 
+/* The upper ends of `pieces` intervals of v (n) that hold shares w of its values; the last is infinity. */
+static void cuts_of(tab_prior *p, const float *v, int n, const float *w, int pieces, float *cut)
+{
+    sort_copy(p, v, n);
+    float at = 0.0f;
+    for (int k = 0; k < pieces; k++) {
+        at += w[k];
+        int i = (int)(at * (float)n);
+        cut[k] = k == pieces - 1 || i >= n ? INFINITY : p->sorted[i];
+    }
+}
+
+static int interval_of(float x, const float *cut, int pieces)
+{
+    int k = 0;
+    while (k < pieces - 1 && x >= cut[k])
+        k++;
+    return k;
+}
+
+/* Classes by cuts of one coordinate; intervals may carry labels in any order, some twice. */
+static void classes_by_cuts(tab_prior *p, tab_rand *r, int n, int classes)
+{
+    float w[TAB_PRIOR_CLASSES * 2], cut[TAB_PRIOR_CLASSES * 2];
+    int pieces = classes, name[TAB_PRIOR_CLASSES * 2];
+    if (rnd_chance(r, 0.25f))
+        pieces += 1 + rnd_int(r, classes);
+    shares(r, w, pieces);
+    for (int k = 0; k < pieces; k++)
+        name[k] = k < classes ? k : rnd_int(r, classes);
+    rnd_shuffle(r, name, pieces);
+    cuts_of(p, p->target, n, w, pieces, cut);
+    for (int i = 0; i < n; i++)
+        p->label[i] = name[interval_of(p->target[i], cut, pieces)];
+}
+
+/* Classes by the nearest of some rows, in up to four coordinates. */
+static void classes_by_centres(tab_prior *p, tab_rand *r, int n, int dims, int classes)
+{
+    const float *t = p->target;
+    int centre[TAB_PRIOR_CLASSES];
+    float pull[TAB_PRIOR_CLASSES];
+    for (int c = 0; c < classes; c++) {
+        centre[c] = rnd_int(r, n);
+        pull[c] = rnd_log(r, 0.5f, 2.0f);
+    }
+    for (int i = 0; i < n; i++) {
+        float best = INFINITY;
+        for (int c = 0; c < classes; c++) {
+            float d = 0.0f;
+            for (int k = 0; k < dims; k++) {
+                float e = t[(size_t)k * (size_t)n + (size_t)i] - t[(size_t)k * (size_t)n + (size_t)centre[c]];
+                d += e * e;
+            }
+            if (d * pull[c] < best) {
+                best = d * pull[c];
+                p->label[i] = c;
+            }
+        }
+    }
+}
+
+/* Classes as a sample of a softmax over random directions. */
+static void classes_by_softmax(tab_prior *p, tab_rand *r, int n, int dims, int classes)
+{
+    const float *t = p->target;
+    float temperature = rnd_log(r, 0.05f, 1.0f), w[TAB_PRIOR_CLASSES][4], b[TAB_PRIOR_CLASSES];
+    for (int c = 0; c < classes; c++) {
+        b[c] = 0.5f * rnd_normal(r);
+        for (int d = 0; d < dims; d++)
+            w[c][d] = rnd_normal(r);
+    }
+    for (int i = 0; i < n; i++) {
+        float z[TAB_PRIOR_CLASSES], top = -INFINITY;
+        for (int c = 0; c < classes; c++) {
+            z[c] = b[c];
+            for (int d = 0; d < dims; d++)
+                z[c] += w[c][d] * t[(size_t)d * (size_t)n + (size_t)i];
+            z[c] /= temperature;
+            top = fmaxf(top, z[c]);
+        }
+        for (int c = 0; c < classes; c++)
+            z[c] = expf(z[c] - top);
+        p->label[i] = rnd_pick(r, z, classes);
+    }
+}
+
+/* p->label from the numeric target (dims coordinates), after noise. */
 static void classes_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s, int dims, int classes)
 {
-    int n = s->rows, *y = p->label;
-    float noise = rnd_log(r, 0.01f, s->easy ? 0.1f : 1.5f), how = rnd_unit(r), *t = p->target;
+    int n = s->rows;
+    float noise = rnd_log(r, 0.01f, s->easy ? 0.1f : 1.5f), how = rnd_unit(r);
     for (int d = 0; d < dims; d++) {
-        float *v = t + (size_t)d * (size_t)n;
+        float *v = p->target + (size_t)d * (size_t)n;
         tab_prior_standardise(v, n);
         for (int i = 0; i < n; i++)
             v[i] += noise * rnd_normal(r);
     }
     if (how >= 0.6f && dims < 2)
         how = rnd_chance(r, 0.7f) ? 0.0f : 0.9f;
-    if (how < 0.6f) { /* cut one coordinate; intervals may carry labels in any order, some twice */
-        float w[TAB_PRIOR_CLASSES * 2], cut[TAB_PRIOR_CLASSES * 2];
-        int pieces = classes, name[TAB_PRIOR_CLASSES * 2];
-        if (rnd_chance(r, 0.25f))
-            pieces += 1 + rnd_int(r, classes);
-        shares(r, w, pieces);
-        for (int k = 0; k < pieces; k++)
-            name[k] = k < classes ? k : rnd_int(r, classes);
-        rnd_shuffle(r, name, pieces);
-        sort_copy(p, t, n);
-        float at = 0.0f;
-        for (int k = 0; k < pieces; k++) {
-            at += w[k];
-            int i = (int)(at * (float)n);
-            cut[k] = k == pieces - 1 || i >= n ? INFINITY : p->sorted[i];
-        }
-        for (int i = 0; i < n; i++) {
-            int k = 0;
-            while (k < pieces - 1 && t[i] >= cut[k])
-                k++;
-            y[i] = name[k];
-        }
-    } else if (how < 0.85f) { /* the nearest of some rows, in up to four coordinates */
-        int centre[TAB_PRIOR_CLASSES];
-        float pull[TAB_PRIOR_CLASSES];
-        for (int c = 0; c < classes; c++) {
-            centre[c] = rnd_int(r, n);
-            pull[c] = rnd_log(r, 0.5f, 2.0f);
-        }
-        for (int i = 0; i < n; i++) {
-            float best = INFINITY;
-            for (int c = 0; c < classes; c++) {
-                float d = 0.0f;
-                for (int k = 0; k < dims; k++) {
-                    float e =
-                        t[(size_t)k * (size_t)n + (size_t)i] - t[(size_t)k * (size_t)n + (size_t)centre[c]];
-                    d += e * e;
-                }
-                if (d * pull[c] < best) {
-                    best = d * pull[c];
-                    y[i] = c;
-                }
-            }
-        }
-    } else { /* a sample of a softmax over random directions */
-        float temperature = rnd_log(r, 0.05f, 1.0f), w[TAB_PRIOR_CLASSES][4], b[TAB_PRIOR_CLASSES];
-        for (int c = 0; c < classes; c++) {
-            b[c] = 0.5f * rnd_normal(r);
-            for (int d = 0; d < dims; d++)
-                w[c][d] = rnd_normal(r);
-        }
-        for (int i = 0; i < n; i++) {
-            float z[TAB_PRIOR_CLASSES], top = -INFINITY;
-            for (int c = 0; c < classes; c++) {
-                z[c] = b[c];
-                for (int d = 0; d < dims; d++)
-                    z[c] += w[c][d] * t[(size_t)d * (size_t)n + (size_t)i];
-                z[c] /= temperature;
-                top = fmaxf(top, z[c]);
-            }
-            for (int c = 0; c < classes; c++)
-                z[c] = expf(z[c] - top);
-            y[i] = rnd_pick(r, z, classes);
-        }
-    }
+    if (how < 0.6f)
+        classes_by_cuts(p, r, n, classes);
+    else if (how < 0.85f)
+        classes_by_centres(p, r, n, dims, classes);
+    else
+        classes_by_softmax(p, r, n, dims, classes);
 }
 
 /* 40 % of the class tasks: rows of one class are replaced until it is rare. Replacing copies a whole row of
@@ -199,26 +229,16 @@ static void regression_of(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 }
 
 /* ---- the columns ----------------------------------------------------------------------------- */
+/* The column as two to nine levels of random shares; half of them are codes of a category. */
 static void quantise(tab_prior *p, tab_rand *r, int c, int n)
 {
     float *v = p->table + (size_t)c * (size_t)n, cut[9], w[9];
-    int levels = 2 + rnd_int(r, 8), name[9];
+    int levels = 2 + rnd_int(r, 8);
     shares(r, w, levels);
-    sort_copy(p, v, n);
-    float at = 0.0f;
-    for (int k = 0; k < levels; k++) {
-        at += w[k];
-        int i = (int)(at * (float)n);
-        cut[k] = k == levels - 1 || i >= n ? INFINITY : p->sorted[i];
-        name[k] = k;
-    }
+    cuts_of(p, v, n, w, levels, cut);
     p->cat[c] = rnd_chance(r, 0.5f);
-    for (int i = 0; i < n; i++) {
-        int k = 0;
-        while (k < levels - 1 && v[i] >= cut[k])
-            k++;
-        v[i] = (float)name[k];
-    }
+    for (int i = 0; i < n; i++)
+        v[i] = (float)interval_of(v[i], cut, levels);
 }
 
 /* Codes of a category carry no order: relabel them at random, as inference does (levels are numbered by
@@ -239,6 +259,41 @@ static void permute_codes(tab_rand *r, float *v, int n)
     }
 }
 
+/* Some columns become skewed, warped, rounded or an id. */
+static void warp(tab_rand *r, float *v, int n)
+{
+    float u = rnd_unit(r);
+    if (u < 0.07f) {
+        float k = rnd_log(r, 0.3f, 2.0f);
+        for (int i = 0; i < n; i++)
+            v[i] = expf(fminf(k * v[i], 12.0f));
+    } else if (u < 0.12f) { /* Kumaraswamy warp of the column's range */
+        float a = rnd_log(r, 0.2f, 5.0f), b = rnd_log(r, 0.2f, 5.0f), lo = v[0], hi = v[0];
+        for (int i = 0; i < n; i++) {
+            lo = fminf(lo, v[i]);
+            hi = fmaxf(hi, v[i]);
+        }
+        for (int i = 0; i < n; i++) {
+            float x = (v[i] - lo) / (hi - lo + 1e-6f);
+            v[i] = 1.0f - powf(1.0f - powf(fminf(x, 1.0f), a), b);
+        }
+    } else if (u < 0.20f) {
+        float step = rnd_log(r, 0.02f, 0.5f);
+        for (int i = 0; i < n; i++)
+            v[i] = floorf(v[i] / step);
+    } else if (u < 0.23f) { /* an integer id */
+        for (int i = 0; i < n; i++)
+            v[i] = (float)i;
+        for (int i = n - 1; i > 0; i--) {
+            int j = rnd_int(r, i + 1);
+            float t = v[i];
+            v[i] = v[j];
+            v[j] = t;
+        }
+    }
+}
+
+/* What real columns have beside their signal: codes, noise, near copies, levels, warps, outliers. */
 static void finish_columns(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
 {
     int n = s->rows;
@@ -266,35 +321,7 @@ static void finish_columns(tab_prior *p, tab_rand *r, const tab_prior_shape *s)
                 permute_codes(r, v, n);
             continue;
         }
-        float u = rnd_unit(r);
-        if (u < 0.07f) {
-            float k = rnd_log(r, 0.3f, 2.0f);
-            for (int i = 0; i < n; i++)
-                v[i] = expf(fminf(k * v[i], 12.0f));
-        } else if (u < 0.12f) { /* Kumaraswamy warp of the column's range */
-            float a = rnd_log(r, 0.2f, 5.0f), b = rnd_log(r, 0.2f, 5.0f), lo = v[0], hi = v[0];
-            for (int i = 0; i < n; i++) {
-                lo = fminf(lo, v[i]);
-                hi = fmaxf(hi, v[i]);
-            }
-            for (int i = 0; i < n; i++) {
-                float x = (v[i] - lo) / (hi - lo + 1e-6f);
-                v[i] = 1.0f - powf(1.0f - powf(fminf(x, 1.0f), a), b);
-            }
-        } else if (u < 0.20f) {
-            float step = rnd_log(r, 0.02f, 0.5f);
-            for (int i = 0; i < n; i++)
-                v[i] = floorf(v[i] / step);
-        } else if (u < 0.23f) { /* an integer id */
-            for (int i = 0; i < n; i++)
-                v[i] = (float)i;
-            for (int i = n - 1; i > 0; i--) {
-                int j = rnd_int(r, i + 1);
-                float t = v[i];
-                v[i] = v[j];
-                v[j] = t;
-            }
-        }
+        warp(r, v, n);
         if (outliers && rnd_chance(r, 0.5f)) {
             float rate = rnd_log(r, 0.001f, 0.02f);
             for (int i = 0; i < n; i++)

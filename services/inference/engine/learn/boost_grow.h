@@ -61,6 +61,11 @@ typedef struct {
     bool failed; /* memory */
 } tab_grower;
 
+/* One fit of at most `most` rounds, in the task's arena (boost.c). curve (most + 1): out, the held rows' loss
+ * after each round, infinity where no round was made; NULL: not wanted. NULL: cancelled or out of memory. */
+tab_boost *tab_boost_fit(const tab_problem *p, const tab_fit_task *t, const tab_boost_recipe *r, size_t most,
+                         double *curve);
+
 /* Bins a histogram takes for a feature: whole groups of four. */
 static inline uint32_t tab_grow_width(uint32_t bins)
 {

@@ -1,0 +1,278 @@
+/* The connections of common/pg.h: a pool of them, and waits that never outlast a deadline. libpq runs
+ * non-blocking throughout, because its own timeouts have whole seconds and do not cover a silent server. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/pg_internal.h"
+
+/* A connection is idle in the pool, or lent to one transaction. A lent connection that failed below the
+ * protocol (server gone, deadline passed while it was mute) is closed instead of given back.
+ *
+ *   (no socket) --connect--> idle --begin--> lent --commit, rollback--> idle
+ *        ^                                    |
+ *        +------------- broken ---------------+
+ *
+ * After a failed connect nobody tries again before `retry_at` (0.1 s doubling to 3 s): callers get
+ * UNAVAILABLE at once instead of piling up. */
+enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 3000 };
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static bool wait_socket(PGconn *c, short events, tab_deadline deadline)
+{
+    struct pollfd p = { PQsocket(c), events, 0 };
+    for (;;) {
+        int64_t left = tab_left_ms(deadline, 60000);
+        int n = poll(&p, 1, (int)left);
+        if (n > 0)
+            return true;
+        if (n == 0 && tab_left_ms(deadline, 1) == 0)
+            return false;
+        if (n < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+/* Connects without ever waiting past the deadline: libpq's connect_timeout does not cover a server that
+ * accepts and then says nothing within a shorter time. */
+static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
+{
+    static const char *const names[] = { "options",         "dbname",          "tcp_user_timeout",
+                                         "keepalives_idle", "client_encoding", NULL };
+    const char *const values[] = { "-c timezone=UTC -c datestyle=ISO -c client_min_messages=warning",
+                                   conninfo,
+                                   "10000",
+                                   "10",
+                                   "UTF8",
+                                   NULL };
+    PGconn *c = PQconnectStartParams(names, values, 1);
+    PostgresPollingStatusType s = PGRES_POLLING_WRITING;
+    if (c == NULL || PQstatus(c) == CONNECTION_BAD)
+        goto bad;
+    while (s != PGRES_POLLING_OK) {
+        if (s == PGRES_POLLING_FAILED ||
+            !wait_socket(c, s == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline))
+            goto bad;
+        s = PQconnectPoll(c);
+    }
+    if (PQsetnonblocking(c, 1) == 0)
+        return c;
+bad:
+    if (c != NULL)
+        PQfinish(c);
+    return NULL;
+}
+
+PGresult *pg_await(PGconn *c, tab_deadline deadline)
+{
+    PGresult *last = NULL;
+    for (;;) {
+        int more = PQflush(c);
+        while (more == 1) {
+            if (!wait_socket(c, POLLIN | POLLOUT, deadline) || PQconsumeInput(c) == 0)
+                goto bad;
+            more = PQflush(c);
+        }
+        if (more < 0)
+            goto bad;
+        while (PQisBusy(c))
+            if (!wait_socket(c, POLLIN, deadline) || PQconsumeInput(c) == 0)
+                goto bad;
+        PGresult *r = PQgetResult(c);
+        if (r == NULL) {
+            if (last != NULL && PQstatus(c) == CONNECTION_OK)
+                return last;
+            goto bad;
+        }
+        /* of several commands in one text the first failure counts, else the last result */
+        if (last != NULL && PQresultStatus(last) == PGRES_FATAL_ERROR) {
+            PQclear(r);
+            continue;
+        }
+        PQclear(last);
+        last = r;
+    }
+bad:
+    PQclear(last);
+    return NULL;
+}
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+size_t tab_org_keys_read(const char *text, uint8_t ret[TAB_ORG_KEYS][TAB_ORG_KEY])
+{
+    size_t n = 0;
+    for (const char *p = text;; p += 2 * TAB_ORG_KEY + 1) {
+        if (n == TAB_ORG_KEYS || strspn(p, "0123456789abcdefABCDEF") != 2 * TAB_ORG_KEY)
+            return 0;
+        for (size_t i = 0; i < TAB_ORG_KEY; i++)
+            ret[n][i] = (uint8_t)strtoul((char[]){ p[2 * i], p[2 * i + 1], 0 }, NULL, 16);
+        n++;
+        if (p[2 * TAB_ORG_KEY] == 0)
+            return n;
+        if (p[2 * TAB_ORG_KEY] != ',')
+            return 0;
+    }
+}
+
+static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t pool)
+{
+    tab_pg *pg = calloc(1, sizeof *pg);
+    if (pg == NULL || (pg->conninfo = strdup(conninfo)) == NULL) {
+        free(pg);
+        return NULL;
+    }
+    pg->proves = org_key != NULL;
+    if (pg->proves)
+        memcpy(pg->org_key, org_key, TAB_ORG_KEY);
+    pthread_mutex_init(&pg->lock, NULL);
+    pthread_mutex_init(&pg->probe_lock, NULL);
+    pthread_cond_init(&pg->freed, NULL);
+    pg->most = pool < 1 ? 1 : pool > POOL_MOST ? POOL_MOST : (size_t)pool;
+    pg->retry_ms = RETRY_FIRST;
+    pg->calls[0] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
+                               "dependency=\"postgres\",outcome=\"ok\"");
+    pg->calls[1] = tab_counter("tabella_dependency_calls_total", "Calls of servers",
+                               "dependency=\"postgres\",outcome=\"error\"");
+    pg->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
+                                "dependency=\"postgres\"");
+    pg->in_use =
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"in_use\"");
+    return pg;
+}
+
+/* Two pools, so that nothing an injected statement leaves behind on an ordinary connection (a setting, a
+ * prepared statement) is there when that connection sees all organizations: it never does. */
+tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
+{
+    uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];
+    bool proves = org_key != NULL && org_key[0] != 0;
+    if (org_key != NULL && !proves)
+        tab_log(TAB_WARN, "TAB_ORG_KEY is empty: only the owner of the tables sees rows");
+    if (proves && tab_org_keys_read(org_key, key) == 0) {
+        tab_log(TAB_ERROR, "TAB_ORG_KEY is not a list of keys of 64 hexadecimal digits");
+        return NULL;
+    }
+    tab_pg *pg = pool_new(conninfo, proves ? key[0] : NULL, pool);
+    if (pg != NULL && (pg->all = pool_new(conninfo, proves ? key[0] : NULL, TAB_PG_ALL)) == NULL) {
+        tab_pg_free(pg);
+        pg = NULL;
+    }
+    explicit_bzero(key, sizeof key);
+    return pg;
+}
+
+static void close_connection(pg_connection *c)
+{
+    if (c->pg != NULL)
+        PQfinish(c->pg);
+    for (size_t i = 0; i < c->prepared; i++)
+        free(c->sql[i]);
+    free(c);
+}
+
+void tab_pg_free(tab_pg *pg)
+{
+    if (pg == NULL)
+        return;
+    tab_pg_free(pg->all);
+    explicit_bzero(pg->org_key, sizeof pg->org_key);
+    for (pg_connection *c = pg->idle, *next; c != NULL; c = next) {
+        next = c->next;
+        close_connection(c);
+    }
+    if (pg->probe != NULL)
+        PQfinish(pg->probe);
+    pthread_cond_destroy(&pg->freed);
+    pthread_mutex_destroy(&pg->lock);
+    pthread_mutex_destroy(&pg->probe_lock);
+    free(pg->conninfo);
+    free(pg);
+}
+
+static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
+{
+    if (*c == NULL)
+        *c = open_connection(conninfo, d);
+    if (*c == NULL)
+        return false;
+    PGresult *r = PQsendQuery(*c, "SELECT 1") ? pg_await(*c, d) : NULL;
+    bool ok = r != NULL && PQresultStatus(r) == PGRES_TUPLES_OK;
+    PQclear(r);
+    if (!ok) {
+        PQfinish(*c);
+        *c = NULL;
+    }
+    return ok;
+}
+
+bool tab_pg_alive(void *arg)
+{
+    tab_pg *pg = arg;
+    tab_deadline d = tab_in_ms(1000);
+    pthread_mutex_lock(&pg->probe_lock);
+    /* a second try with a fresh connection: the kept one may have died with the server's last restart */
+    bool ok = turn(&pg->probe, pg->conninfo, d) || turn(&pg->probe, pg->conninfo, d);
+    pthread_mutex_unlock(&pg->probe_lock);
+    return ok;
+}
+
+void pg_forget(tab_pg *pg, pg_connection *c)
+{
+    close_connection(c);
+    pthread_mutex_lock(&pg->lock);
+    pg->open--;
+    pthread_cond_signal(&pg->freed);
+    pthread_mutex_unlock(&pg->lock);
+}
+
+pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
+{
+    tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
+    pthread_mutex_lock(&pg->lock);
+    while (pg->idle == NULL && pg->open == pg->most)
+        if (!tab_cond_wait(&pg->freed, &pg->lock, until))
+            goto none;
+    pg_connection *c = pg->idle;
+    if (c != NULL) {
+        pg->idle = c->next;
+        pthread_mutex_unlock(&pg->lock);
+        return c;
+    }
+    if (tab_mono_ms() < pg->retry_at)
+        goto none;
+    pg->open++;
+    pthread_mutex_unlock(&pg->lock);
+
+    c = calloc(1, sizeof *c);
+    if (c != NULL)
+        c->pg = open_connection(pg->conninfo, tab_in_ms(tab_left_ms(deadline, CONNECT_MS)));
+    pthread_mutex_lock(&pg->lock);
+    if (c != NULL && c->pg != NULL) {
+        pg->retry_ms = RETRY_FIRST;
+        pthread_mutex_unlock(&pg->lock);
+        c->used = tab_mono_ms();
+        return c;
+    }
+    free(c);
+    pg->open--;
+    pg->retry_at = tab_mono_ms() + pg->retry_ms;
+    pg->retry_ms = pg->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : pg->retry_ms * 2;
+    pthread_cond_signal(&pg->freed);
+none:
+    pthread_mutex_unlock(&pg->lock);
+    return NULL;
+}
+
+void pg_give_back(tab_pg *pg, pg_connection *c)
+{
+    c->used = tab_mono_ms();
+    pthread_mutex_lock(&pg->lock);
+    c->next = pg->idle;
+    pg->idle = c;
+    pthread_cond_signal(&pg->freed);
+    pthread_mutex_unlock(&pg->lock);
+}

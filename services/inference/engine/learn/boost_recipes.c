@@ -1,0 +1,202 @@
+/* The recipes of boosted trees: how deep, how fast and for how many rounds boost.c fits, and the learners
+ * that stacks (engine/recipes.c), imputation and target choice name. */
+#include <math.h>
+
+#include "services/inference/engine/learn/boost_grow.h"
+
+typedef tab_boost_recipe recipe;
+
+/* The recipes. Rates, depths and shares were chosen by hand on the tables of tests/bench/predict; only
+ * whole stacks were measured (decision 0050), so no range of a single number is known. DEEP and SHALLOW
+ * are base-2's; BRISK is base-1's and imputes numbers; FAST imputes classes and fits local scales; QUICK
+ * chooses targets. */
+static const recipe DEEP = { .eta = 0.07,
+                             .lambda = 2,
+                             .min_hess = 1.5,
+                             .columns = 0.6,
+                             .rows = 0.8,
+                             .leaves = 28,
+                             .depth = 9,
+                             .patience = 30,
+                             .salt = 0xb005 };
+static const recipe SHALLOW = { .eta = 0.10,
+                                .lambda = 2,
+                                .min_hess = 2,
+                                .columns = 0.7,
+                                .rows = 0.9,
+                                .leaves = 5,
+                                .depth = 3,
+                                .patience = 30,
+                                .salt = 0x5a11 };
+static const recipe FAST = { .eta = 0.2,
+                             .lambda = 3,
+                             .min_hess = 3,
+                             .columns = 0.7,
+                             .rows = 0.8,
+                             .leaves = 10,
+                             .depth = 5,
+                             .patience = 12,
+                             .salt = 0xfa57 };
+static const recipe BRISK = { .eta = 0.13,
+                              .lambda = 2,
+                              .min_hess = 2,
+                              .columns = 0.6,
+                              .rows = 0.8,
+                              .leaves = 18,
+                              .depth = 7,
+                              .patience = 15,
+                              .salt = 0xb715 };
+static const recipe QUICK = { .eta = 0.3,
+                              .lambda = 5,
+                              .min_hess = 4,
+                              .columns = 0.8,
+                              .rows = 1,
+                              .leaves = 6,
+                              .depth = 4,
+                              .patience = 6,
+                              .salt = 0x90c };
+
+/* Most rounds of each recipe, and the work of one fit: a minute of plain loops at twenty million rows x
+ * features a second (decision 0050). */
+enum { STEPS = 500, BRISK_STEPS = 180, FAST_STEPS = 120, QUICK_STEPS = 30 };
+static const double BUDGET = 1.2e9;
+
+/* Rounds are limited by work, rows x features x margins a round: never by the clock. A round also costs
+ * some 4,000 a feature for the scan over bins. Twenty rounds are made at least, but not of a tree for each
+ * of thousands of classes (decision 0192). */
+static size_t rounds_for(const tab_problem *p, size_t n, size_t most, double budget)
+{
+    size_t least = p->classification && p->outputs > TAB_MANY_CLASSES ? 2 : 20;
+    double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
+    double a_round = ((double)n * features + 4000 * features) *
+                     (double)(p->classification && p->outputs > 2 ? p->outputs : 1);
+    double rounds = budget / (a_round + 1);
+    return rounds >= (double)most ? most : rounds < (double)least ? least : (size_t)rounds;
+}
+
+/* For the budget: rounds that a full fit makes. */
+static double boost_work(const tab_problem *p, size_t n)
+{
+    double features = (double)(p->enc->n < 300 ? p->enc->n : 300);
+    return (double)n * features * (double)(p->classification && p->outputs > 2 ? p->outputs : 1) *
+           (double)rounds_for(p, n, STEPS, BUDGET);
+}
+
+/* A fit that has fewer rounds than its rate asks for takes longer steps, up to 0.3: it ends near the same
+ * place. */
+static tab_boost *fit_with(const recipe *own, size_t steps, double budget, const tab_problem *p,
+                           const tab_fit_task *t, double *curve)
+{
+    recipe r = *own;
+    size_t most = rounds_for(p, t->n, steps, budget);
+    if (curve != NULL)
+        for (size_t i = 0; i <= steps; i++)
+            curve[i] = INFINITY;
+    if (p->classification && p->outputs > 2)
+        r.eta *= 1.4;         /* a tree a class each round: fewer, longer steps */
+    double want = 14 / r.eta; /* rounds that a full fit at this rate takes */
+    if ((double)most < want)
+        r.eta = fmin(0.3, r.eta * want / (double)most);
+    return tab_boost_fit(p, t, &r, most, curve);
+}
+
+static void *fit_deep(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit_with(&DEEP, STEPS, BUDGET, p, t, curve);
+}
+
+static void *fit_shallow(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit_with(&SHALLOW, STEPS, BUDGET, p, t, curve);
+}
+
+static void *fit_brisk(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit_with(&BRISK, BRISK_STEPS, BUDGET / 8, p, t, curve);
+}
+
+static void *fit_fast(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit_with(&FAST, FAST_STEPS, BUDGET / 8, p, t, curve);
+}
+
+static void *fit_quick(const tab_problem *p, const tab_fit_task *t, double *curve)
+{
+    return fit_with(&QUICK, QUICK_STEPS, BUDGET / 40, p, t, curve);
+}
+
+/* Two classes have one margin, the log-odds of the second: the first one's output is 0. */
+static void boost_predict(const void *model, const tab_encoder *enc, const tab_data *q, const uint32_t *row,
+                          size_t n, float *out)
+{
+    const tab_boost *m = model;
+    enum { BLOCK = 256 };
+    float z[BLOCK];
+    (void)enc;
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t b = n - at < BLOCK ? n - at : BLOCK;
+        if (!m->classification || m->margins > 1) {
+            tab_boost_margins(m, q, row + at, b, out + at * m->margins);
+            continue;
+        }
+        tab_boost_margins(m, q, row + at, b, z);
+        for (size_t i = 0; i < b; i++) {
+            out[2 * (at + i)] = 0;
+            out[2 * (at + i) + 1] = z[i];
+        }
+    }
+}
+
+/* Trees are added up, so an earlier stop is a smaller count of rounds. */
+static void boost_stop(void *model, size_t step)
+{
+    tab_boost *m = model;
+    m->rounds = step < m->grown ? step : m->grown;
+}
+
+/* Shares of the gain. */
+static const float *boost_importance(const void *model)
+{
+    return ((const tab_boost *)model)->importance;
+}
+
+const tab_learner tab_learn_boost = { .name = "boost",
+                                      .configs = 1,
+                                      .work = boost_work,
+                                      .fit = fit_deep,
+                                      .steps = STEPS,
+                                      .stop = boost_stop,
+                                      .predict = boost_predict,
+                                      .importance = boost_importance };
+const tab_learner tab_learn_boost_shallow = { .name = "boost-shallow",
+                                              .configs = 1,
+                                              .work = boost_work,
+                                              .fit = fit_shallow,
+                                              .steps = STEPS,
+                                              .stop = boost_stop,
+                                              .predict = boost_predict,
+                                              .importance = boost_importance };
+const tab_learner tab_learn_boost_brisk = { .name = "boost-brisk",
+                                            .configs = 1,
+                                            .work = boost_work,
+                                            .fit = fit_brisk,
+                                            .steps = BRISK_STEPS,
+                                            .stop = boost_stop,
+                                            .predict = boost_predict,
+                                            .importance = boost_importance };
+const tab_learner tab_learn_boost_fast = { .name = "boost-fast",
+                                           .configs = 1,
+                                           .work = boost_work,
+                                           .fit = fit_fast,
+                                           .steps = FAST_STEPS,
+                                           .stop = boost_stop,
+                                           .predict = boost_predict,
+                                           .importance = boost_importance };
+const tab_learner tab_learn_boost_quick = { .name = "boost-quick",
+                                            .configs = 1,
+                                            .work = boost_work,
+                                            .fit = fit_quick,
+                                            .steps = QUICK_STEPS,
+                                            .stop = boost_stop,
+                                            .predict = boost_predict,
+                                            .importance = boost_importance };
