@@ -86,6 +86,6 @@ test:
 clean:
 	rm -rf build
 help:
-	@sed -n 's/^## //p' Makefile */module.mk
+	@sed -n 's/^## //p' Makefile */module.mk */*/module.mk
 
 -include $(shell find build -name '*.d' 2>/dev/null)
