@@ -42,7 +42,10 @@ static bool domains(const tab_views *v, const tab_key_columns *k, const tab_incl
         for (size_t c = 0; ok && c < v->table[t].cols; c++) {
             uint32_t i = (uint32_t)(k->at[t] + c);
             ret->domain[t][c] = any[i] ? root(up, i) : TAB_NULL;
-            ret->counted[t][c] = any[i] && counted[root(up, i)];
+            const tab_key_column *q = &k->col[i];
+            bool counter =
+                q->kind == TAB_KEY_WHOLE && q->unique && q->n > 1 && q->n > HALF * (q->most - q->least + 1);
+            ret->counted[t][c] = counter || (any[i] && counted[root(up, i)]);
         }
     }
     free(up);

@@ -21,7 +21,7 @@ typedef struct {
     size_t n;
     tab_reference *ref; /* by child table, child */
     uint32_t **domain;  /* [table][column] columns of one key have one number; TAB_NULL: of no key */
-    bool **counted;     /* [table][column] of a key of counted whole numbers */
+    bool **counted; /* [table][column] of a key of counted whole numbers, or a counter of its table's rows */
 } tab_keys;
 
 /* References of probability `least` and more; those of at least one half make the domains. All lives in a.

@@ -10,16 +10,20 @@ static uint32_t root(uint32_t *up, uint32_t x)
     return x;
 }
 
-/* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type. */
-static bool alike(const tab_table_view *a, const tab_table_view *b)
+/* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
+ * one of which refers to the same key in both. */
+static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
 {
-    size_t same = 0;
+    const tab_table_view *a = &v->table[s], *b = &v->table[t];
+    size_t same = 0, referring = 0;
     if (a->cols != b->cols || a->cols < 3)
         return false;
-    for (size_t c = 0; c < a->cols; c++)
+    for (size_t c = 0; c < a->cols; c++) {
         same += a->col[c].profile->role == b->col[c].profile->role &&
                 a->col[c].profile->type == b->col[c].profile->type;
-    return same * 5 >= a->cols * 4;
+        referring += k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c];
+    }
+    return referring > 0 && same * 5 >= a->cols * 4;
 }
 
 enum { JOINED = 300, ENOUGH = 10 };
@@ -114,7 +118,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
                            .tables = n,
                            .apart = tab_arena_new_of(a, bool, n *n),
                            .under = tab_arena_new_of(a, uint32_t, n) };
-    uint32_t *any = malloc((2 * n + 1) * sizeof *any), *one = any + n;
+    uint32_t *any = malloc((n + 1) * sizeof *any);
     ranked *order = malloc((k->n + 1) * sizeof *order);
     bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
     if (ret->apart == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
@@ -123,7 +127,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         return tab_no_memory(err);
     }
     for (uint32_t t = 0; t < n; t++) {
-        any[t] = one[t] = t;
+        any[t] = t;
         ret->under[t] = TAB_NULL;
     }
     for (size_t i = 0; i < k->n; i++) {
@@ -132,13 +136,16 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
             continue;
         any[root(any, r->child_table)] = root(any, r->parent_table);
         again[i] = repeats(v, r);
-        if (r->one_to_one || again[i])
-            one[root(one, r->child_table)] = root(one, r->parent_table);
     }
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t t = 0; t < n; t++)
-            ret->apart[s * n + t] = s != t && root(any, s) == root(any, t) && root(one, s) != root(one, t) &&
-                                    !alike(&v->table[s], &v->table[t]);
+            ret->apart[s * n + t] = s != t && root(any, s) == root(any, t) && !alike(v, k, s, t);
+    for (size_t i = 0; i < k->n; i++) {
+        const tab_reference *r = &k->ref[i];
+        if (r->p >= least && (r->one_to_one || again[i]))
+            ret->apart[r->child_table * n + r->parent_table] =
+                ret->apart[r->parent_table * n + r->child_table] = false;
+    }
     choose_parents(v, k, again, least, order, ret);
     free(any);
     free(order);
@@ -148,7 +155,7 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
 bool tab_keys_differ(const tab_keys *k, size_t ta, size_t i, size_t tb, size_t j)
 {
     uint32_t a = k->domain[ta][i], b = k->domain[tb][j];
-    if (a == b)
+    if (a == b && a != TAB_NULL)
         return false;
     return (a != TAB_NULL && b != TAB_NULL) || k->counted[ta][i] || k->counted[tb][j];
 }

@@ -8,8 +8,9 @@ typedef struct {
     tab_keys keys;
     bool *again; /* (keys.n) the child holds the parent's entities over again, with their attributes */
     size_t tables;
-    bool *apart;     /* (tables, tables) one refers to the other, at once or through others, as many to one:
-                         a row of one is no entity of the other */
+    /* (tables, tables) references join the tables, at once or through others, and none of them is one to one
+     * between these two: a row of one is no entity of the other, or is so through a third */
+    bool *apart;
     uint32_t *under; /* (tables) index of the reference by which a table's rows hang under a parent's, or
                          TAB_NULL */
 } tab_key_plan;
