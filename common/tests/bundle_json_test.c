@@ -135,10 +135,10 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
                 "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
     expect_json(
-        &o,
-        "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,"
-        "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"children\":[],\"confidence\":1,\"record\":{\"attr\":9},"
-        "\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],\"next_cursor\":null,\"total\":3}");
+        &o, "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,"
+            "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"children\":[],"
+            "\"confidence\":1,\"record\":{\"attr\":9},"
+            "\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],\"next_cursor\":null,\"total\":3}");
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
     expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");
 }

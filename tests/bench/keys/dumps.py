@@ -24,8 +24,8 @@ def plain(name):
 
 
 class Dump:
-    """tables: name -> list of columns; rows: name -> list of rows (None is null); keys: foreign keys as (child,
-    columns, parent, columns); primary: name -> columns."""
+    """tables: name -> list of columns; rows: name -> list of rows (None is null); keys: foreign keys as
+    (child, columns, parent, columns); primary: name -> columns."""
 
     def __init__(self, backslash=False):
         self.tables, self.rows, self.keys, self.primary = {}, {}, [], {}

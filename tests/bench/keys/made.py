@@ -11,12 +11,13 @@ import sys
 import uuid
 
 WORDS = (
-    "amber anchor apple arrow basin beacon birch bridge canyon cedar cloud copper coral crane delta dune ember"
-    " falcon fern field flint forest garden glacier granite harbor hazel heron island ivory jasper juniper lake"
-    " lantern laurel linden maple marble meadow mesa mist moss north oak ocean olive onyx opal orchard otter pearl"
-    " pebble pine plum prairie quartz rain raven reef ridge river robin rose rowan sage sand shore silver sky slate"
-    " snow sparrow spring spruce star stone storm summit swan thistle thorn tide timber trail valley violet willow"
-    " wind winter wolf wren yarrow zephyr"
+    "amber anchor apple arrow basin beacon birch bridge canyon cedar cloud copper coral crane delta"
+    " dune ember falcon fern field flint forest garden glacier granite harbor hazel heron island"
+    " ivory jasper juniper lake lantern laurel linden maple marble meadow mesa mist moss north oak"
+    " ocean olive onyx opal orchard otter pearl pebble pine plum prairie quartz rain raven reef ridge"
+    " river robin rose rowan sage sand shore silver sky slate snow sparrow spring spruce star stone"
+    " storm summit swan thistle thorn tide timber trail valley violet willow wind winter wolf wren"
+    " yarrow zephyr"
 ).split()
 
 

@@ -3,10 +3,10 @@
 
   public.py OUT owner/name=GITDIR ...     or     public.py OUT DIR     (DIR/owner+name/repo)
 
-GITDIR is a git directory of a public repository, read with `git show`; sources that are not given are skipped
-and named.  Each schema is a folder of OUT: TABLE.csv (with a header; the bench hides names), truth.csv (child,
-columns, parent, columns; several columns are joined by |) and family.txt (schemas of one family are left out
-together).  README.md lists the sources and their licences."""
+GITDIR is a git directory of a public repository, read with `git show`; sources that are not given are
+skipped and named.  Each schema is a folder of OUT: TABLE.csv (with a header; the bench hides names),
+truth.csv (child, columns, parent, columns; several columns are joined by |) and family.txt (schemas of one
+family are left out together).  README.md lists the sources and their licences."""
 
 import csv
 import io

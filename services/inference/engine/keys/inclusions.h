@@ -79,7 +79,7 @@ enum {
         TAB_KEY_ALL
 };
 
-/* A candidate: the values of column child (of tab_key_columns.col) are among parent's, all but one in five. */
+/* A candidate: the values of column child are among parent's, but for one in five. */
 typedef struct {
     uint32_t child, parent;
     uint32_t held;    /* distinct values of child that parent holds */

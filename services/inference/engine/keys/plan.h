@@ -1,4 +1,4 @@
-/* What references say of tables as wholes: which tables may share entities, and which rows hang under which. */
+/* What references say of tables as wholes: which may share entities, and which rows hang under which. */
 #ifndef TAB_KEYS_PLAN_H
 #define TAB_KEYS_PLAN_H
 

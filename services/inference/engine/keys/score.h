@@ -1,6 +1,7 @@
 /* How likely an inclusion is a reference: boosted trees in two stages (decision 0280).
  *
- *   features of each inclusion ─> stage 1 ─> p ─> what p says of rivals and neighbours ─> stage 2 ─> p ─> choice */
+ *   features of each inclusion ─> stage 1 ─> p ─┐
+ *   what p says of rivals and neighbours <───────┘ ─> stage 2 ─> p ─> choice */
 #ifndef TAB_KEYS_SCORE_H
 #define TAB_KEYS_SCORE_H
 

@@ -5,6 +5,7 @@
 
 #include "services/inference/engine/link/clusters.h"
 #include "services/inference/engine/link/geo.h"
+#include "services/inference/engine/link/relations.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/unify/children.h"
@@ -371,100 +372,6 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabel
     return TAB_OK;
 }
 
-/* Matches between the two tables of a reference. */
-static size_t matches_of(const tab_clusters *cl, const tab_reference *q)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < cl->matches; i++)
-        n += (cl->match[i].ta == q->child_table && cl->match[i].tb == q->parent_table) ||
-             (cl->match[i].tb == q->child_table && cl->match[i].ta == q->parent_table);
-    return n;
-}
-
-/* Whether reference i says no more than that the two tables share entities: the child repeats the parent's
- * attributes, or one row in five at least is matched. */
-static bool same_entities(const crossing *x, const tab_clusters *cl, size_t i)
-{
-    const tab_reference *q = &x->plan.keys.ref[i];
-    return x->plan.again[i] || matches_of(cl, q) * 5 > x->v->table[q->child_table].rows;
-}
-
-static bool add_columns(const crossing *x, size_t table, size_t col, size_t *n, Tabella__ColumnRef ***to)
-{
-    *to = tab_arena_new_of(x->e->arena, Tabella__ColumnRef *, 1);
-    if (*to == NULL)
-        return false;
-    (*to)[0] = column_ref(x, table, col);
-    *n = 1;
-    return (*to)[0] != NULL;
-}
-
-/* One reference, told from the table that was supplied first. */
-static bool write_reference(const crossing *x, const tab_reference *q, Tabella__TableRelation *r)
-{
-    bool child_first = q->child_table < q->parent_table;
-    uint32_t *to = tab_reference_rows(x->v, q);
-    for (size_t i = 0; to != NULL && i < x->v->table[q->child_table].rows; i++)
-        r->matches += to[i] != TAB_NULL;
-    bool ok = to != NULL;
-    free(to);
-    r->a_table = child_first ? q->child_table : q->parent_table;
-    r->b_table = child_first ? q->parent_table : q->child_table;
-    r->relation = tab_text(q->one_to_one ? "one_to_one" : child_first ? "many_to_one" : "one_to_many");
-    r->key = 1;
-    r->confidence = q->p;
-    r->evidence = tab_reference_words(x->e->arena, x->v, q);
-    return ok && r->evidence != NULL &&
-           add_columns(x, r->a_table, child_first ? q->child : q->parent, &r->n_a_columns, &r->a_columns) &&
-           add_columns(x, r->b_table, child_first ? q->parent : q->child, &r->n_b_columns, &r->b_columns);
-}
-
-/* Two tables that share entities; of exactly two tables without a reference also that they share none. */
-static bool write_shared(const crossing *x, size_t link, size_t matches, double sum,
-                         Tabella__TableRelation *r)
-{
-    static const char *const name[2][2] = { { "one_to_one", "one_to_many" },
-                                            { "many_to_one", "many_to_many" } };
-    const tab_linkage *l = &x->link[link];
-    r->a_table = (uint32_t)l->ta;
-    r->b_table = (uint32_t)l->tb;
-    r->relation = tab_text(name[l->many_a][l->many_b]);
-    r->matches = matches;
-    r->confidence = matches > 0 ? sum / (double)matches : 0;
-    r->evidence = tab_arena_printf(x->e->arena, "%zu pairs of rows of %.*s and %.*s are one entity", matches,
-                                   TAB_STR(table_of(x, l->ta)->id), TAB_STR(table_of(x, l->tb)->id));
-    return r->evidence != NULL;
-}
-
-static tab_status write_relations(const crossing *x, const tab_clusters *cl, Tabella__CrossTableMap *m,
-                                  tab_error *err)
-{
-    tab_arena *a = x->e->arena;
-    size_t *matches = tab_arena_new_of(x->work, size_t, x->links), said = 0;
-    double *sum = tab_arena_new_of(x->work, double, x->links);
-    m->relation = tab_arena_new_of(a, Tabella__TableRelation *, x->links + x->plan.keys.n);
-    if (matches == NULL || sum == NULL || m->relation == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < cl->matches; i++) {
-        matches[cl->match[i].link]++;
-        sum[cl->match[i].link] += (double)cl->match[i].p;
-    }
-    for (size_t i = 0; i < x->plan.keys.n + x->links; i++) {
-        bool key = i < x->plan.keys.n;
-        size_t k = i - x->plan.keys.n;
-        if (key ? x->plan.keys.ref[i].p < x->threshold || same_entities(x, cl, i)
-                : matches[k] == 0 && (x->v->n > 2 || said > 0))
-            continue;
-        Tabella__TableRelation *r = tab_message(a, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
-        if (r == NULL ||
-            !(key ? write_reference(x, &x->plan.keys.ref[i], r) : write_shared(x, k, matches[k], sum[k], r)))
-            return tab_no_memory(err);
-        m->relation[m->n_relation++] = r;
-        said++;
-    }
-    return TAB_OK;
-}
-
 /* keys_used: the attributes by which tables refer to one another. */
 static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
 {
@@ -571,11 +478,12 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
     if (st != TAB_OK)
         return st;
     tabella__cross_table_map__init(m);
+    tab_relations said = { x->e, x->v, &x->plan, x->link, x->links, &cl, x->threshold };
     st = write_alignments(x, m, err);
     if (st == TAB_OK)
         st = write_matches(x, &cl, m, err);
     if (st == TAB_OK)
-        st = write_relations(x, &cl, m, err);
+        st = tab_relations_write(&said, m, err);
     if (st == TAB_OK)
         st = write_keys(x, m, err);
     if (st == TAB_OK)
@@ -584,7 +492,7 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
         st = write_schema(x, m, err);
     if (st == TAB_OK) /* rows that are matched are entities of their own */
         for (size_t t = 0; t < x->v->n; t++)
-            if (x->plan.under[t] != TAB_NULL && same_entities(x, &cl, x->plan.under[t]))
+            if (x->plan.under[t] != TAB_NULL && tab_relations_same(&said, x->plan.under[t]))
                 x->plan.under[t] = TAB_NULL;
     if (st == TAB_OK)
         st = tab_children_hang(x->v, &x->plan.keys, &x->plan, x->e->arena, &cl.entities, &children, err);
