@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/confirm.h"
 #include "tests/bench/match/cases.h"
 
 static double cpu(void)
@@ -291,8 +292,11 @@ static bool run(const char *dir, const char *name, outcome *ret)
     for (size_t i = 0; st == TAB_OK && verbose && i < plan.keys.n; i++)
         printf("  key %.2f %s\n", plan.keys.ref[i].p, tab_reference_words(a, v, &plan.keys.ref[i]));
     for (size_t i = 0; i < m.n; i++)
-        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++)
+        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++) {
             st = tab_link_pair(&e, v, tables, &plan, i, j, a, &link[k++], &err);
+            if (st == TAB_OK)
+                st = tab_link_confirm(v, &link[k - 1], 0.5, &err);
+        }
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
     for (size_t i = 0; st == TAB_OK && i < m.n; i++)
         st = tab_link_twins(&e, v, i, 0.5f, a, &twins[i].twin, &twins[i].n, &err);

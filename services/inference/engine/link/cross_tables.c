@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/confirm.h"
 #include "services/inference/engine/link/geo.h"
 #include "services/inference/engine/link/relations.h"
 #include "services/inference/engine/message.h"
@@ -469,6 +470,8 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
 {
     tab_clusters cl;
     tab_children children;
+    for (size_t i = 0; i < x->links; i++)
+        TAB_TRY(tab_link_confirm(x->v, &x->link[i], x->threshold, err));
     tab_status st = join_attributes(x, err);
     if (st == TAB_OK)
         st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl, err);
