@@ -29,7 +29,7 @@ static void add(world *w, const char *id, size_t rows, size_t cols, cell_of *cel
 {
     tab_column *col = tab_arena_new_of(w->arena, tab_column, cols);
     for (size_t c = 0; c < cols; c++) {
-        char name[8];
+        char name[32];
         snprintf(name, sizeof name, "k%zu", c);
         tab_builder *b = tab_builder_new(w->arena, tab_arena_copy(w->arena, tab_str_of(name)));
         for (size_t r = 0; r < rows; r++) {
