@@ -78,6 +78,14 @@ static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
     for (size_t i = 1; i < also; i++)
         if (u->also_entity[i] < u->also_entity[i - 1])
             return false;
+    size_t child = u->n_child_row;
+    if (u->n_child_entity != child || u->n_child_table != child ||
+        (u->n_child_pinned != 0 && u->n_child_pinned != child) || !below(u->child_entity, child, n) ||
+        !below(u->child_table, child, tables))
+        return false;
+    for (size_t i = 1; i < child; i++)
+        if (u->child_entity[i] < u->child_entity[i - 1])
+            return false;
     for (size_t i = 0; i < u->records->n_columns; i++)
         if (!tab_column_view(u->records->columns[i], n, &c))
             return false;
@@ -116,9 +124,17 @@ static bool map_sound(const Tabella__Bundle *b)
     for (size_t i = 0; i < m->n_column_alignment; i++)
         if (m->column_alignment[i]->a == NULL || m->column_alignment[i]->b == NULL)
             return false;
-    for (size_t i = 0; i < m->n_relation; i++)
-        if (m->relation[i]->a_table >= b->n_tables || m->relation[i]->b_table >= b->n_tables)
+    for (size_t i = 0; i < m->n_relation; i++) {
+        const Tabella__TableRelation *r = m->relation[i];
+        if (r->a_table >= b->n_tables || r->b_table >= b->n_tables)
             return false;
+        for (size_t k = 0; k < r->n_a_columns; k++)
+            if (r->a_columns[k] == NULL)
+                return false;
+        for (size_t k = 0; k < r->n_b_columns; k++)
+            if (r->b_columns[k] == NULL)
+                return false;
+    }
     const Tabella__Duplicates *d = m->duplicates;
     if (d != NULL &&
         (d->n_table != d->n_row || d->n_other_row != d->n_row || d->n_confidence != d->n_row ||

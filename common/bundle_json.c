@@ -151,6 +151,14 @@ static void duplicates(tab_out *o, const Tabella__Bundle *b, const Tabella__Dupl
     tab_out_close(o, ']');
 }
 
+static void addresses(tab_out *o, size_t n, Tabella__ColumnRef *const *c)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++)
+        bundle_address(o, c[i]);
+    tab_out_close(o, ']');
+}
+
 static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__CrossTableMap *m)
 {
     tab_out_open(o, '[');
@@ -159,8 +167,13 @@ static void relations(tab_out *o, const Tabella__Bundle *b, const Tabella__Cross
         tab_out_open(o, '{');
         MEMBER(o, "a", tab_out_str(o, bundle_bytes(b->tables[r->a_table]->id)));
         MEMBER(o, "b", tab_out_str(o, bundle_bytes(b->tables[r->b_table]->id)));
+        MEMBER(o, "a_columns", addresses(o, r->n_a_columns, r->a_columns));
+        MEMBER(o, "b_columns", addresses(o, r->n_b_columns, r->b_columns));
         MEMBER(o, "relation", tab_out_cstr(o, r->relation));
+        MEMBER(o, "key", tab_out_bool(o, r->key != 0));
         MEMBER(o, "matches", tab_out_uint(o, r->matches));
+        MEMBER(o, "confidence", tab_out_fixed(o, r->confidence));
+        MEMBER(o, "evidence", tab_out_cstr(o, r->evidence));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
@@ -172,6 +185,7 @@ static void map_summary(tab_out *o, const Tabella__Bundle *b, const Tabella__Cro
     MEMBER(o, "tables", tab_out_uint(o, b->n_tables));
     MEMBER(o, "shared_attributes", tab_out_uint(o, m->n_shared));
     MEMBER(o, "entities_matched", tab_out_uint(o, m->entities_matched));
+    MEMBER(o, "children", tab_out_uint(o, b->unified_rows == NULL ? 0 : b->unified_rows->n_child_row));
     if (m->n_only >= 2) {
         MEMBER(o, "columns_only_in_a", tab_out_uint(o, m->only[0]->n_columns));
         MEMBER(o, "columns_only_in_b", tab_out_uint(o, m->only[1]->n_columns));

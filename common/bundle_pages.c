@@ -230,17 +230,24 @@ static void row_or_null(tab_out *o, uint32_t row)
         tab_out_uint(o, row);
 }
 
-/* Rows of an entity beside the first of each table: table -> rows. */
-static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
+/* The first of `n` ascending entities that is e or after it. */
+static size_t first_of(const uint32_t *entity, size_t n, size_t e)
 {
-    size_t lo = 0, hi = u->n_also_row;
+    size_t lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (u->also_entity[mid] < e)
+        if (entity[mid] < e)
             lo = mid + 1;
         else
             hi = mid;
     }
+    return lo;
+}
+
+/* Rows of an entity beside the first of each table: table -> rows. */
+static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
+{
+    size_t lo = first_of(u->also_entity, u->n_also_row, e);
     if (lo == u->n_also_row || u->also_entity[lo] != e)
         return;
     tab_out_key(o, "also");
@@ -262,6 +269,38 @@ static void further_rows(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
         tab_out_close(o, ']');
     }
     tab_out_close(o, '}');
+}
+
+/* Rows that refer to an entity: [{table, rows}]. */
+static void children(tab_out *o, const Tabella__UnifiedRows *u, size_t e)
+{
+    tab_out_open(o, '[');
+    size_t k = first_of(u->child_entity, u->n_child_row, e);
+    while (k < u->n_child_row && u->child_entity[k] == e) {
+        uint32_t table = u->child_table[k];
+        size_t from = k, pinned = 0;
+        tab_out_open(o, '{');
+        MEMBER(o, "table", tab_out_str(o, bundle_bytes(u->from_tables[table])));
+        tab_out_key(o, "rows");
+        tab_out_open(o, '[');
+        for (; k < u->n_child_row && u->child_entity[k] == e && u->child_table[k] == table; k++) {
+            bool p = u->n_child_pinned > 0 && u->child_pinned[k] != 0;
+            pinned += p;
+            if (!p)
+                tab_out_uint(o, u->child_row[k]);
+        }
+        tab_out_close(o, ']');
+        if (pinned > 0) {
+            tab_out_key(o, "pinned_rows");
+            tab_out_open(o, '[');
+            for (size_t i = from; i < k; i++)
+                if (u->child_pinned[i] != 0)
+                    tab_out_uint(o, u->child_row[i]);
+            tab_out_close(o, ']');
+        }
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
 }
 
 /* Where the entity comes from: its row in each table. */
@@ -332,6 +371,7 @@ static void unified(tab_out *o, const bundle_writer *w, size_t e)
     tab_out_open(o, '{');
     MEMBER(o, "entity", tab_out_uint(o, e));
     MEMBER(o, "from", unified_from(o, u, e, from));
+    MEMBER(o, "children", children(o, u, e));
     MEMBER(o, "confidence", tab_out_fixed(o, u->confidence[e]));
     tab_out_key(o, "record");
     tab_out_open(o, '{');

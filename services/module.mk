@@ -18,6 +18,12 @@ TRAIN_O = $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/*.c))
 $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 CFLAGS_services_inference_engine_profile_logistic = -O3
+$(B)/services/inference/engine/keys/score.o: services/inference/engine/keys/keys.model
+# The trainer of engine/keys (tools/train/keys), which also measures them.
+$(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $(B)/tests/bench/match/cases.o \
+    $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bin/train-keys
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

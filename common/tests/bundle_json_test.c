@@ -78,6 +78,9 @@ static Tabella__Bundle *example(void)
     static uint32_t also_entity[] = { 2, 2, 2 }, also_table[] = { 0, 1, 1 }, also_row[] = { 4, 2, 3 };
     u.n_also_entity = u.n_also_table = u.n_also_row = 3;
     u.also_entity = also_entity, u.also_table = also_table, u.also_row = also_row;
+    static uint32_t child_entity[] = { 1, 1, 1 }, child_table[] = { 0, 1, 1 }, child_row[] = { 7, 4, 5 };
+    u.n_child_entity = u.n_child_table = u.n_child_row = 3;
+    u.child_entity = child_entity, u.child_table = child_table, u.child_row = child_row;
 
     static Tabella__Bundle b = TABELLA__BUNDLE__INIT;
     b.n_tables = 2, b.tables = tables, b.prediction = &p, b.imputation = &imp, b.unified_rows = &u;
@@ -124,15 +127,17 @@ Test(bundle_json, pages_name_the_next_one_and_the_last_none)
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 0, 2, &view);
     expect_json(&o,
                 "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":0,\"from\":{\"a_row\":0,\"b_row\":0,"
-                "\"rows\":{\"a\":0,\"b\":0}},\"confidence\":0.5,\"record\":{\"attr\":7},"
+                "\"rows\":{\"a\":0,\"b\":0}},\"children\":[],\"confidence\":0.5,\"record\":{\"attr\":7},"
                 "\"shared_variants\":{\"attr\":{\"b.y\\\"\":7}}},"
                 "{\"entity\":1,\"from\":{\"a_row\":1,\"b_row\":null,\"rows\":{\"a\":1}},"
+                "\"children\":[{\"table\":\"a\",\"rows\":[7]},{\"table\":\"b\",\"rows\":[4,5]}],"
                 "\"confidence\":1,\"record\":{\"attr\":8},\"shared_variants\":{}}],"
                 "\"next_cursor\":\"unified_rows.rows@2\",\"total\":3}");
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 2, 2, &view);
     expect_json(
         &o, "{\"array\":\"unified_rows.rows\",\"items\":[{\"entity\":2,\"from\":{\"a_row\":null,\"b_row\":1,"
-            "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"confidence\":1,\"record\":{\"attr\":9},"
+            "\"rows\":{\"b\":1},\"also\":{\"a\":[4],\"b\":[2,3]}},\"children\":[],"
+            "\"confidence\":1,\"record\":{\"attr\":9},"
             "\"shared_variants\":{\"attr\":{\"b.y\\\"\":9}}}],\"next_cursor\":null,\"total\":3}");
     tab_bundle_page_json(&o, b, TAB_PAGE_UNIFIED, 99, 2, &view);
     expect_json(&o, "{\"array\":\"unified_rows.rows\",\"items\":[],\"next_cursor\":null,\"total\":3}");

@@ -158,6 +158,8 @@ static void count_matches(Tabella__CrossTableMap *m)
 {
     const Tabella__EntityMatches *e = m->entity_matches;
     for (size_t r = 0; r < m->n_relation; r++) {
+        if (m->relation[r]->key)
+            continue; /* of the rows that the call looked at */
         m->relation[r]->matches = 0;
         for (size_t i = 0; i < e->n_a_row; i++)
             m->relation[r]->matches +=
@@ -187,15 +189,16 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
     uint32_t *kept = tab_arena_new_of(a, uint32_t, all + 1);
     u->from_pinned = tab_arena_new_of(a, uint32_t, u->n_from_row + 1);
     u->also_pinned = tab_arena_new_of(a, uint32_t, u->n_also_row + 1);
-    if (kept == NULL || u->from_pinned == NULL || u->also_pinned == NULL)
+    u->child_pinned = tab_arena_new_of(a, uint32_t, u->n_child_row + 1);
+    if (kept == NULL || u->from_pinned == NULL || u->also_pinned == NULL || u->child_pinned == NULL)
         return false;
-    size_t also = 0, also_kept = 0;
+    size_t also = 0, also_kept = 0, child = 0, child_kept = 0;
     *ret_linked = u->matched = 0;
     for (size_t t = 0; t < u->n_unmatched; t++)
         u->unmatched[t] = 0;
     for (size_t e = 0; e < all; e++) {
         const uint32_t *from = u->from_row + e * tables;
-        size_t asked = 0, rows = 0, only = 0, first = also;
+        size_t asked = 0, rows = 0, only = 0, first = also, first_child = child;
         for (; also < u->n_also_row && u->also_entity[also] == e; also++)
             asked += u->also_row[also] < side_of[u->also_table[also]].n_rows;
         for (size_t t = 0; t < tables; t++) {
@@ -203,7 +206,10 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
             asked += from[t] != TAB_NULL && from[t] < side_of[t].n_rows;
             only = from[t] != TAB_NULL ? t : only;
         }
-        if (asked == 0)
+        size_t below = asked;
+        for (; child < u->n_child_row && u->child_entity[child] == e; child++)
+            below += u->child_row[child] < side_of[u->child_table[child]].n_rows;
+        if (below == 0)
             continue;
         if (rows > 1) {
             u->matched++;
@@ -224,9 +230,17 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
             u->also_table[also_kept] = u->also_table[k];
             u->also_pinned[also_kept] = pinned;
         }
+        for (size_t k = first_child; k < child; k++, child_kept++) {
+            bool pinned = false;
+            u->child_entity[child_kept] = (uint32_t)n;
+            u->child_row[child_kept] = moved(&side_of[u->child_table[k]], u->child_row[k], &pinned);
+            u->child_table[child_kept] = u->child_table[k];
+            u->child_pinned[child_kept] = pinned;
+        }
         u->confidence[n] = u->confidence[e];
         kept[n++] = (uint32_t)e;
     }
+    u->n_child_entity = u->n_child_table = u->n_child_row = u->n_child_pinned = child_kept;
     u->n_from_row = u->n_from_pinned = n * tables;
     u->n_also_entity = u->n_also_table = u->n_also_row = u->n_also_pinned = also_kept;
     u->n_confidence = n;

@@ -162,8 +162,12 @@ static void together(const Tabella__Bundle *b)
         if (r->matches == 0 && strcmp(r->relation, "one_to_one") == 0)
             continue; /* nothing between them */
         shown++;
-        printf("  %.*s to %.*s: %s, %llu matches\n", BYTES(b->tables[r->a_table]->id),
-               BYTES(b->tables[r->b_table]->id), r->relation, (unsigned long long)r->matches);
+        printf("  %.*s to %.*s: %s, %llu %s", BYTES(b->tables[r->a_table]->id),
+               BYTES(b->tables[r->b_table]->id), r->relation, (unsigned long long)r->matches,
+               r->key ? "rows refer" : "matches");
+        if (*r->evidence != 0)
+            printf("  (%.0f %%: %s)", 100 * r->confidence, r->evidence);
+        puts("");
     }
     matches(b, m->entity_matches);
     const Tabella__Duplicates *d = m->duplicates;
@@ -173,9 +177,9 @@ static void together(const Tabella__Bundle *b)
     if (d != NULL && d->n_row > 5)
         printf("    ... and %zu more duplicates\n", d->n_row - 5);
     if (b->unified_rows != NULL)
-        printf("  unified: %llu entities, %llu of them matched\n",
+        printf("  unified: %llu entities, %llu of them matched, %zu rows under them\n",
                (unsigned long long)b->unified_rows->records->rows,
-               (unsigned long long)b->unified_rows->matched);
+               (unsigned long long)b->unified_rows->matched, b->unified_rows->n_child_row);
 }
 
 static void prediction(const Tabella__Bundle *b)

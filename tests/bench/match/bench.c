@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "services/inference/engine/link/clusters.h"
+#include "services/inference/engine/link/confirm.h"
 #include "tests/bench/match/cases.h"
 
 static double cpu(void)
@@ -279,15 +280,23 @@ static bool run(const char *dir, const char *name, outcome *ret)
             return false;
     TAB_AUTO(tab_views) *v = NULL;
     tab_link_table *tables = NULL;
+    tab_key_plan plan;
     tab_clusters cl;
     size_t links = m.n * (m.n - 1) / 2, k = 0;
     tab_linkage *link = calloc(links, sizeof *link);
     tab_status st = tab_views_new(&e, profile, m.n, &v, &err);
     if (st == TAB_OK)
         st = tab_link_tables_new(&e, v, a, &tables, &err);
+    if (st == TAB_OK)
+        st = tab_key_plan_new(&e, v, 0.5, a, &plan, &err);
+    for (size_t i = 0; st == TAB_OK && verbose && i < plan.keys.n; i++)
+        printf("  key %.2f %s\n", plan.keys.ref[i].p, tab_reference_words(a, v, &plan.keys.ref[i]));
     for (size_t i = 0; i < m.n; i++)
-        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++)
-            st = tab_link_pair(&e, v, tables, i, j, a, &link[k++], &err);
+        for (size_t j = i + 1; st == TAB_OK && j < m.n; j++) {
+            st = tab_link_pair(&e, v, tables, &plan, i, j, a, &link[k++], &err);
+            if (st == TAB_OK)
+                st = tab_link_confirm(v, &link[k - 1], 0.5, &err);
+        }
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
     for (size_t i = 0; st == TAB_OK && i < m.n; i++)
         st = tab_link_twins(&e, v, i, 0.5f, a, &twins[i].twin, &twins[i].n, &err);

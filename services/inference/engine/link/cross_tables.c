@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/link/clusters.h"
-#include "services/inference/engine/link/foreign_keys.h"
+#include "services/inference/engine/link/confirm.h"
 #include "services/inference/engine/link/geo.h"
+#include "services/inference/engine/link/relations.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/roles.h"
+#include "services/inference/engine/unify/children.h"
 
 typedef struct {
     const tab_engine *e;
@@ -16,6 +18,7 @@ typedef struct {
     tab_linkage *link; /* one a pair of tables */
     size_t links;
     tab_twins *twins; /* one a table */
+    tab_key_plan plan;
     double threshold;
     tab_shared_attribute *attr;
     size_t attrs, shared;
@@ -370,60 +373,22 @@ static tab_status write_matches(const crossing *x, const tab_clusters *cl, Tabel
     return TAB_OK;
 }
 
-static tab_status write_relations(const crossing *x, const tab_clusters *cl, Tabella__CrossTableMap *m,
-                                  tab_error *err)
-{
-    static const char *const name[2][2] = { { "one_to_one", "one_to_many" },
-                                            { "many_to_one", "many_to_many" } };
-    m->relation = tab_arena_new_of(x->e->arena, Tabella__TableRelation *, x->links);
-    for (size_t k = 0; m->relation != NULL && k < x->links; k++) {
-        const tab_linkage *l = &x->link[k];
-        Tabella__TableRelation *r =
-            tab_message(x->e->arena, Tabella__TableRelation, TABELLA__TABLE_RELATION__INIT);
-        if (r == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-        r->a_table = (uint32_t)l->ta;
-        r->b_table = (uint32_t)l->tb;
-        r->relation = tab_text(name[l->many_a][l->many_b]);
-        m->relation[m->n_relation++] = r;
-    }
-    for (size_t i = 0; m->relation != NULL && i < cl->matches; i++)
-        m->relation[cl->match[i].link]->matches++;
-    return m->relation == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
-}
-
-/* keys_used: the shared attributes that are keys of one table in another. Tables whose rows are no
- * entities of each other are related as the key says. */
+/* keys_used: the attributes by which tables refer to one another. */
 static tab_status write_keys(const crossing *x, Tabella__CrossTableMap *m, tab_error *err)
 {
-    static const char *const name[] = { [TAB_KEY_ONE_TO_ONE] = "one_to_one",
-                                        [TAB_KEY_ONE_TO_MANY] = "one_to_many",
-                                        [TAB_KEY_MANY_TO_ONE] = "many_to_one" };
     const char *used = "";
-    for (size_t k = 0; k < x->shared; k++) {
-        bool is_key = false;
-        for (size_t i = 0; i < m->n_relation; i++) {
-            Tabella__TableRelation *r = m->relation[i];
-            uint32_t a = x->attr[k].col[r->a_table], b = x->attr[k].col[r->b_table];
-            tab_key_relation key = TAB_KEY_NONE;
-            if (a == TAB_NULL || b == TAB_NULL)
-                continue;
-            tab_status st =
-                tab_key_of(x->v, &x->v->table[r->a_table].col[a], &x->v->table[r->b_table].col[b], &key, err);
-            if (st != TAB_OK)
-                return st;
-            if (key == TAB_KEY_NONE)
-                continue;
-            is_key = true;
-            if (r->matches == 0)
-                r->relation = tab_text(name[key]);
-        }
-        if (is_key)
-            used = tab_arena_printf(x->e->arena, "%s%s%.*s", used, *used == 0 ? "" : ", ",
-                                    TAB_STR(x->attr[k].name));
-        if (used == NULL)
-            return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    bool *told = tab_arena_new_of(x->work, bool, x->attrs);
+    for (size_t i = 0; told != NULL && used != NULL && i < x->plan.keys.n; i++) {
+        const tab_reference *q = &x->plan.keys.ref[i];
+        uint32_t attr = x->attr_of[q->parent_table][q->parent];
+        if (q->p < x->threshold || told[attr])
+            continue;
+        told[attr] = true;
+        used = tab_arena_printf(x->e->arena, "%s%s%.*s", used, *used == 0 ? "" : ", ",
+                                TAB_STR(x->attr[attr].name));
     }
+    if (told == NULL || used == NULL)
+        return tab_no_memory(err);
     m->keys_used = tab_text(*used == 0 ? "none" : used);
     return TAB_OK;
 }
@@ -504,6 +469,9 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
                         uint64_t *ret_linked, tab_error *err)
 {
     tab_clusters cl;
+    tab_children children;
+    for (size_t i = 0; i < x->links; i++)
+        TAB_TRY(tab_link_confirm(x->v, &x->link[i], x->threshold, err));
     tab_status st = join_attributes(x, err);
     if (st == TAB_OK)
         st = tab_clusters_build(x->v, x->link, x->links, x->twins, x->threshold, x->e->arena, &cl, err);
@@ -513,21 +481,29 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
     if (st != TAB_OK)
         return st;
     tabella__cross_table_map__init(m);
+    tab_relations said = { x->e, x->v, &x->plan, x->link, x->links, &cl, x->threshold };
     st = write_alignments(x, m, err);
     if (st == TAB_OK)
         st = write_matches(x, &cl, m, err);
     if (st == TAB_OK)
-        st = write_relations(x, &cl, m, err);
+        st = tab_relations_write(&said, m, err);
     if (st == TAB_OK)
         st = write_keys(x, m, err);
     if (st == TAB_OK)
         st = write_duplicates(x, m, err);
     if (st == TAB_OK)
         st = write_schema(x, m, err);
+    if (st == TAB_OK) /* rows that are matched are entities of their own */
+        for (size_t t = 0; t < x->v->n; t++)
+            if (x->plan.under[t] != TAB_NULL && tab_relations_same(&said, x->plan.under[t]))
+                x->plan.under[t] = TAB_NULL;
+    if (st == TAB_OK)
+        st = tab_children_hang(x->v, &x->plan.keys, &x->plan, x->e->arena, &cl.entities, &children, err);
     if (st == TAB_OK)
         st = tab_unify(x->e, x->v, x->attr, x->attrs, &cl.entities, x->threshold, ret_unified, err);
     if (st != TAB_OK)
         return st;
+    tab_children_write(&children, *ret_unified);
     m->entities_matched = (*ret_unified)->matched;
     *ret_map = m;
     *ret_linked = cl.linked;
@@ -550,11 +526,13 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
         return st;
     crossing x = { .e = e, .v = v, .work = work, .threshold = threshold };
     x.link = tab_arena_new_of(work, tab_linkage, n * (n - 1) / 2);
-    if (x.link == NULL)
-        st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    if (st == TAB_OK && x.link == NULL)
+        st = tab_no_memory(err);
+    if (st == TAB_OK)
+        st = tab_key_plan_new(e, v, threshold, work, &x.plan, err);
     for (size_t i = 0; st == TAB_OK && i < n; i++)
         for (size_t j = i + 1; st == TAB_OK && j < n; j++)
-            st = tab_link_pair(e, v, tables, i, j, work, &x.link[x.links++], err);
+            st = tab_link_pair(e, v, tables, &x.plan, i, j, work, &x.link[x.links++], err);
     x.twins = tab_arena_new_of(work, tab_twins, n);
     if (st == TAB_OK && x.twins == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "out of memory");

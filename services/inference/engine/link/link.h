@@ -3,6 +3,7 @@
 #define TAB_LINK_H
 
 #include "services/inference/engine/align/align.h"
+#include "services/inference/engine/keys/plan.h"
 #include "services/inference/engine/link/compare.h"
 #include "services/inference/engine/link/rows.h"
 
@@ -53,9 +54,11 @@ typedef struct {
     bool many_a, many_b;
 } tab_linkage;
 
-/* Links table ta with tb. All of *ret lives in arena a. */
-tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables, size_t ta,
-                         size_t tb, tab_arena *a, tab_linkage *ret, tab_error *err) TAB_CHECKED;
+/* Links table ta with tb. Columns of different keys are not aligned, a reference and its key are; of tables
+ * that the plan holds apart nothing else is, and no rows. All of *ret lives in arena a. */
+tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                         const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *ret,
+                         tab_error *err) TAB_CHECKED;
 
 tab_status tab_link_tables_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_link_table **ret,
                                tab_error *err) TAB_CHECKED;

@@ -210,14 +210,32 @@ static tab_status take_attributes(const tab_views *v, tab_linkage *l, float leas
                : TAB_OK;
 }
 
-static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
-                        const tab_row_pairs *rows, float *features, tab_error *err)
+/* What the keys say of the columns' probabilities. */
+static void heed_keys(const tab_keys *k, tab_linkage *l)
+{
+    for (size_t i = 0; i < l->cols_a; i++)
+        for (size_t j = 0; j < l->cols_b; j++)
+            if (tab_keys_differ(k, l->ta, i, l->tb, j))
+                l->column_p[i * l->cols_b + j] = 0;
+    for (size_t r = 0; r < k->n; r++) {
+        const tab_reference *q = &k->ref[r];
+        bool there = q->child_table == l->ta && q->parent_table == l->tb;
+        if (!there && !(q->child_table == l->tb && q->parent_table == l->ta))
+            continue;
+        float *p = &l->column_p[(there ? q->child : q->parent) * l->cols_b + (there ? q->parent : q->child)];
+        *p = fmaxf(*p, (float)q->p);
+    }
+}
+
+static tab_status align(const tab_engine *e, const tab_views *v, tab_link_table *tables, const tab_keys *keys,
+                        tab_linkage *l, const tab_row_pairs *rows, float *features, tab_error *err)
 {
     tab_status st = tab_align_scores(e, v, l->ta, l->tb, tables[l->ta].signature, tables[l->tb].signature,
                                      rows, l->column_p, features, err);
-    if (st == TAB_OK)
-        st = tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
-    return st;
+    if (st != TAB_OK)
+        return st;
+    heed_keys(keys, l);
+    return tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
 }
 
 static tab_status match_rows(const tab_engine *e, const tab_views *v, tab_link_table *tables, tab_linkage *l,
@@ -252,8 +270,9 @@ static tab_status sure_pairs(const tab_linkage *l, tab_arena *a, tab_row_pairs *
     return TAB_OK;
 }
 
-tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables, size_t ta,
-                         size_t tb, tab_arena *a, tab_linkage *l, tab_error *err)
+tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table *tables,
+                         const tab_key_plan *plan, size_t ta, size_t tb, tab_arena *a, tab_linkage *l,
+                         tab_error *err)
 {
     const tab_table_view *A = &v->table[ta], *B = &v->table[tb];
     *l = (tab_linkage){ .ta = ta, .tb = tb, .cols_a = A->cols, .cols_b = B->cols };
@@ -262,6 +281,12 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     l->features = tab_arena_new_of(a, float, A->cols * B->cols * TAB_ALIGN_FEATURES);
     for (size_t i = 0; l->match != NULL && i < A->cols; i++)
         l->match[i] = TAB_NULL;
+    if (plan->apart[ta * v->n + tb]) {
+        if (tab_arena_full(a))
+            return tab_no_memory(err);
+        heed_keys(&plan->keys, l);
+        return tab_align_assign(l->cols_a, l->cols_b, l->column_p, 0.3f, l->match, err);
+    }
     if (A->rows == 0 || B->rows == 0)
         return tab_arena_full(a) ? tab_fail(err, TAB_INTERNAL, "", "out of memory") : TAB_OK;
     queried qa = { 0 }, qb = { 0 };
@@ -299,7 +324,7 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     tab_row_pairs seeds;
     st = choose_seeds(e, &tables[ta], &tables[tb], &qa, &qb, a, &seeds, err);
     if (st == TAB_OK)
-        st = align(e, v, tables, l, &seeds, l->features, err);
+        st = align(e, v, tables, &plan->keys, l, &seeds, l->features, err);
     if (st == TAB_OK)
         st = match_rows(e, v, tables, l, &seeds, large ? NULL : &qa, large ? NULL : &qb, a, err);
     /* The matches know the columns better than the seeds do; where they say otherwise, once more. */
@@ -312,7 +337,7 @@ tab_status tab_link_pair(const tab_engine *e, const tab_views *v, tab_link_table
     if (before != NULL)
         memcpy(before, l->match, A->cols * sizeof *before);
     st = before == NULL ? tab_fail(err, TAB_INTERNAL, "", "out of memory")
-                        : align(e, v, tables, l, &sure, l->features, err);
+                        : align(e, v, tables, &plan->keys, l, &sure, l->features, err);
     if (st == TAB_OK && !large && memcmp(before, l->match, A->cols * sizeof *before) != 0)
         st = match_rows(e, v, tables, l, &sure, &qa, &qb, a, err);
     return st;

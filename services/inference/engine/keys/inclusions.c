@@ -1,0 +1,280 @@
+/* See inclusions.h. All pairs of columns and unique columns of one kind are looked at, most of them by a
+ * probe of a few values only (De Marchi et al. 2009 name the same filter for inclusion dependencies). */
+#include "services/inference/engine/keys/inclusions.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/keys/inclusions_internal.h"
+
+enum {
+    PROBES = 24,  /* values of the child that are looked up before all are */
+    BUCKETS = 64, /* of the parent's places, for the spread */
+    JOINED = 300  /* rows that are joined for TOGETHER */
+};
+static const double LEAST_HELD = 0.8;
+
+static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
+{
+    uint32_t step = 1, lo = from, hi;
+    while (lo + step < p->n && p->key[lo + step] < key) { /* gallop, then bisect */
+        lo += step;
+        step *= 2;
+    }
+    hi = lo + step < p->n ? lo + step + 1 : p->n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (p->key[mid] < key)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *at = lo;
+    return lo < p->n && p->key[lo] == key;
+}
+
+/* A few of the child's values, evenly taken: whether enough of them may be held. */
+static bool probe(const tab_key_column *c, const tab_key_column *p)
+{
+    uint32_t n = c->n < PROBES ? c->n : PROBES, missed = 0, at;
+    for (uint32_t i = 0; i < n; i++)
+        missed += !holds(p, c->key[(size_t)i * c->n / n], 0, &at);
+    return missed * 5 <= n * 2;
+}
+
+static bool comparable(const tab_key_column *c, const tab_key_column *p)
+{
+    if (c->table == p->table || !p->unique || p->n < 2 || c->n < 2 || c->kind == TAB_KEY_OTHER ||
+        p->kind == TAB_KEY_OTHER || c->n > p->n + p->n / 4)
+        return false;
+    return c->kind == TAB_KEY_DATE ? p->kind == TAB_KEY_DATE : p->kind != TAB_KEY_DATE;
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* The whole numbers of sorted x that lie in [lo, hi]. */
+static uint32_t within(const double *x, uint32_t n, double lo, double hi)
+{
+    uint32_t a = 0, b = n;
+    while (a < b) {
+        uint32_t mid = a + (b - a) / 2;
+        if (x[mid] < lo)
+            a = mid + 1;
+        else
+            b = mid;
+    }
+    uint32_t from = a;
+    b = n;
+    while (a < b) {
+        uint32_t mid = a + (b - a) / 2;
+        if (x[mid] <= hi)
+            a = mid + 1;
+        else
+            b = mid;
+    }
+    return a - from;
+}
+
+/* Compares two columns in full. False: too little is held. */
+static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_column *p, tab_inclusion *r)
+{
+    uint32_t held = 0, from = 0, at, low = UINT32_MAX, high = 0, bucket[BUCKETS] = { 0 };
+    size_t rows = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (holds(p, c->key[i], from, &at)) {
+            uint32_t rank = p->rank[at];
+            held++;
+            rows += c->rows[i];
+            low = rank < low ? rank : low;
+            high = rank > high ? rank : high;
+            bucket[(size_t)rank * BUCKETS / p->n]++;
+        }
+        from = at;
+        if ((i + 1 - held) > (1 - LEAST_HELD) * c->n)
+            return false;
+    }
+    if (held < 2)
+        return false;
+    r->held = held;
+    r->held_rows = rows;
+    float *f = r->f;
+    double m = held, n = p->n, d = 0, sum = 0;
+    for (uint32_t b = 0; b < BUCKETS; b++) {
+        /* the parent's places up to the end of bucket b, as `rank * BUCKETS / n` rounds them */
+        double even = fmin(ceil((b + 1) * n / BUCKETS), n) / n;
+        sum += bucket[b];
+        d = fmax(d, fabs(sum / m - even));
+    }
+    size_t child_rows = v->table[c->table].rows, parent_rows = v->table[p->table].rows;
+    double top = n - 1 - high;
+    f[TAB_KEY_F_HELD] = (float)(m / c->n);
+    f[TAB_KEY_F_HELD_ROWS] = (float)share((double)rows, (double)c->present);
+    f[TAB_KEY_F_COVERED] = (float)(m / n);
+    f[TAB_KEY_F_CHILD_N] = (float)log(c->n);
+    f[TAB_KEY_F_PARENT_N] = (float)log(n);
+    f[TAB_KEY_F_TOP] = (float)(m * log1p(-top / n));
+    f[TAB_KEY_F_BOTTOM] = (float)(m * log1p(-(double)low / n));
+    f[TAB_KEY_F_TOP_GAP] = (float)(top / n);
+    f[TAB_KEY_F_SPREAD] = (float)d;
+    f[TAB_KEY_F_SPREAD_N] = (float)(d * sqrt(m));
+    f[TAB_KEY_F_SLOPE] = (float)c->slope;
+    f[TAB_KEY_F_CLIMBING] = (float)c->climbing;
+    f[TAB_KEY_F_CHILD_ONCE] = (float)share(c->n, (double)c->present);
+    f[TAB_KEY_F_CHILD_NULL] = (float)(1 - share((double)c->present, (double)child_rows));
+    f[TAB_KEY_F_CHILD_PLACE] = (float)(c->column < 9 ? c->column : 9);
+    f[TAB_KEY_F_PARENT_PLACE] = (float)(p->column < 9 ? p->column : 9);
+    f[TAB_KEY_F_PARENT_NTH] = (float)p->nth;
+    f[TAB_KEY_F_PARENT_NULL] = (float)(1 - share((double)p->present, (double)parent_rows));
+    f[TAB_KEY_F_CHILD_NTH] = (float)(c->unique ? (double)c->nth : -1);
+    f[TAB_KEY_F_CHILD_KEYED] = (float)(c->nth > 0);
+    f[TAB_KEY_F_KIND] = (float)(c->kind == TAB_KEY_DATE ? 2 : c->kind == TAB_KEY_WHOLE ? 1 : 0);
+    f[TAB_KEY_F_LENGTH] = (float)c->length;
+    f[TAB_KEY_F_LENGTHS] = (float)share(fabs(c->length - p->length), fmax(c->length, p->length));
+    f[TAB_KEY_F_DIGITS] = (float)c->digits;
+    f[TAB_KEY_F_WORDS] = (float)c->words;
+    f[TAB_KEY_F_LEAST] = f[TAB_KEY_F_CHILD_LEAST] = -1;
+    f[TAB_KEY_F_PARENT_CLIMB] = (float)p->climbing;
+    f[TAB_KEY_F_CHILD_COLS] = (float)log((double)v->table[c->table].cols);
+    f[TAB_KEY_F_PARENT_COLS] = (float)log((double)v->table[p->table].cols);
+    f[TAB_KEY_F_ROWS] = (float)log(share((double)child_rows, (double)parent_rows));
+    if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE) {
+        double range = c->most - c->least + 1;
+        double dense = fmin(within(p->number, p->n, c->least, c->most) / range, 1);
+        f[TAB_KEY_F_DENSE] = (float)dense;
+        f[TAB_KEY_F_CHANCE] = (float)fmin(-m * log(fmax(dense, 1e-9)), 200);
+        f[TAB_KEY_F_CHILD_DENSE] = (float)fmin(c->n / range, 1);
+        f[TAB_KEY_F_PARENT_DENSE] = (float)fmin(p->n / (p->most - p->least + 1), 1);
+        f[TAB_KEY_F_LEAST] = (float)fmin(p->least, 1e4);
+        f[TAB_KEY_F_CHILD_LEAST] = (float)fmin(c->least, 1e4);
+    } else {
+        f[TAB_KEY_F_CHANCE] = 200;
+    }
+    return true;
+}
+
+/* How much the other columns of both tables agree over rows joined by the candidate: the greatest share of
+ * equal values above that of rows joined at random. */
+static float together(const tab_views *v, const tab_key_columns *k, const tab_key_column *c,
+                      const tab_key_column *p, const uint32_t *first_of_key)
+{
+    const tab_table_view *A = &v->table[c->table], *B = &v->table[p->table];
+    const tab_view *wc = &A->col[c->column];
+    uint32_t ra[JOINED], rb[JOINED];
+    size_t n = 0, step = A->rows / JOINED + 1;
+    for (size_t r = 0; r < A->rows && n < JOINED; r += step) {
+        uint32_t code = wc->code[r];
+        if (code == TAB_NULL || first_of_key[wc->value[code].key] == TAB_NULL)
+            continue;
+        ra[n] = (uint32_t)r;
+        rb[n++] = first_of_key[wc->value[code].key];
+    }
+    double best = 0;
+    if (n < 10)
+        return 0;
+    for (size_t i = 0; i < A->cols; i++) {
+        const tab_key_column *x = &k->col[k->at[c->table] + i];
+        if (i == c->column || x->n < 3)
+            continue;
+        for (size_t j = 0; j < B->cols; j++) {
+            const tab_key_column *y = &k->col[k->at[p->table] + j];
+            if (j == p->column || y->n < 3 || x->kind != y->kind)
+                continue;
+            const tab_view *wa = &A->col[i], *wb = &B->col[j];
+            size_t same = 0, other = 0, seen = 0;
+            for (size_t q = 0; q < n; q++) {
+                uint32_t a = wa->code[ra[q]], b = wb->code[rb[q]], b2 = wb->code[rb[(q + 1 + n / 3) % n]];
+                if (a == TAB_NULL || b == TAB_NULL || b2 == TAB_NULL)
+                    continue;
+                seen++;
+                same += wa->value[a].key == wb->value[b].key;
+                other += wa->value[a].key == wb->value[b2].key;
+            }
+            if (seen >= 10)
+                best = fmax(best, ((double)same - (double)other) / (double)seen);
+        }
+    }
+    return (float)best;
+}
+
+typedef struct {
+    tab_inclusion *x;
+    size_t n, cap;
+} found;
+
+static tab_inclusion *more(found *l)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap == 0 ? 256 : l->cap * 2;
+        tab_inclusion *x = realloc(l->x, cap * sizeof *x);
+        if (x == NULL)
+            return NULL;
+        l->x = x;
+        l->cap = cap;
+    }
+    l->x[l->n] = (tab_inclusion){ 0 };
+    return &l->x[l->n];
+}
+
+static int by_child(const void *a, const void *b)
+{
+    const tab_inclusion *x = a, *y = b;
+    if (x->child != y->child)
+        return x->child < y->child ? -1 : 1;
+    return (x->parent > y->parent) - (x->parent < y->parent);
+}
+
+tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const tab_key_columns *k,
+                               tab_arena *a, tab_inclusion **ret, size_t *ret_n, tab_error *err)
+{
+    size_t columns = k->at[v->n];
+    found l = { 0 };
+    uint32_t *first = malloc((v->terms + 1) * sizeof *first); /* of the parent at hand */
+    bool ok = first != NULL;
+    for (size_t i = 0; ok && i <= v->terms; i++)
+        first[i] = TAB_NULL;
+    for (size_t q = 0; ok && q < columns; q++) {
+        const tab_key_column *p = &k->col[q];
+        const tab_view *w = &v->table[p->table].col[p->column];
+        if (tab_engine_cancelled(e)) {
+            free(first);
+            free(l.x);
+            return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+        }
+        if (!p->unique)
+            continue;
+        size_t from = l.n;
+        for (size_t i = 0; ok && i < columns; i++) {
+            const tab_key_column *c = &k->col[i];
+            if (!comparable(c, p) || !probe(c, p))
+                continue;
+            tab_inclusion *r = more(&l);
+            ok = r != NULL;
+            if (ok && compare(v, c, p, r)) {
+                r->child = (uint32_t)i;
+                r->parent = (uint32_t)q;
+                l.n++;
+            }
+        }
+        if (l.n == from)
+            continue;
+        for (uint32_t i = 0; i < w->values; i++)
+            first[w->value[i].key] = w->value[i].first;
+        for (size_t i = from; ok && i < l.n; i++)
+            l.x[i].f[TAB_KEY_F_TOGETHER] = together(v, k, &k->col[l.x[i].child], p, first);
+        for (uint32_t i = 0; i < w->values; i++)
+            first[w->value[i].key] = TAB_NULL;
+    }
+    free(first);
+    if (ok && l.n > 0)
+        qsort(l.x, l.n, sizeof *l.x, by_child);
+    ok = ok && tab_inclusions_compete(k, l.x, l.n, columns);
+    *ret = ok ? tab_arena_new_of(a, tab_inclusion, l.n) : NULL;
+    if (*ret != NULL && l.n > 0)
+        memcpy(*ret, l.x, l.n * sizeof *l.x);
+    *ret_n = l.n;
+    free(l.x);
+    return *ret != NULL ? TAB_OK : tab_no_memory(err);
+}

@@ -1,0 +1,197 @@
+#include "services/inference/engine/keys/key_columns.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/order.h"
+
+typedef struct {
+    uint32_t key, rows, first;
+    double number;
+} entry;
+
+static int by_key(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+typedef struct {
+    double x;
+    uint32_t at;
+} placed;
+
+static int by_place(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Values that are equal in normal form become one entry. Returns how many are left. */
+static uint32_t join_equal(entry *e, uint32_t n)
+{
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (to > 0 && e[to - 1].key == e[i].key) {
+            e[to - 1].rows += e[i].rows;
+            if (e[i].first < e[to - 1].first)
+                e[to - 1].first = e[i].first;
+        } else {
+            e[to++] = e[i];
+        }
+    }
+    return to;
+}
+
+static tab_key_kind kind_of(const tab_view *w)
+{
+    if (w->kind == TAB_VIEW_DATE)
+        return TAB_KEY_DATE;
+    if (w->kind == TAB_VIEW_TEXT)
+        return TAB_KEY_TEXT;
+    for (uint32_t i = 0; i < w->values; i++) {
+        double x = w->value[i].number;
+        if (isnan(x) ? w->value[i].rows * 50 > w->present : x != trunc(x) || fabs(x) > 9e15)
+            return TAB_KEY_OTHER;
+    }
+    return TAB_KEY_WHOLE;
+}
+
+/* Pearson's correlation of a value's place with the logarithm of its rows. */
+static double slope_of(const uint32_t *rank, const uint32_t *rows, uint32_t n)
+{
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        mx += rank[i];
+        my += log((double)rows[i]);
+    }
+    mx /= n;
+    my /= n;
+    for (uint32_t i = 0; i < n; i++) {
+        double dx = rank[i] - mx, dy = log((double)rows[i]) - my;
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    return xx > 0 && yy > 1e-12 ? xy / sqrt(xx * yy) : 0;
+}
+
+/* The share of rows that are greater than the row before; of texts, that were not there before. */
+static double climbing_of(const tab_view *w, size_t rows, bool number)
+{
+    size_t up = 0, n = 0;
+    uint32_t before = TAB_NULL, seen = 0;
+    for (size_t r = 0; r < rows; r++) {
+        uint32_t c = w->code[r];
+        if (c == TAB_NULL)
+            continue;
+        if (before != TAB_NULL) {
+            up += number ? w->value[c].number > w->value[before].number : c > seen;
+            n++;
+        }
+        seen = c > seen ? c : seen;
+        before = c;
+    }
+    return n > 0 ? (double)up / (double)n : 0;
+}
+
+/* Mean length, share of digits and words of at most 500 values. */
+static void looks(const tab_views *v, const tab_view *w, tab_key_column *c)
+{
+    double seen = 0, bytes = 0, digits = 0, words = 0;
+    uint32_t step = w->values / 500 + 1;
+    for (uint32_t i = 0; i < w->values; i += step) {
+        tab_str s = tab_value_text(v, &w->value[i]);
+        bytes += (double)s.n;
+        words += 1;
+        for (size_t k = 0; k < s.n; k++) {
+            digits += s.p[k] >= '0' && s.p[k] <= '9';
+            words += s.p[k] == ' ';
+        }
+        seen++;
+    }
+    c->length = bytes / seen;
+    c->digits = bytes > 0 ? digits / bytes : 0;
+    c->words = words / seen;
+}
+
+static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *a, tab_key_column *c)
+{
+    c->kind = kind_of(w);
+    c->present = w->present;
+    if (w->values == 0)
+        return true;
+    entry *e = malloc(w->values * sizeof *e);
+    placed *p = malloc(w->values * sizeof *p);
+    bool ok = e != NULL && p != NULL;
+    for (uint32_t i = 0; ok && i < w->values; i++)
+        e[i] = (entry){ w->value[i].key, w->value[i].rows, w->value[i].first, w->value[i].number };
+    if (ok) {
+        qsort(e, w->values, sizeof *e, by_key);
+        c->n = join_equal(e, w->values);
+        c->key = tab_arena_new_of(a, uint32_t, c->n);
+        c->rows = tab_arena_new_of(a, uint32_t, c->n);
+        c->rank = tab_arena_new_of(a, uint32_t, c->n);
+        bool whole = c->kind == TAB_KEY_WHOLE;
+        if (whole)
+            c->number = tab_arena_new_of(a, double, c->n);
+        ok = c->key != NULL && c->rows != NULL && c->rank != NULL && (!whole || c->number != NULL);
+        size_t numbers = 0;
+        for (uint32_t i = 0; ok && i < c->n; i++) {
+            c->key[i] = e[i].key;
+            c->rows[i] = e[i].rows;
+            p[i] = (placed){ c->kind == TAB_KEY_TEXT || isnan(e[i].number) ? e[i].first : e[i].number, i };
+            if (whole && !isnan(e[i].number))
+                c->number[numbers++] = e[i].number;
+        }
+        if (ok) {
+            qsort(p, c->n, sizeof *p, by_place);
+            for (uint32_t i = 0; i < c->n; i++)
+                c->rank[p[i].at] = i;
+            if (numbers > 0) {
+                qsort(c->number, numbers, sizeof *c->number, tab_ascending_double);
+                c->least = c->number[0];
+                c->most = c->number[numbers - 1];
+            }
+            c->unique = (double)c->n >= 0.98 * (double)c->present;
+            c->slope = slope_of(c->rank, c->rows, c->n);
+            c->climbing = climbing_of(w, rows, c->kind != TAB_KEY_TEXT);
+            looks(v, w, c);
+        }
+    }
+    free(e);
+    free(p);
+    return ok;
+}
+
+tab_status tab_key_columns_new(const tab_engine *e, const tab_views *v, tab_arena *a, tab_key_columns *ret,
+                               tab_error *err)
+{
+    size_t n = 0;
+    ret->at = tab_arena_new_of(a, size_t, v->n + 1);
+    for (size_t t = 0; ret->at != NULL && t < v->n; t++) {
+        ret->at[t] = n;
+        n += v->table[t].cols;
+    }
+    ret->col = tab_arena_new_of(a, tab_key_column, n);
+    if (ret->at == NULL || ret->col == NULL)
+        return tab_no_memory(err);
+    ret->at[v->n] = n;
+    for (size_t t = 0; t < v->n; t++) {
+        uint32_t nth = 0;
+        for (size_t i = 0; i < v->table[t].cols; i++) {
+            tab_key_column *c = &ret->col[ret->at[t] + i];
+            c->table = (uint32_t)t;
+            c->column = (uint32_t)i;
+            if (tab_engine_cancelled(e))
+                return tab_fail(err, TAB_CANCELLED, "", "cancelled");
+            if (!fill(v, &v->table[t].col[i], v->table[t].rows, a, c))
+                return tab_no_memory(err);
+            c->nth = nth;
+            nth += c->unique && c->n > 1 && c->kind != TAB_KEY_OTHER;
+        }
+    }
+    return TAB_OK;
+}

@@ -1,0 +1,39 @@
+/* Keys and references between tables, from values alone: which columns of a table hold values that identify
+ * the rows of another one (decision 0280).
+ *
+ *   columns ─> inclusions (every value of one is in a unique other) ─> score ─> one parent a column */
+#ifndef TAB_KEYS_H
+#define TAB_KEYS_H
+
+#include "services/inference/engine/align/view.h"
+
+/* Column child of table child_table refers to column parent of table parent_table. */
+typedef struct {
+    uint32_t child_table, child, parent_table, parent;
+    uint32_t child_values, parent_values; /* distinct */
+    uint32_t held;                        /* of the child's, by the parent */
+    double p;
+    bool one_to_one; /* each value stands once in the child, too */
+    bool counted;    /* whole numbers that fill their range: others of that range are among them by chance */
+} tab_reference;
+
+typedef struct {
+    size_t n;
+    tab_reference *ref; /* by child table, child */
+    uint32_t **domain;  /* [table][column] columns of one key have one number; TAB_NULL: of no key */
+    bool **counted; /* [table][column] of a key of counted whole numbers, or a counter of its table's rows */
+} tab_keys;
+
+/* References of probability `least` and more; those of at least one half make the domains. All lives in a.
+ * Errors: CANCELLED, INTERNAL (out of memory). */
+tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, tab_arena *a, tab_keys *ret,
+                         tab_error *err) TAB_CHECKED;
+
+/* One sentence: what speaks for a reference. Lives in a; NULL when it is full. */
+char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference *r);
+
+/* The row of the parent that each row of the child refers to, or TAB_NULL: (child rows), malloc'd; NULL: out
+ * of memory. Of several parent rows with one value the first. */
+uint32_t *tab_reference_rows(const tab_views *v, const tab_reference *r);
+
+#endif

@@ -1,0 +1,161 @@
+#include "services/inference/engine/keys/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint32_t root(uint32_t *up, uint32_t x)
+{
+    while (up[x] != x)
+        x = up[x] = up[up[x]];
+    return x;
+}
+
+/* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
+ * one of which refers to the same key in both. */
+static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
+{
+    const tab_table_view *a = &v->table[s], *b = &v->table[t];
+    size_t same = 0, referring = 0;
+    if (a->cols != b->cols || a->cols < 3)
+        return false;
+    for (size_t c = 0; c < a->cols; c++) {
+        same += a->col[c].profile->role == b->col[c].profile->role &&
+                a->col[c].profile->type == b->col[c].profile->type;
+        referring += k->domain[s][c] != TAB_NULL && k->domain[s][c] == k->domain[t][c];
+    }
+    return referring > 0 && same * 5 >= a->cols * 4;
+}
+
+enum { JOINED = 300, ENOUGH = 10 };
+
+/* Share of joined rows (at most JOINED) in which two columns hold one value, less that of rows joined at
+ * random. */
+static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, const uint32_t *rb, size_t n)
+{
+    size_t same = 0, other = 0, seen = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t x = a->code[ra[i]], y = b->code[rb[i]], z = b->code[rb[(i + 1 + n / 3) % n]];
+        if (x == TAB_NULL || y == TAB_NULL || z == TAB_NULL)
+            continue;
+        seen++;
+        same += a->value[x].key == b->value[y].key;
+        other += a->value[x].key == b->value[z].key;
+    }
+    return seen >= ENOUGH ? ((double)same - (double)other) / (double)seen : 0;
+}
+
+/* Whether the child says of each row little but what the parent says of the row that it refers to: three in
+ * five of its columns are copies. Such rows are the parent's entities over again, as in a list of visitors
+ * with name and address. False also where memory is out: the rows then hang. */
+static bool repeats(const tab_views *v, const tab_reference *r)
+{
+    const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
+    uint32_t ra[JOINED], rb[JOINED], *to = tab_reference_rows(v, r);
+    size_t n = 0, copies = 0, step = A->rows / JOINED + 1;
+    for (size_t i = 0; to != NULL && i < A->rows && n < JOINED; i += step)
+        if (to[i] != TAB_NULL) {
+            ra[n] = (uint32_t)i;
+            rb[n++] = to[i];
+        }
+    free(to);
+    for (size_t i = 0; i < A->cols; i++) {
+        double most = 0;
+        for (size_t j = 0; j < B->cols && i != r->child && most < 0.5; j++)
+            if (j != r->parent)
+                most = fmax(most, copied(&A->col[i], &B->col[j], ra, rb, n));
+        copies += most >= 0.5;
+    }
+    return copies > 0 && (copies + 1) * 5 >= A->cols * 3;
+}
+
+typedef struct {
+    size_t rows;
+    double p;
+    uint32_t at;
+} ranked;
+
+static int largest_first(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->rows != y->rows)
+        return x->rows > y->rows ? -1 : 1;
+    if (x->p != y->p)
+        return x->p > y->p ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* A parent for each table that refers to one. */
+static void choose_parents(const tab_views *v, const tab_keys *k, const bool *again, double least,
+                           ranked *order, tab_key_plan *ret)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < k->n; i++)
+        if (k->ref[i].p >= least && !again[i])
+            order[n++] = (ranked){ v->table[k->ref[i].parent_table].rows, k->ref[i].p, i };
+    qsort(order, n, sizeof *order, largest_first);
+    for (int once = 0; once < 2; once++) /* first those that are not one to one */
+        for (size_t i = 0; i < n; i++) {
+            const tab_reference *r = &k->ref[order[i].at];
+            if (ret->under[r->child_table] != TAB_NULL || r->one_to_one != (once == 1))
+                continue;
+            uint32_t t = r->parent_table;
+            while (t != r->child_table && ret->under[t] != TAB_NULL)
+                t = k->ref[ret->under[t]].parent_table;
+            if (t != r->child_table)
+                ret->under[r->child_table] = order[i].at;
+        }
+}
+
+tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double threshold, tab_arena *a,
+                            tab_key_plan *ret, tab_error *err)
+{
+    size_t n = v->n;
+    double least = threshold > 0.5 ? threshold : 0.5;
+    tab_keys keys;
+    TAB_TRY(tab_keys_find(e, v, threshold < 0.5 ? threshold : 0.5, a, &keys, err));
+    const tab_keys *k = &keys;
+    *ret = (tab_key_plan){ .keys = keys,
+                           .tables = n,
+                           .apart = tab_arena_new_of(a, bool, n *n),
+                           .under = tab_arena_new_of(a, uint32_t, n) };
+    uint32_t *any = malloc((n + 1) * sizeof *any);
+    ranked *order = malloc((k->n + 1) * sizeof *order);
+    bool *again = ret->again = tab_arena_new_of(a, bool, k->n);
+    if (ret->apart == NULL || ret->under == NULL || any == NULL || order == NULL || again == NULL) {
+        free(any);
+        free(order);
+        return tab_no_memory(err);
+    }
+    for (uint32_t t = 0; t < n; t++) {
+        any[t] = t;
+        ret->under[t] = TAB_NULL;
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const tab_reference *r = &k->ref[i];
+        if (r->p < least)
+            continue;
+        any[root(any, r->child_table)] = root(any, r->parent_table);
+        again[i] = repeats(v, r);
+    }
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t t = 0; t < n; t++)
+            ret->apart[s * n + t] = s != t && root(any, s) == root(any, t) && !alike(v, k, s, t);
+    for (size_t i = 0; i < k->n; i++) {
+        const tab_reference *r = &k->ref[i];
+        if (r->p >= least && (r->one_to_one || again[i]))
+            ret->apart[r->child_table * n + r->parent_table] =
+                ret->apart[r->parent_table * n + r->child_table] = false;
+    }
+    choose_parents(v, k, again, least, order, ret);
+    free(any);
+    free(order);
+    return TAB_OK;
+}
+
+bool tab_keys_differ(const tab_keys *k, size_t ta, size_t i, size_t tb, size_t j)
+{
+    uint32_t a = k->domain[ta][i], b = k->domain[tb][j];
+    if (a == b && a != TAB_NULL)
+        return false;
+    return (a != TAB_NULL && b != TAB_NULL) || k->counted[ta][i] || k->counted[tb][j];
+}

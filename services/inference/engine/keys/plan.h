@@ -1,0 +1,30 @@
+/* What references say of tables as wholes: which may share entities, and which rows hang under which. */
+#ifndef TAB_KEYS_PLAN_H
+#define TAB_KEYS_PLAN_H
+
+#include "services/inference/engine/keys/keys.h"
+
+typedef struct {
+    tab_keys keys;
+    bool *again; /* (keys.n) the child holds the parent's entities over again, with their attributes */
+    size_t tables;
+    /* (tables, tables) references join the tables, at once or through others, and none of them is one to one
+     * between these two: a row of one is no entity of the other, or is so through a third */
+    bool *apart;
+    uint32_t *under; /* (tables) index of the reference by which a table's rows hang under a parent's, or
+                         TAB_NULL */
+} tab_key_plan;
+
+/* Finds the references between all tables (keys.h). Those of at least `threshold`, and of one half, count for
+ * tables as wholes. Of several parents the one with the most rows is chosen,
+ * as an item belongs to its order rather than to its product; never in a circle. Lives in a.
+ * Errors: CANCELLED, INTERNAL (out of memory). */
+tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double threshold, tab_arena *a,
+                            tab_key_plan *ret, tab_error *err) TAB_CHECKED;
+
+/* Whether column i of table ta and column j of table tb mean different keys, so that they are no attribute
+ * in common: they belong to different keys, or one belongs to a key of counted numbers and the other does
+ * not. */
+bool tab_keys_differ(const tab_keys *k, size_t ta, size_t i, size_t tb, size_t j);
+
+#endif

@@ -1,0 +1,51 @@
+/* How likely an inclusion is a reference: boosted trees in two stages (decision 0280).
+ *
+ *   features of each inclusion ─> stage 1 ─> p ─┐
+ *   what p says of rivals and neighbours <───────┘ ─> stage 2 ─> p ─> choice */
+#ifndef TAB_KEYS_SCORE_H
+#define TAB_KEYS_SCORE_H
+
+#include "services/inference/engine/keys/inclusions.h"
+
+enum {
+    TAB_KEY_DEPTH = 4,
+    TAB_KEY_SPLITS = (1 << TAB_KEY_DEPTH) - 1,
+    TAB_KEY_LEAVES = 1 << TAB_KEY_DEPTH,
+    TAB_KEY_TREES = 150,
+    TAB_KEY_FEW = 6 /* whole numbers of no more values than this are never said to be references */
+};
+
+/* A complete tree: node i has the children 2 i + 1 (feature at or below the cut) and 2 i + 2. */
+typedef struct {
+    uint8_t feature[TAB_KEY_LEAVES]; /* the last is unused */
+    float cut[TAB_KEY_SPLITS];
+    float leaf[TAB_KEY_LEAVES];
+} tab_key_tree;
+
+typedef struct {
+    float start; /* log-odds before the first tree */
+    tab_key_tree tree[TAB_KEY_TREES];
+} tab_key_stage;
+
+typedef struct {
+    char mark[8]; /* TAB_KEY_MARK */
+    tab_key_stage stage[2];
+} tab_key_model;
+
+#define TAB_KEY_MARK "tabkeys"
+
+/* The model that is linked in (tools/train/keys writes it). */
+const tab_key_model *tab_key_model_shipped(void);
+
+/* One stage's probabilities p of n inclusions. */
+void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n, float *p);
+
+/* The last steps: whole numbers of few values stay under one half, and one parent a child is chosen
+ * (choose.h). False: out of memory. */
+bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p);
+
+/* All of it. False: out of memory. */
+bool tab_keys_score(const tab_key_model *m, const tab_key_columns *k, size_t columns, tab_inclusion *x,
+                    size_t n, float *p);
+
+#endif

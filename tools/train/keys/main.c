@@ -1,0 +1,322 @@
+/* train-keys: learns which inclusions of columns are references between tables (engine/keys), from schemas
+ * whose keys are known.
+ *
+ *   train-keys --cv DIR...         leaves out one family of schemas at a time and prints what is found in it
+ *   train-keys --shipped DIR...    the same with the weights that are linked in
+ *   train-keys --write FILE DIR... fits on all and writes the weights as a header
+ *
+ * DIR holds one folder a schema (tests/bench/keys writes them). --verbose names what is wrong and missed. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "services/inference/engine/keys/score.h"
+#include "tools/train/keys/schemas.h"
+#include "tools/train/keys/trees.h"
+
+enum { SCHEMAS = 512 };
+static const float RATE = 0.1f;
+
+static const char *const feature_name[] = {
+#define TAB_X(name) #name,
+    TAB_KEY_FEATURE_LIST(TAB_X) TAB_KEY_CONTEXT_LIST(TAB_X)
+#undef TAB_X
+};
+
+typedef struct {
+    size_t right, wrong, missed;
+} tally;
+
+enum { TEXTS, MANY, FEWER, CLASSES };
+static const char *const class_name[] = { "texts", "numbers, 7 values and more", "numbers, 6 or fewer" };
+
+static bool verbose, nested;
+
+static bool left_out(const schema *s, const char *without, const char *also)
+{
+    return (without != NULL && strcmp(s->family, without) == 0) ||
+           (also != NULL && strcmp(s->family, also) == 0);
+}
+
+/* Fits one stage on the first d features of the schemas that are of neither family. */
+static bool fit(const schema *s, size_t n, size_t d, const char *without, const char *also, tab_key_stage *m)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++)
+        rows += left_out(&s[i], without, also) ? 0 : s[i].n;
+    float *x = malloc(rows * TAB_KEY_ALL * sizeof *x), *w = malloc(rows * sizeof *w);
+    uint8_t *y = malloc(rows);
+    size_t k = 0;
+    for (size_t i = 0; x != NULL && w != NULL && y != NULL && i < n; i++) {
+        if (left_out(&s[i], without, also))
+            continue;
+        for (size_t q = 0; q < s[i].n; q++) {
+            if (s[i].label[q] < 0)
+                continue;
+            memcpy(x + k * TAB_KEY_ALL, s[i].x[q].f, sizeof s[i].x[q].f);
+            y[k] = s[i].label[q] == 1;
+            w[k++] = 1;
+        }
+    }
+    bool ok = k > 0 && trees_fit(k, d, TAB_KEY_ALL, x, y, w, RATE, m) == 0;
+    free(x);
+    free(w);
+    free(y);
+    return ok;
+}
+
+static void first_answer(const tab_key_stage *m, schema *s)
+{
+    tab_key_stage_run(m, s->x, s->n, s->p);
+    if (!tab_inclusions_context(&s->k, s->x, s->n, s->p))
+        exit(1);
+}
+
+/* Fits both stages. The second learns on first answers of models that saw nothing of the schema's family. */
+static void fit_both(schema *s, size_t n, const char *without, tab_key_model *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool done = left_out(&s[i], without, NULL);
+        for (size_t k = 0; k < i && !done; k++)
+            done = strcmp(s[i].family, s[k].family) == 0;
+        if (done)
+            continue;
+        if (!fit(s, n, TAB_KEY_FEATURES, without, s[i].family, &m->stage[0]))
+            exit(1);
+        for (size_t k = i; k < n; k++)
+            if (strcmp(s[i].family, s[k].family) == 0)
+                first_answer(&m->stage[0], &s[k]);
+    }
+    if (!fit(s, n, TAB_KEY_ALL, without, NULL, &m->stage[1]) ||
+        !fit(s, n, TAB_KEY_FEATURES, without, NULL, &m->stage[0]))
+        exit(1);
+}
+
+static int class_of(const schema *s, uint32_t column)
+{
+    return s->k.col[column].kind != TAB_KEY_WHOLE ? TEXTS : s->k.col[column].n > TAB_KEY_FEW ? MANY : FEWER;
+}
+
+/* The probabilities of a schema's inclusions, after the choice. */
+static void last_answer(const tab_key_stage *m, schema *s)
+{
+    tab_key_stage_run(m, s->x, s->n, s->p);
+    if (!tab_keys_settle(&s->k, s->columns, s->x, s->n, s->p))
+        exit(1);
+}
+
+static void answer(const tab_key_model *m, schema *s)
+{
+    first_answer(&m->stage[0], s);
+    last_answer(&m->stage[1], s);
+}
+
+static void count(const schema *s, tally *all)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->p[i] < 0.5f || s->label[i] < 0)
+            continue;
+        int c = class_of(s, s->x[i].child);
+        all[c].right += s->label[i] == 1;
+        all[c].wrong += s->label[i] == 0;
+        if (verbose && s->label[i] == 0)
+            printf("  wrong   %.2f %s > %s\n", (double)s->p[i], s->title[s->x[i].child],
+                   s->title[s->x[i].parent]);
+    }
+    for (size_t k = 0; k < s->truths; k++) {
+        if (s->truth[k].n > 1)
+            continue;
+        uint32_t child = s->truth[k].child[0];
+        bool found = false, seen = false;
+        float p = 0;
+        for (size_t i = 0; i < s->n; i++)
+            if (s->x[i].child == child && s->x[i].parent == s->truth[k].parent[0]) {
+                found = s->p[i] >= 0.5f;
+                p = s->p[i];
+                seen = true;
+            }
+        all[class_of(s, child)].missed += !found;
+        if (verbose && !found)
+            printf("  missed  %.2f %s > %s (%u values)%s\n", (double)p, s->title[child],
+                   s->title[s->truth[k].parent[0]], s->k.col[child].n, seen ? "" : " no candidate");
+    }
+}
+
+static void add(tally *to, const tally *t)
+{
+    to->right += t->right;
+    to->wrong += t->wrong;
+    to->missed += t->missed;
+}
+
+static void say(const char *name, const tally *t)
+{
+    double found = (double)(t->right + t->missed), said = (double)(t->right + t->wrong);
+    printf("%-30s recall %.3f precision %.3f  (%zu of %zu, %zu wrong)\n", name,
+           found > 0 ? (double)t->right / found : 1, said > 0 ? (double)t->right / said : 1, t->right,
+           t->right + t->missed, t->wrong);
+}
+
+/* How sure the answers are and how often they are right. */
+static void calibration(const schema *s, size_t n)
+{
+    double sum[10] = { 0 }, yes[10] = { 0 }, count[10] = { 0 }, all = 0, error = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t q = 0; q < s[i].n; q++)
+            if (s[i].p[q] > 0.05f && s[i].label[q] >= 0) {
+                int b = s[i].p[q] >= 1 ? 9 : (int)(s[i].p[q] * 10);
+                sum[b] += (double)s[i].p[q];
+                yes[b] += s[i].label[q];
+                count[b]++;
+                all++;
+            }
+    for (int b = 0; b < 10; b++)
+        if (count[b] > 0) {
+            printf("  said %.2f  right %.2f  (%.0f)\n", sum[b] / count[b], yes[b] / count[b], count[b]);
+            error += fabs(sum[b] - yes[b]) / all;
+        }
+    printf("calibration error %.3f\n", error);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static size_t read_all(tab_arena *a, const char *dir, schema *s, size_t n)
+{
+    char *names[SCHEMAS];
+    size_t k = 0;
+    DIR *d = opendir(dir);
+    if (d == NULL) {
+        fprintf(stderr, "%s: no such folder\n", dir);
+        exit(2);
+    }
+    for (struct dirent *e; (e = readdir(d)) != NULL && k < SCHEMAS;)
+        if (e->d_name[0] != '.')
+            names[k++] = tab_arena_printf(a, "%s", e->d_name);
+    closedir(d);
+    qsort(names, k, sizeof *names, by_name);
+    for (size_t i = 0; i < k && n < SCHEMAS; i++)
+        n += schema_read(a, dir, names[i], &s[n]);
+    return n;
+}
+
+/* Each family's schemas answered by models that saw none of them. Without --nested the second stage learns
+ * on first answers that saw the family's schemas, though never their own: a tenth of the time. */
+static void leave_out(schema *s, size_t n, tab_key_model *m)
+{
+    for (int round = 0; round < (nested ? 1 : 2); round++)
+        for (size_t i = 0; i < n; i++) {
+            bool done = false;
+            for (size_t k = 0; k < i && !done; k++)
+                done = strcmp(s[i].family, s[k].family) == 0;
+            if (done)
+                continue;
+            if (nested)
+                fit_both(s, n, s[i].family, m);
+            else if (!fit(s, n, round == 0 ? TAB_KEY_FEATURES : TAB_KEY_ALL, s[i].family, NULL,
+                          &m->stage[round]))
+                exit(1);
+            for (size_t k = i; k < n; k++) {
+                if (strcmp(s[i].family, s[k].family) != 0)
+                    continue;
+                if (nested)
+                    answer(m, &s[k]);
+                else if (round == 0)
+                    first_answer(&m->stage[0], &s[k]);
+                else
+                    last_answer(&m->stage[1], &s[k]);
+            }
+        }
+}
+
+static void importance(const tab_key_model *m)
+{
+    for (int q = 0; q < 2; q++) {
+        size_t used[TAB_KEY_ALL] = { 0 };
+        for (size_t k = 0; k < TAB_KEY_TREES; k++)
+            for (size_t i = 0; i < TAB_KEY_SPLITS; i++)
+                used[m->stage[q].tree[k].feature[i]] += isfinite(m->stage[q].tree[k].cut[i]);
+        for (size_t f = 0; f < TAB_KEY_ALL; f++)
+            printf("%s %zu  ", feature_name[f], used[f]);
+        printf("\n");
+    }
+}
+
+static void write_model(schema *s, size_t n, tab_key_model *m, const char *path)
+{
+    fit_both(s, n, NULL, m);
+    memcpy(m->mark, TAB_KEY_MARK, sizeof m->mark);
+    FILE *f = fopen(path, "wb");
+    if (f == NULL || fwrite(m, sizeof *m, 1, f) != 1 || fclose(f) != 0) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(1);
+    }
+    if (verbose)
+        importance(m);
+}
+
+static void report(const schema *s, size_t n)
+{
+    tally all[2][CLASSES] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        int made = strncmp(s[i].family, "made", 4) == 0;
+        tally one[CLASSES] = { 0 }, sum = { 0 };
+        if (verbose)
+            printf("%s\n", s[i].name);
+        count(&s[i], one);
+        for (int c = 0; c < CLASSES; c++) {
+            add(&all[made][c], &one[c]);
+            add(&sum, &one[c]);
+        }
+        say(s[i].name, &sum);
+    }
+    for (int k = 0; k < 2; k++) {
+        tally sum = { 0 };
+        printf("---- %s\n", k == 0 ? "public" : "made");
+        for (int c = 0; c < CLASSES; c++) {
+            say(class_name[c], &all[k][c]);
+            add(&sum, &all[k][c]);
+        }
+        say("all", &sum);
+    }
+    calibration(s, n);
+}
+
+int main(int argc, char **argv)
+{
+    static schema s[SCHEMAS];
+    static tab_key_model m;
+    const char *write = NULL;
+    bool shipped = false;
+    size_t n = 0;
+    int from = 1;
+    for (; from < argc && argv[from][0] == '-'; from++) {
+        verbose = verbose || strcmp(argv[from], "--verbose") == 0;
+        nested = nested || strcmp(argv[from], "--nested") == 0;
+        shipped = shipped || strcmp(argv[from], "--shipped") == 0;
+        if (strcmp(argv[from], "--write") == 0 && from + 1 < argc)
+            write = argv[++from];
+    }
+    if (from == argc) {
+        fprintf(stderr, "usage: train-keys --cv [--nested] | --shipped | --write FILE [--verbose] DIR...\n");
+        return 2;
+    }
+    tab_arena *a = tab_arena_new(SIZE_MAX / 2);
+    for (int i = from; i < argc; i++)
+        n = read_all(a, argv[i], s, n);
+    if (write != NULL) {
+        write_model(s, n, &m, write);
+    } else {
+        if (shipped)
+            for (size_t i = 0; i < n; i++)
+                answer(tab_key_model_shipped(), &s[i]);
+        else
+            leave_out(s, n, &m);
+        report(s, n);
+    }
+    tab_arena_free(a);
+    return 0;
+}

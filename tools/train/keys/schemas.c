@@ -1,0 +1,146 @@
+#include "tools/train/keys/schemas.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/bench/match/cases.h"
+
+enum { TABLES = 64 };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The tables of a folder by name; truth.csv is none. */
+static size_t read_tables(tab_arena *a, const char *folder, tab_table *t)
+{
+    char *names[256], path[2048];
+    size_t n = 0, kept = 0;
+    DIR *d = opendir(folder);
+    if (d == NULL)
+        return 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL && n < 256;) {
+        size_t len = strlen(e->d_name);
+        if (len > 4 && strcmp(e->d_name + len - 4, ".csv") == 0 && strcmp(e->d_name, "truth.csv") != 0)
+            names[n++] = tab_arena_printf(a, "%.*s", (int)(len - 4), e->d_name);
+    }
+    closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n && kept < TABLES; i++) {
+        snprintf(path, sizeof path, "%s/%s.csv", folder, names[i]);
+        if (csv_table(a, path, names[i], &t[kept]))
+            kept++;
+        else
+            fprintf(stderr, "%s: cannot be read\n", path);
+    }
+    return kept;
+}
+
+/* Columns "a|b" of table `table`, as indices of all columns. */
+static bool find(const tab_table *t, size_t n, const size_t *at, tab_str table, tab_str columns,
+                 uint32_t *out, uint32_t *ret_n)
+{
+    size_t i = 0;
+    while (i < n && !tab_str_eq(t[i].id, table))
+        i++;
+    *ret_n = 0;
+    for (size_t from = 0; i < n && from <= columns.n && *ret_n < 8;) {
+        size_t end = from;
+        while (end < columns.n && columns.p[end] != '|')
+            end++;
+        tab_str name = { columns.p + from, end - from };
+        size_t c = 0;
+        while (c < t[i].cols && !tab_str_eq(t[i].col[c].name, name))
+            c++;
+        if (c == t[i].cols)
+            return false;
+        out[(*ret_n)++] = (uint32_t)(at[i] + c);
+        from = end + 1;
+    }
+    return *ret_n > 0;
+}
+
+static tab_str cell(tab_arena *a, const tab_table *t, size_t col, size_t row)
+{
+    tab_cell c = tab_cell_at(&t->col[col], row);
+    if (c.kind == TAB_CELL_NUMBER && c.text.n == 0) {
+        char buf[32];
+        return tab_arena_copy(a, (tab_str){ buf, tab_number_text(c.num, buf) });
+    }
+    return c.text;
+}
+
+static void label(schema *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        s->label[i] = 0;
+        for (size_t k = 0; k < s->truths; k++)
+            for (uint32_t q = 0; q < s->truth[k].n; q++)
+                if (s->truth[k].child[q] == s->x[i].child && s->truth[k].parent[q] == s->x[i].parent &&
+                    s->label[i] == 0)
+                    s->label[i] = s->truth[k].n == 1 ? 1 : -1;
+    }
+}
+
+bool schema_read(tab_arena *a, const char *dir, const char *name, schema *s)
+{
+    *s = (schema){ 0 };
+    char path[1024];
+    tab_table *t = tab_arena_new_of(a, tab_table, TABLES), truth;
+    tab_arena *work = tab_arena_new(SIZE_MAX / 2);
+    snprintf(s->name, sizeof s->name, "%s", name);
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    s->tables = read_tables(work, path, t);
+    snprintf(path, sizeof path, "%s/%s/family.txt", dir, name);
+    FILE *f = fopen(path, "r");
+    if (f == NULL || fscanf(f, "%63s", s->family) != 1)
+        snprintf(s->family, sizeof s->family, "%s", name);
+    if (f != NULL)
+        fclose(f);
+    snprintf(path, sizeof path, "%s/%s/truth.csv", dir, name);
+    bool ok = s->tables > 1 && csv_table(work, path, "truth", &truth);
+
+    tab_engine e = { .arena = work };
+    tab_profile *profile[TABLES];
+    tab_views *v = NULL;
+    tab_error err;
+    for (size_t i = 0; ok && i < s->tables; i++)
+        ok = tab_profile_table(&e, &t[i], &profile[i], &err) == TAB_OK;
+    ok = ok && tab_views_new(&e, profile, s->tables, &v, &err) == TAB_OK;
+    ok = ok && tab_key_columns_new(&e, v, a, &s->k, &err) == TAB_OK;
+    ok = ok && tab_inclusions_find(&e, v, &s->k, a, &s->x, &s->n, &err) == TAB_OK;
+    if (ok) {
+        s->columns = s->k.at[s->tables];
+        s->title = tab_arena_new_of(a, char *, s->columns);
+        s->truth = tab_arena_new_of(a, true_key, truth.rows);
+        s->label = tab_arena_new_of(a, int8_t, s->n);
+        s->p = tab_arena_new_of(a, float, s->n);
+        for (size_t i = 0; i < s->columns; i++) {
+            const tab_key_column *c = &s->k.col[i];
+            s->title[i] = tab_arena_printf(a, "%.*s.%.*s", TAB_STR(t[c->table].id),
+                                           TAB_STR(t[c->table].col[c->column].name));
+        }
+        for (size_t r = 0; r < truth.rows; r++) {
+            true_key *q = &s->truth[s->truths];
+            uint32_t m = 0;
+            if (find(t, s->tables, s->k.at, cell(work, &truth, 0, r), cell(work, &truth, 1, r), q->child,
+                     &q->n) &&
+                find(t, s->tables, s->k.at, cell(work, &truth, 2, r), cell(work, &truth, 3, r), q->parent,
+                     &m) &&
+                m == q->n)
+                s->truths++;
+            else
+                fprintf(stderr, "%s: a key of line %zu is not there\n", path, r + 2);
+        }
+        for (size_t i = 0; i < s->tables; i++)
+            s->rows += t[i].rows;
+        label(s);
+    } else {
+        fprintf(stderr, "%s/%s: cannot be read\n", dir, name);
+    }
+    tab_views_free(v);
+    tab_arena_free(work);
+    return ok;
+}
