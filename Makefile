@@ -75,6 +75,12 @@ endef
 $(foreach d,$(TEST_DIRS),$(eval $(call TEST_PROGRAM,$(d))))
 
 # ---- what a person types --------------------------------------------------------------------
+## make build           the daemons and tools, build/MODE/bin; MODE=release (default), asan, tsan or fuzz
+## make deps            installs what building and running need
+## make unit            builds and runs the unit programs
+## make test            installs what tests need, builds, runs the unit programs and every suite
+## make clean           removes build/
+## make help            this list
 deps:
 	@tools/install-deps
 unit: $(TESTS)

@@ -1,3 +1,5 @@
+/* See accept.h. Holds libevent's listener back while descriptors are short; used by the api and by each
+ * health port. */
 #include "common/accept.h"
 
 #include <errno.h>

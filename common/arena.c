@@ -1,3 +1,4 @@
+/* See arena.h: a list of blocks that double in size up to 4 MiB; a large request gets a block of its own. */
 #include "common/arena.h"
 
 #include <stdarg.h>

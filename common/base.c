@@ -1,3 +1,4 @@
+/* See base.h: status names and HTTP codes from one list, and the encoding of a code point as UTF-8. */
 #include "common/base.h"
 
 #include <stdarg.h>

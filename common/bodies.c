@@ -1,3 +1,4 @@
+/* See bodies.h: open addressing over organizations and a free list of holds, both in one piece of memory. */
 #include "common/bodies.h"
 
 #include <sodium.h>

@@ -1,3 +1,5 @@
+/* The output bundle as JSON, part by part in the order of the specification. The api calls it for answers
+ * of runs and endpoints; bundle_pages.c writes the long arrays, which the api also serves page by page. */
 #include "common/bundle_internal.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* The bundle's long arrays, entry by entry: results, filled cells, duplicates and the others that a
+ * reader pages through. What many entries repeat (keys, column names) is rendered once, by
+ * bundle_writer_init. */
 #include "common/bundle_internal.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* See config.h: reads the environment by a table of options. A wrong value stops the daemon before it
+ * opens anything (exit code 78, EX_CONFIG of sysexits.h; 64, EX_USAGE, for an unknown argument). */
 #include "common/config.h"
 
 #include <ctype.h>

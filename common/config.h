@@ -51,7 +51,7 @@ typedef struct {
         TAB_OPTION(type, org_key, SECRET, "TAB_ORG_KEY", "",                                              \
                    "keys that prove organizations to PostgreSQL, 64 hex digits each, the newest first"),  \
         TAB_OPTION(type, pg_pool, INT, "TAB_PG_POOL", "8",                                                \
-                   "connections to PostgreSQL, at most; and 8 for housekeeping"),                         \
+                   "most connections to PostgreSQL, besides 8 for housekeeping"),                         \
         TAB_OPTION(type, nats.address, SECRET, "TAB_NATS", "nats://127.0.0.1:4222", "NATS server's URL"), \
         TAB_ACCESS_OPTIONS(type, nats, "TAB_NATS", "NATS"),                                               \
         TAB_OPTION(type, port, INT, "TAB_HEALTH_PORT", "0",                                               \
@@ -59,7 +59,7 @@ typedef struct {
         TAB_OPTION(type, health_bind, TEXT, "TAB_HEALTH_BIND", "127.0.0.1",                               \
                    "address of the health port; 0.0.0.0 in a pod"),                                       \
         TAB_OPTION(type, threads, INT, "TAB_THREADS", "8",                                                \
-                   "worker threads; one organization holds half of them at most"),                        \
+                   "worker threads; one organization gets at most half of them"),                         \
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),         \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
@@ -67,11 +67,11 @@ typedef struct {
 #define TAB_RUN_KEY_CONFIG \
     const char *run_key;   \
     bool run_seal
-#define TAB_RUN_KEY_OPTIONS(type)                                                                         \
-    TAB_OPTION(type, run_key, SECRET, "TAB_RUN_KEY", "",                                                  \
-               "keys that seal what runs leave in PostgreSQL for a while; form as TAB_KEK; empty: none"), \
-        TAB_OPTION(type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                             \
-                   "0: open what is sealed, seal nothing, while daemons run that have no TAB_RUN_KEY yet")
+#define TAB_RUN_KEY_OPTIONS(type)                                                                           \
+    TAB_OPTION(type, run_key, SECRET, "TAB_RUN_KEY", "",                                                    \
+               "keys that encrypt what runs keep in PostgreSQL for a while; form as TAB_KEK; empty: none"), \
+        TAB_OPTION(type, run_seal, BOOL, "TAB_RUN_SEAL", "1",                                               \
+                   "0: decrypt but do not encrypt, while daemons still run without TAB_RUN_KEY")
 
 /* Beside them, for a daemon that uses Redis. */
 #define TAB_REDIS_CONFIG tab_access redis
@@ -84,7 +84,7 @@ typedef struct {
     TAB_OPTION(type, member.user, TEXT, name "_USER", "", what "' user; used with a password"),       \
         TAB_OPTION(type, member.password, SECRET, name "_PASSWORD", "", what "' password"),           \
         TAB_OPTION(type, member.tls, BOOL, name "_TLS", "0",                                          \
-                   what " by TLS and not without; checks its name"),                                  \
+                   "1: TLS to " what "; its certificate must carry its name"),                        \
         TAB_OPTION(type, member.ca, SECRET, name "_CA", "",                                           \
                    "authorities that " what "' certificate is checked against, PEM (" name            \
                    "_CA_FILE); empty: the system's"),                                                 \

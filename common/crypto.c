@@ -1,3 +1,8 @@
+/* See crypto.h. Digests are OpenSSL's. Sealing is XChaCha20-Poly1305 of libsodium with a random nonce:
+ *
+ *   sealed = [ length of key id, 1 byte ][ key id ][ nonce, 24 bytes ][ ciphertext and tag ]
+ *
+ * The newest key seals; the id in front finds the one that opens, so that keys can be rotated. */
 #include "common/crypto.h"
 
 #include <openssl/evp.h>
@@ -55,6 +60,7 @@ void tab_hex(const uint8_t *bytes, size_t n, char *ret)
     sodium_bin2hex(ret, 2 * n + 1, bytes, n);
 }
 
+/* text: "ID:64 hex digits,ID:...", the newest first. */
 tab_keyring *tab_keyring_new(const char *text)
 {
     tab_keyring *k = sodium_init() < 0 ? NULL : calloc(1, sizeof *k);
@@ -104,6 +110,8 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
     return TAB_OK;
 }
 
+/* The key whose id stands in front of what is sealed; *ret_head: where the nonce begins. NULL: there is none,
+ * or the value is too short to be sealed. */
 static const uint8_t *key_of(const tab_keyring *k, tab_str sealed, size_t *ret_head)
 {
     size_t id_n = sealed.n == 0 ? 0 : (uint8_t)sealed.p[0];
@@ -158,7 +166,7 @@ tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab
                         tab_error *err)
 {
     *ret = stored;
-    if (stored.n == 0 || (uint8_t)stored.p[0] > KEY_ID)
+    if (stored.n == 0 || (uint8_t)stored.p[0] > KEY_ID) /* no length of an id: not sealed */
         return TAB_OK;
     if (k->ring == NULL)
         return tab_fail(err, TAB_INTERNAL, NULL, "sealed, and TAB_RUN_KEY is empty");

@@ -1,3 +1,5 @@
+/* See csv.h. Bytes become UTF-8 first, then the delimiter is chosen on the first records, then one pass
+ * checks widths and kinds and a second one fills the columns. */
 #include "common/csv.h"
 
 #include <stdlib.h>

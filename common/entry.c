@@ -1,3 +1,4 @@
+/* See entry.h: words of text divided by spaces, the last one a keyed hash over all before it. */
 #include "common/entry.h"
 
 #include <inttypes.h>

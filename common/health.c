@@ -1,3 +1,5 @@
+/* See health.h: evhttp on a thread of its own, so that a busy daemon still answers. Each watched server
+ * is asked at most once a second, whoever asks. */
 #include "common/health.h"
 
 #include <arpa/inet.h>

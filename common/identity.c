@@ -1,3 +1,4 @@
+/* See identity.h: writes and reads the words of a grant, and signs the line with keyed BLAKE2b. */
 #include "common/identity.h"
 
 enum { SIGNATURE_HEX = 2 * crypto_generichash_BYTES };

@@ -1,3 +1,5 @@
+/* See ids.h. Bytes of libsodium's generator; those at the end of the range that would favour some
+ * characters are thrown away. */
 #include "common/ids.h"
 
 #include <sodium.h>

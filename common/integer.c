@@ -1,3 +1,4 @@
+/* See integer.h: digit by digit, with the compiler's overflow checks. */
 #include "common/integer.h"
 
 bool tab_integer_read(tab_str text, int64_t least, int64_t most, int64_t *ret)

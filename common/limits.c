@@ -1,3 +1,5 @@
+/* See limits.h: loads the functions into Redis and calls one. A Redis that has lost them gets them again
+ * from a daemon whose user may load them. */
 #include "common/limits.h"
 
 #include "common/limits_lua.h"

@@ -1,3 +1,5 @@
+/* See log.h: a line is made in a buffer on the stack and leaves in one write, so that lines of threads do
+ * not mix. */
 #include "common/log.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* See metrics.h: a list of metrics that only grows. Values change by atomics; the lock is for the list. */
 #include "common/metrics.h"
 
 #include <event2/buffer.h>

@@ -1,3 +1,5 @@
+/* See outbox.h: the relay's threads (one sorts the outbox by consumer, one delivers to each consumer) and
+ * the consumer's transaction over inbox and effect. */
 #include "common/outbox.h"
 
 #include <poll.h>

@@ -23,6 +23,7 @@ struct tab_tx {
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+/* What a caller is told of an SQLSTATE, by the first beginning that fits; what is not here is our mistake. */
 static tab_status status_of(const char *state)
 {
     static const struct {
@@ -203,6 +204,7 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
+/* By the simple protocol: several commands in one text, no parameters. */
 static PGresult *simple(tab_tx *tx, const char *sql)
 {
     tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
@@ -283,6 +285,7 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
     return TAB_OK;
 }
 
+/* The connection goes back to the pool unless something is left on it. */
 static void end(tab_tx *tx)
 {
     if (tx->broken || PQtransactionStatus(tx->c->pg) != PQTRANS_IDLE)

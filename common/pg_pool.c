@@ -21,6 +21,7 @@ enum { POOL_MOST = 64, CONNECT_MS = 3000, RETRY_FIRST = 100, RETRY_MOST = 3000 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+/* False: the deadline has passed, or poll failed. */
 static bool wait_socket(PGconn *c, short events, tab_deadline deadline)
 {
     struct pollfd p = { PQsocket(c), events, 0 };
@@ -193,6 +194,7 @@ void tab_pg_free(tab_pg *pg)
     free(pg);
 }
 
+/* One round trip on *c, connected first where it is NULL; what failed is closed. */
 static bool turn(PGconn **c, const char *conninfo, tab_deadline d)
 {
     if (*c == NULL)
@@ -244,7 +246,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     }
     if (tab_mono_ms() < pg->retry_at)
         goto none;
-    pg->open++;
+    pg->open++; /* its place is taken before the lock is left to connect */
     pthread_mutex_unlock(&pg->lock);
 
     c = calloc(1, sizeof *c);

@@ -1,3 +1,4 @@
+/* See proto.h: protobuf-c allocates from an arena, so that a message ends with its request. */
 #include "common/proto.h"
 
 static void *take(void *arena, size_t n)

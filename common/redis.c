@@ -1,3 +1,5 @@
+/* See redis.h. hiredis connects and parses; bytes are read and written here, each step with what is left
+ * of one deadline, because hiredis' own time-out begins again with each read. */
 #include "common/redis.h"
 
 #include <limits.h>

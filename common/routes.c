@@ -1,3 +1,5 @@
+/* See routes.h: a path is held against each pattern of the list; a literal one wins over one with a
+ * parameter. */
 #include "common/routes.h"
 
 const tab_route tab_routes[TAB_ROUTE_COUNT] = {

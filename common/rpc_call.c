@@ -37,6 +37,7 @@ struct rpc_pending {
 
 /* ---- a call's turns -------------------------------------------------------------------------- */
 
+/* Wakes the thread that waits, or lists p for tab_rpc_dispatch. Lock held, as in all of this part. */
 static void make_ready(tab_rpc *rpc, rpc_pending *p)
 {
     if (p->ready)
@@ -55,6 +56,7 @@ static void make_ready(tab_rpc *rpc, rpc_pending *p)
     }
 }
 
+/* The first failure counts. */
 static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char *why)
 {
     if (p->failed)
@@ -82,6 +84,7 @@ bool tab_rpc_lost(tab_status s, const tab_error *err)
     return s == TAB_UNAVAILABLE && strcmp(err->param, LOST) == 0;
 }
 
+/* The worker had begun and is gone: the caller may want to know (tab_rpc_lost). */
 static void lose(tab_rpc *rpc, rpc_pending *p)
 {
     if (p->failed)
@@ -194,6 +197,8 @@ static void drop(tab_rpc *rpc, rpc_pending *p)
     free(p);
 }
 
+/* The message of a call: what is known of the caller in headers; the body inside, or a hold to pull it from.
+ * NULL: no memory. Frees body->head unless a hold has it. */
 static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_body *body)
 {
     char subject[256], reply[128], number[32];

@@ -1,3 +1,4 @@
+/* See secret.h: makes, checks and hashes API key secrets. */
 #include "common/secret.h"
 
 #include <sodium.h>

@@ -1,3 +1,4 @@
+/* See signals.h: the signals are blocked in every thread, and main waits for them. */
 #include "common/signals.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* See table.h: cells of both layouts, and the builder that starts with numbers and turns to a dictionary
+ * at the first other cell. */
 #include "common/table.h"
 
 #include <math.h>

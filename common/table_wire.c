@@ -1,3 +1,4 @@
+/* See table_wire.h: protobuf's wire format by hand, for protobuf-c would copy every column. */
 #include "common/table_wire.h"
 
 #include <math.h>

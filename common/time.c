@@ -1,3 +1,4 @@
+/* See time.h: two clocks (wall and monotonic), deadlines on the monotonic one, and RFC 3339 texts. */
 #include "common/time.h"
 
 #include <stdio.h>
@@ -38,6 +39,7 @@ int64_t tab_left_ms(tab_deadline d, int64_t most)
     return d <= now ? 0 : d - now > most ? most : d - now;
 }
 
+/* RFC 3339 in UTC; years beyond 9999 have no such text: "". */
 static void text(int64_t us, char buf[TAB_TIME_TEXT], bool fraction)
 {
     int64_t s = us / 1000000, f = us % 1000000;
@@ -103,6 +105,7 @@ bool tab_time_parse(tab_str s, int64_t *ret_us)
         !digits(s, &at, 2, &d) || !(sign(s, &at, 'T') || sign(s, &at, ' ')) || !digits(s, &at, 2, &h) ||
         !sign(s, &at, ':') || !digits(s, &at, 2, &mi) || !sign(s, &at, ':') || !digits(s, &at, 2, &sec))
         return false;
+    /* a second 60 is let in: timegm makes the next minute of it */
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] + (leap && mo == 2) || h > 23 || mi > 59 ||
         sec > 60)

@@ -1,3 +1,4 @@
+/* See tls.h: one OpenSSL context a server, made at the start; new certificates need a new process. */
 #include "common/tls.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* See turns.h: a ring of tenants a lane, a queue of work a tenant. */
 #include "common/turns.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-## make bench       prints the ratios of every bench in tests/bench (each folder's `run`)
-## make fuzz        runs every fuzz target for FUZZ_SECONDS (default 600) from its corpus
+## make bench           prints the ratios of every bench in tests/bench (each folder's `run`)
+## make fuzz            runs every fuzz target for FUZZ_SECONDS (default 600) from its corpus
 BENCH_PROGRAMS += $(B)/bench/json-bench
 $(B)/bench/json-bench: $(B)/tests/bench/json/json_bench.o $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CXX) $(LDFLAGS) $^ $(LDLIBS) $(if $(wildcard /usr/include/jansson.h),-ljansson) \
@@ -34,12 +34,12 @@ infra-programs: $(INFRA:%=$(B)/infra/%)
 BENCH_PROGRAMS += $(B)/bench/predict-answers
 $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
-## bench-predict   prediction, anomaly scoring and imputation beside the peers of BASELINES.md
+## make bench-predict   compares prediction, anomaly scoring and imputation with other programs
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
 # ---- frozen answers -----------------------------------------------------------------------------
-## golden          writes base-1's and base-2's frozen answers anew: only where a change of them is meant
+## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change
 .PHONY: golden
 golden: $(B)/test/services-inference-engine-tests
 	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
@@ -57,7 +57,7 @@ BENCH_PROGRAMS += $(B)/bench/pfn-bench
 $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- faults under load, held against a ledger: tests/chaos/README.md ------------------------------
-## make chaos       the fault experiments, some 12 minutes; ARGS="F07 F21" chooses, ARGS=--list tells
+## make chaos           the fault experiments, some 12 minutes; ARGS="F07 F21" chooses, ARGS=--list lists them
 .PHONY: chaos
 chaos: build
 	@tests/chaos/run $(ARGS)
@@ -69,7 +69,7 @@ containers:
 	@tests/containers/run
 
 # ---- ThreadSanitizer: programs with a main, tests/tsan/NAME.c -------------------------------------
-## make tsan        races in what shares memory: caches, pools, metrics, RPC, streams, outbox
+## make tsan            looks for data races (ThreadSanitizer): caches, pools, metrics, RPC, streams, outbox
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
 .PHONY: tsan tsan-programs
 tsan-programs: $(TSAN)

@@ -1,6 +1,6 @@
-## make up              install, build, start the suite on loopback and run two sample tables through it
-## make down            stop what make up started
-## make status          what runs, and where
+## make up              installs, builds, starts the suite on loopback and runs two sample tables through it
+## make down            stops what `make up` started
+## make status          lists what runs, and where
 
 up: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) build MODE=release

@@ -1,3 +1,5 @@
+/* See tab_limits.h: GCRA, the generic cell rate algorithm of ATM networks (ITU-T I.371): one time a
+ * limit, after which its bucket would be full. */
 #include "gateway/module/tab_limits.h"
 
 #include <sodium.h>

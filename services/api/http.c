@@ -1,3 +1,9 @@
+/* See http.h:
+ *
+ *   event thread: parse --> turns --> worker: handler --> done list --> event thread: send
+ *
+ * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
+ * `req`, and the worker's answer goes nowhere. */
 #include "services/api/http.h"
 
 #include <event2/buffer.h>

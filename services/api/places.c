@@ -1,3 +1,4 @@
+/* See places.h: the counts of this process under one lock, and the Redis function that is told of them. */
 #include "services/api/places.h"
 
 #include <stdio.h>

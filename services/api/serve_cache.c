@@ -1,3 +1,4 @@
+/* See serve_cache.h: rows are shared by reference counts, so that a call keeps the row it began with. */
 #include "services/api/serve_cache.h"
 
 #include <stdio.h>

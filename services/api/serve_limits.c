@@ -1,3 +1,5 @@
+/* See serve_limits.h: two tables of fixed size in this process, so that most serve calls ask no other
+ * process. */
 #include "services/api/serve_limits.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* See address.h: IANA's special-purpose registries as tables of networks. An IPv6 address that carries an
+ * IPv4 one is judged by that. */
 #include "services/data-connector/address.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* See blocks.h: cuts, compresses, and joins again, with one dictionary for a column over all blocks. */
 #include "services/data-connector/blocks.h"
 
 #include <sodium.h>

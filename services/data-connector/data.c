@@ -1,3 +1,5 @@
+/* See data.h. A method checks its request, opens one transaction bound to the caller's organization and
+ * calls store.c; the sweeper drops what has expired. */
 #include "services/data-connector/data.h"
 
 #include <stdio.h>

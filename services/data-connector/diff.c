@@ -1,3 +1,4 @@
+/* See diff.h: rows are compared by 64-bit hashes of their cells. */
 #include "services/data-connector/diff.h"
 
 #include <math.h>

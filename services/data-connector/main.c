@@ -21,16 +21,17 @@ static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_RUN_KEY_OPTIONS(config),
     TAB_OPTION(config, kek, SECRET, "TAB_KEK", "",
-               "keys that seal credentials, ID:64 hex digits, comma between, the newest first; "
+               "keys that encrypt credentials, ID:64 hex digits, comma between, the newest first; "
                "empty: no connections"),
     TAB_OPTION(config, allow, TEXT, "TAB_ALLOW_NETWORKS", "",
                "networks that connections may reach although they are not public, "
-               "10.0.0.0/8,fd00::/8 for instance"),
+               "for example 10.0.0.0/8,fd00::/8"),
     TAB_OPTION(config, keep_days, INT, "TAB_SNAPSHOT_DAYS", "30",
                "days for which rows of old, unpinned snapshots are kept"),
     TAB_OPTION(config, connect_s, INT, "TAB_SOURCE_CONNECT_S", "10", "seconds to reach a source"),
     TAB_OPTION(config, read_s, INT, "TAB_SOURCE_READ_S", "3600", "seconds to read a source"),
-    TAB_OPTION(config, read_mib, INT, "TAB_SOURCE_READ_MIB", "2048", "MiB that one reading takes"),
+    TAB_OPTION(config, read_mib, INT, "TAB_SOURCE_READ_MIB", "2048",
+               "most MiB that one read of a source takes"),
     TAB_OPTIONS_END,
 };
 

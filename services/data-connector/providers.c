@@ -1,3 +1,4 @@
+/* The source families that there are; a new one is one more row. Called by the methods of connections. */
 #include "services/data-connector/source.h"
 
 static const provider *const providers[] = { &provider_postgres };

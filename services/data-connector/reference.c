@@ -1,3 +1,5 @@
+/* See reference.h: takes scheme, host, port and path apart by hand, and refuses whatever another parser
+ * might read in another way. */
 #include "services/data-connector/reference.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* What every provider of source.h uses. */
 #include "services/data-connector/source.h"
 
 const char *credential(const source *s, const char *name)

@@ -1,3 +1,5 @@
+/* See store.h: one function a statement, or a few that belong together; data.c, connect.c and the sweeper
+ * call them. */
 #include "services/data-connector/store.h"
 
 #include <inttypes.h>

@@ -22,15 +22,15 @@ static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_OPTION(
         config, passes, INT, "TAB_PASSES", "0",
-        "passes of jobs at once, and half of those that callers wait for; one organization has at most "
-        "half of each; 0: one a core, at least 2"),
+        "passes of jobs at once, and twice as many of calls that somebody waits for; one organization gets "
+        "at most half of each; 0: one per core, at least 2"),
     TAB_OPTION(config, helpers, INT, "TAB_HELPERS", "0",
-               "threads that passes borrow; 0: one a core less one"),
+               "threads that passes share; 0: one fewer than cores"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
                "memory for fitted states of endpoints, in MiB"),
     TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
     TAB_OPTION(config, alone, BOOL, "TAB_ALONE", "0",
-               "a process for one pass: inference itself starts it, for a job whose worker died"),
+               "1: a process for one pass; inference starts it itself, for a job whose worker died"),
     TAB_OPTIONS_END,
 };
 

@@ -1,3 +1,4 @@
+/* See pool.h: a list of open batches. Helpers sleep on one condition, each caller on that of its batch. */
 #include "services/inference/pool.h"
 
 #include <pthread.h>

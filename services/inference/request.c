@@ -1,3 +1,5 @@
+/* See request.h: which pinned table and columns the tables of a serve call belong to, and what of them
+ * differs. */
 #include "services/inference/request.h"
 
 #include <math.h>

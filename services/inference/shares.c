@@ -1,3 +1,4 @@
+/* See shares.h: a list, because few organizations compute within a minute. */
 #include "services/inference/shares.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* See states.h: a list in order of use under one lock, which is not held while a state is fitted. */
 #include "services/inference/states.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* See endpoint.h: the SQL of endpoints, in the transactions of their jobs. */
 #include "services/jobs/endpoint.h"
 
 #include <stdarg.h>

@@ -19,11 +19,11 @@ static const tab_option options[] = {
     TAB_COMMON_OPTIONS(config),
     TAB_RUN_KEY_OPTIONS(config),
     TAB_REDIS_OPTIONS(config),
-    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs at work at once in this process"),
+    TAB_OPTION(config, workers, INT, "TAB_JOBS_WORKERS", "4", "jobs that this process works on at once"),
     TAB_OPTION(config, window_s, INT, "TAB_BATCH_WINDOW_S", "86400",
                "completion window of a batch job, in seconds"),
     TAB_OPTION(config, give_up_s, INT, "TAB_JOBS_GIVE_UP_S", "3600",
-               "age in seconds at which a job that finds its servers away is given up"),
+               "age in seconds at which a job fails while servers that it needs are away"),
     TAB_OPTIONS_END,
 };
 

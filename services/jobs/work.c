@@ -1,3 +1,5 @@
+/* See work.h: the threads; the workflows of each kind of job are work_run.c, work_endpoint.c and
+ * work_sync.c. */
 #include "services/jobs/work.h"
 
 #include <nats/nats.h>

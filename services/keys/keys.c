@@ -1,3 +1,5 @@
+/* See keys.h. A change is committed first, then told to Redis, then answered; only a revocation waits for
+ * Redis. */
 #include "services/keys/keys.h"
 
 #include <inttypes.h>

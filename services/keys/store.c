@@ -1,3 +1,5 @@
+/* See store.h. Each change of a key takes the next number of the sequence keys.version, which tells the
+ * gateway's cache which of two entries is newer. */
 #include "services/keys/store.h"
 
 #include <stdio.h>
@@ -15,6 +17,7 @@ static tab_param hash_param(const uint8_t hash[TAB_SECRET_HASH])
     return tab_p_bytes((tab_str){ (const char *)hash, TAB_SECRET_HASH });
 }
 
+/* The bytes of a stored SHA-256. */
 static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_arena *a,
                           uint8_t ret[TAB_SECRET_HASH], tab_error *err)
 {
@@ -38,7 +41,7 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
                      "JOIN keys.plan p ON p.name = o.plan "
                      "WHERE k.hash = $1 AND k.deleted IS NULL",
                      TAB_P(hash_param(hash))));
-    *ret_known = tab_rows_count(r) == 1;
+    *ret_known = tab_rows_count(r) == 1; /* an unknown key is an answer, not an error */
     if (!*ret_known)
         return TAB_OK;
     tab_grant g = { .scopes = (unsigned)tab_rows_int(r, 0, 2),
@@ -74,7 +77,7 @@ tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char
     Tabella__ApiKey **keys = tab_arena_new_of(a, Tabella__ApiKey *, n);
     for (size_t i = 0; i < n && keys != NULL; i++) {
         Tabella__ApiKey *k = keys[i] = tab_arena_new_of(a, Tabella__ApiKey, 1);
-        char **scopes = tab_arena_new_of(a, char *, 5);
+        char **scopes = tab_arena_new_of(a, char *, 5); /* one a bit of TAB_SCOPE_ALL */
         if (k == NULL || scopes == NULL)
             break;
         tabella__api_key__init(k);
@@ -182,6 +185,7 @@ tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tomb
             tx, NULL, err, "UPDATE keys.api_key SET deleted = now(), version = $3 WHERE org = $1 AND id = $2",
             TAB_P(tab_p_text(org), tab_p_text(id), tab_p_int(ret->version)));
 
+    /* Deleted before, and its tombstone is not yet in Redis: a retry of the call confirms the same one. */
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT t.hash, t.version "
                          "FROM keys.tombstone t "

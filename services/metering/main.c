@@ -28,7 +28,7 @@ static const tab_option options[] = {
     TAB_OPTION(config, ratio[METERING_GENERATE], REAL, "TAB_RATIO_GENERATE", "0.5",
                "the same for generated cells"),
     TAB_OPTION(config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
-               "price of a million fresh cells beyond the allowance: what a spend cap is counted in"),
+               "US dollars for a million fresh cells beyond the allowance; spend caps are counted by it"),
     TAB_OPTIONS_END,
 };
 

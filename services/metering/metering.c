@@ -1,3 +1,5 @@
+/* See metering.h: slots in memory of what organizations may use and have used, and the ledger behind
+ * them. */
 #include "services/metering/metering.h"
 
 #include <stdio.h>

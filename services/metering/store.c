@@ -1,3 +1,4 @@
+/* See store.h. Cells are counted in thousandths of a fresh cell (milli), so that sums are whole numbers. */
 #include "services/metering/store.h"
 
 #include <inttypes.h>
@@ -44,6 +45,7 @@ tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err)
     return TAB_OK;
 }
 
+/* Arrays travel as texts of PostgreSQL, so their numbers do too. */
 static char *number(tab_arena *a, int64_t x)
 {
     return tab_arena_printf(a, "%" PRId64, x);
@@ -54,6 +56,8 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
 {
     enum { ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, OF_EVENT };
     enum { EVENT, OP, CELLS, MILLI, OF_LINE };
+    /* One statement for all events: a column of texts for each field of the events, and of their lines, which
+     * name their event by its number from 1. */
     char **of_event[OF_EVENT], **of_line[OF_LINE];
     size_t lines = 0, at = 0;
     for (size_t i = 0; i < n; i++)
@@ -97,7 +101,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], "
         "$14::bigint[])",
         p, sizeof p / sizeof *p);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) /* the function gives the numbers of the events that were new */
         ret[i] = false;
     for (size_t k = 0; s == TAB_OK && k < tab_rows_count(rows); k++)
         ret[(size_t)tab_rows_int(rows, k, 0) - 1] = true;
@@ -134,7 +138,7 @@ void metering_resets_in(int64_t left_us, char *buf, size_t size)
         int64_t seconds;
         char unit;
     } units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
-    int64_t left = left_us <= 0 ? 1 : (left_us + 999999) / 1000000;
+    int64_t left = left_us <= 0 ? 1 : (left_us + 999999) / 1000000; /* rounded up: never "0s" */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (left >= units[i].seconds) {
             snprintf(buf, size, "%" PRId64 "%c", (left + units[i].seconds - 1) / units[i].seconds,
@@ -145,6 +149,7 @@ void metering_resets_in(int64_t left_us, char *buf, size_t size)
 
 /* ---- the usage object ------------------------------------------------------------------------ */
 
+/* Thousandths as fresh cells, which is what the usage object shows. */
 static double equivalents(int64_t milli)
 {
     return (double)milli / 1000.0;
@@ -162,6 +167,7 @@ static double equivalents(int64_t milli)
         all_ == NULL ? NULL : list_;                                           \
     })
 
+/* Sums by operation since the first day of the window, and their total. */
 static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char *since,
                            const metering_rates *r, Tabella__UsageReply *y, tab_error *err)
 {
@@ -194,6 +200,7 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
     return TAB_OK;
 }
 
+/* Sums of the API and of the user interface, each shown also where it is 0. */
 static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const char *since,
                                 Tabella__UsageReply *y, tab_error *err)
 {
@@ -221,6 +228,7 @@ static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const
     return s;
 }
 
+/* The ten endpoints that used most, under their latest names. */
 static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, const char *since,
                                  Tabella__UsageReply *y, tab_error *err)
 {
@@ -250,6 +258,7 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
     return s;
 }
 
+/* The rows of the sums themselves, newest first, a thousand at most. */
 static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const char *since,
                               Tabella__UsageReply *y, tab_error *err)
 {

@@ -1,3 +1,4 @@
+/* See reports.h: each method is one transaction of store.c. */
 #include "services/reports/reports.h"
 
 #include "common/log.h"

@@ -1,3 +1,5 @@
+/* See store.h. The hash is over the stored bytes, which are never written again: what a reader gets is
+ * what was minted, or an error. */
 #include "services/reports/store.h"
 
 #include <stdio.h>
@@ -18,6 +20,7 @@ static void base_short(const char *base, char *buf, size_t size)
              strncmp(base, "base-", 5) == 0 ? base + 5 : base);
 }
 
+/* "SUBJECT.b3.KIND.2026-01-31" */
 static void report_name(const char *subject, const char *base, const char *kind, int64_t at_us, char *buf,
                         size_t size)
 {
@@ -44,7 +47,7 @@ tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabe
         report_name(r.endpoint, r.base_model, r.kind, r.created_us, name, sizeof name);
         r.name = name;
     }
-    r.pinned = false;
+    r.pinned = false; /* the star and the hash are no part of the content */
     r.content_hash = (ProtobufCBinaryData){ 0, NULL };
 
     tab_str content = tab_proto_write(a, &r.base);
@@ -52,6 +55,7 @@ tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabe
         return tab_no_memory(err);
     uint8_t hash[TAB_SHA256];
     tab_sha256(content, hash);
+    /* the same id again changes nothing: the first content stays */
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO reports.report (org, report_id, kind, endpoint_id, created_at, "
                         "content, content_hash) "
@@ -147,6 +151,7 @@ tab_status reports_star(const reports_at *at, const char *id, bool starred, Tabe
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
+/* What a list shows of a report; a run has no score. */
 static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a, Tabella__ReportSummary **ret,
                              tab_error *err)
 {
@@ -193,6 +198,7 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
         if (sscanf(after, "%1d:%lld", &star, &seq) != 2)
             return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
     }
+    /* one row more is read than shown: it tells whether there is a next page */
     int64_t limit = q->limit == 0 ? 20 : q->limit > 100 ? 100 : q->limit;
 
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -235,6 +241,7 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     return s;
 }
 
+/* A run record is a report without a score, made of the event alone. */
 tab_status reports_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e, tab_error *err)
 {
     const Tabella__InlineRun *run = e->run;

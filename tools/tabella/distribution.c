@@ -1,3 +1,4 @@
+/* See distribution.h. Widths are counted in columns of a terminal: East Asian characters take two. */
 #include "tools/tabella/distribution.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* tabella, the command line: a table of commands. run.c understands CSV files with the engine linked in,
+ * admin.c calls a running suite. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
