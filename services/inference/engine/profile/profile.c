@@ -96,7 +96,7 @@ static void decide_one(void *ctx, size_t i)
         tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
     p->numbers = r->can_number && r->leading_zero == 0;
     p->proven_key = p->role == TAB_ROLE_ID && proven_key(c, p);
-    j->ok[i] = tab_view_column(r, p);
+    j->ok[i] = tab_read_marks(r, &p->mark, &p->marks) && tab_view_column(r, p);
 }
 
 /* For tab_arena_defer. */

@@ -23,6 +23,9 @@ typedef struct {
     double missing;           /* nulls / rows; 0 for a table without rows */
     size_t present, distinct; /* cells that are not null; 0 where all of them are marks: an empty column */
 
+    const tab_str *mark; /* (marks) texts of its cells that stand for "missing", a few at most */
+    size_t marks;
+
     /* The values as a machine sees them. A cell that is null, or foreign to the column's type ("?",
      * "N/A" in a column of numbers), is NaN in `number` and TAB_NULL in `code`.
      *   number  (rows) TAB_NUMERIC: the number, affixes read through; TAB_DATETIME: seconds since

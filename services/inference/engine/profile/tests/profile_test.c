@@ -367,3 +367,36 @@ Test(roles, are_listed_once)
         cr_expect_eq(tab_role_of(tab_str_of(tab_role_names[i])), i);
     cr_expect_eq(tab_role_of(TAB_S("nonsense")), -1);
 }
+
+/* What stands for "missing" is told, and is no category; a code that looks like a mark is one of the codes. */
+Test(profile, tells_marks_of_missing_cells)
+{
+    static const char *const state[] = { "open", "closed", "?",      "open", "closed", "N/A",  "open",
+                                         NULL,   "open",   "closed", "open", "closed", "open", "open" };
+    static const char *const depth[] = { "12.5", "13.1", "-999", "11.2", "9.8", "10.4", "-999",
+                                         "12.2", "11.9", "n/a",  "10.1", "9.9", "13.3", "12.8" };
+    static const char *const country[] = { "DE", "US", "NA", "FR", "IT", "ES", "PT",
+                                           "PL", "NL", "BE", "AT", "CH", "DK", "SE" };
+    static const char *const nothing[] = { "?", "N/A", "?", "?", "-", "?", "?",
+                                           "?", "?",   "?", "?", "?", "?", NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    tab_column c[] = { column_of(a, "a", state, 14), column_of(a, "b", depth, 14),
+                       column_of(a, "c", country, 14), column_of(a, "d", nothing, 14) };
+    tab_profile *p = profile_of(a, c, 4, 14);
+    static const struct {
+        size_t n, levels;
+        const char *mark[3];
+    } want[] = { { 2, 2, { "?", "N/A" } },
+                 { 2, 0, { "n/a", "-999" } },
+                 { 0, 14, { NULL } },
+                 { 3, 0, { "?", "N/A", "-" } } };
+    for (size_t k = 0; k < 4; k++) {
+        cr_assert_eq(p->col[k].marks, want[k].n, "column %zu: %zu marks", k, p->col[k].marks);
+        for (size_t i = 0; i < want[k].n; i++)
+            cr_expect(tab_str_is(p->col[k].mark[i], want[k].mark[i]), "column %zu: %.*s", k,
+                      TAB_STR(p->col[k].mark[i]));
+        if (p->col[k].type != TAB_NUMERIC)
+            cr_expect_eq(p->col[k].levels, want[k].levels, "column %zu: %zu levels", k, p->col[k].levels);
+    }
+    cr_expect_eq(p->col[3].role, TAB_ROLE_EMPTY);
+}
