@@ -54,8 +54,10 @@ static double time_of_number(int role, double x)
         int v = (int)x, m = v % 100;
         return m >= 1 && m <= 12 ? (double)tab_days_from_civil(v / 100, m, 1) * 86400 : (double)NAN;
     }
-    /* seconds since 1970 stay below 1e11 until the year 5138 */
-    return fabs(x) > 1e11 ? x / 1000 : x;
+    /* Seconds since 1970 stay below 1e11 until the year 5138; milliseconds, microseconds and nanoseconds are
+     * as far apart. */
+    double size = fabs(x);
+    return size > 1e17 ? x / 1e9 : size > 1e14 ? x / 1e6 : size > 1e11 ? x / 1000 : x;
 }
 
 /* Boolean, datetime and numeric columns get `number`; all but TAB_NUMBERS columns of numbers and dates get
