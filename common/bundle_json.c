@@ -48,6 +48,14 @@ static void sector(tab_out *o, const Tabella__NameConfidence *s)
     tab_out_close(o, '}');
 }
 
+static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
+{
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < n; i++)
+        tab_out_str(o, bundle_bytes(name[i]));
+    tab_out_close(o, ']');
+}
+
 static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 {
     tab_out_open(o, '{');
@@ -77,20 +85,13 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
         MEMBER(o, "type", tab_out_cstr(o, c->type));
         MEMBER(o, "type_confidence", tab_out_fixed(o, c->type_confidence));
         MEMBER(o, "missing_pct", tab_out_fixed(o, c->missing_pct));
+        MEMBER(o, "missing_marks", names(o, c->n_missing_marks, c->missing_marks));
         MEMBER(o, "pii", tab_out_bool(o, c->pii));
         MEMBER(o, "pii_confidence", tab_out_fixed(o, c->pii_confidence));
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
     tab_out_close(o, '}');
-}
-
-static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
-{
-    tab_out_open(o, '[');
-    for (size_t i = 0; i < n; i++)
-        tab_out_str(o, bundle_bytes(name[i]));
-    tab_out_close(o, ']');
 }
 
 /* ---- tables together ------------------------------------------------------------------------- */

@@ -208,6 +208,8 @@ static tab_status fill_column(const tab_engine *e, serve_state *st, const serve_
         } else {
             continue;
         }
+        if (!target && x->cells == NULL && col->decimals == 0) /* as the engine fills them: decision 0263 */
+            x->number = round(x->number);
         (*n)++;
     }
     return TAB_OK;

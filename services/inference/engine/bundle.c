@@ -32,6 +32,12 @@ static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_pro
     m->type = tab_text(tab_type_name(c->type));
     m->type_confidence = c->type_confidence;
     m->missing_pct = c->missing;
+    m->n_missing_marks = c->marks;
+    m->missing_marks = tab_arena_new_of(a, ProtobufCBinaryData, c->marks + 1);
+    for (size_t i = 0; m->missing_marks != NULL && i < c->marks; i++) {
+        tab_str mark = tab_arena_copy(a, c->mark[i]);
+        m->missing_marks[i] = (ProtobufCBinaryData){ .len = mark.n, .data = (uint8_t *)tab_text(mark.p) };
+    }
     m->pii = c->pii;
     m->pii_confidence = c->pii_confidence;
     return m;

@@ -401,7 +401,7 @@ static size_t strata(const tab_profile *p, const tab_evaluate_options *o, tab_ta
 }
 
 /* The task that is asked for, or the one that the target's type suggests. */
-static tab_status settle_task(const tab_profile *p, const tab_evaluate_options *o, tab_task *task,
+static tab_status settle_task(tab_arena *a, tab_profile *p, const tab_evaluate_options *o, tab_task *task,
                               tab_error *err)
 {
     *task = o->task;
@@ -409,13 +409,14 @@ static tab_status settle_task(const tab_profile *p, const tab_evaluate_options *
         return TAB_OK;
     if (o->target >= p->table->cols)
         return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
-    const tab_column_profile *c = &p->col[o->target];
-    bool number = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
+    tab_column_profile *c = &p->col[o->target];
     if (*task == TAB_TASK_AUTO)
-        *task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-    if (*task == TAB_TASK_REGRESSION && c->number == NULL)
-        return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
-    return TAB_OK;
+        *task = tab_numeric_target(c) ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+    bool number = true;
+    if (*task == TAB_TASK_REGRESSION && c->type != TAB_DATETIME &&
+        !tab_view_as_number(a, c, p->table->rows, &number))
+        return tab_no_memory(err);
+    return number ? TAB_OK : tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
 }
 
 /* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the
@@ -518,7 +519,7 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     tab_profile *p = NULL;
     partition s = { 0 };
     TAB_TRY(tab_profile_table(e, t, &p, err));
-    TAB_TRY(settle_task(p, o, &s.task, err));
+    TAB_TRY(settle_task(a, p, o, &s.task, err));
     s.p = p;
     s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
     s.test = tab_arena_new_of(a, bool, t->rows + 1);

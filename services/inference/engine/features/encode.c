@@ -17,6 +17,7 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/lexicon/fold_text.h"
 #include "services/inference/engine/profile/parse.h"
+#include "services/inference/engine/profile/roles.h"
 
 /* FEW_NUMBERS and TEXT_REPEATS are chosen by hand, not measured. */
 enum {
@@ -320,6 +321,27 @@ static void encode_one(void *ctx, size_t i)
     free(r.level);
 }
 
+bool tab_explains(const tab_column_profile *c)
+{
+    return !c->identifying || c->distinct * 4 <= c->present || (c->role == TAB_ROLE_ID && !c->proven_key);
+}
+
+/* How many of the column's levels are numbers. */
+static size_t number_levels(const tab_column_profile *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->levels; i++)
+        n += !isnan(number_of_level(c->level[i]));
+    return n;
+}
+
+/* An id that is no proven key may be a measure (decision 0261): its numbers are read, not their letters. */
+static bool doubtful_number(const tab_column_profile *c)
+{
+    return c->type == TAB_TEXT && c->role == TAB_ROLE_ID && !c->proven_key && c->code != NULL &&
+           c->levels > 2 && number_levels(c) == c->levels;
+}
+
 /* The features that a column may give; returns their number, at most MOST_DERIVED. */
 static size_t list_features(const tab_column_profile *c, const tab_text_basis *text, tab_derive *out)
 {
@@ -343,11 +365,9 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
     case TAB_CATEGORICAL: {
         if (c->code == NULL)
             break;
-        size_t numbers = 0;
+        size_t numbers = number_levels(c);
         /* Levels that all are numbers have an order: read as numbers where there are many, both ways where
          * few. */
-        for (size_t i = 0; i < c->levels; i++)
-            numbers += !isnan(number_of_level(c->level[i]));
         if (numbers < c->levels || c->levels <= FEW_NUMBERS)
             out[n++] = TAB_DERIVE_CODE;
         if (numbers == c->levels && c->levels > 2)
@@ -357,6 +377,10 @@ static size_t list_features(const tab_column_profile *c, const tab_text_basis *t
     case TAB_TEXT:
         if (c->code == NULL)
             break;
+        if (doubtful_number(c)) {
+            out[n++] = TAB_DERIVE_LEVEL;
+            break;
+        }
         out[n++] = TAB_DERIVE_LENGTH;
         out[n++] = TAB_DERIVE_WORDS;
         if (c->levels * TEXT_REPEATS < c->present)
@@ -452,7 +476,7 @@ static bool hash_columns(const tab_engine *e, tab_arena *a, const tab_profile *p
             continue;
         /* the directions of texts are found before the features are listed, since they say how many there
          * are */
-        if (col->type == TAB_TEXT && col->code != NULL) {
+        if (col->type == TAB_TEXT && col->code != NULL && !doubtful_number(col)) {
             enc->text[c] = tab_text_fit(a, col->level, col->levels);
             if (tab_arena_full(a))
                 return false;

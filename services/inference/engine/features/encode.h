@@ -8,6 +8,7 @@
  *   text                  length, words, and a few directions of hashed character n-grams
  *                         (features/encode_text.c); the codes as well where texts repeat
  *   identifying           none, unless its values repeat: a key of something else, a month, a day
+ *   a doubtful id         its numbers
  *
  * A feature is held in two forms: `x` (float, robustly scaled; NaN = missing) or `code`, and `bin`, one byte
  * a cell for the tree learners. Features stand in the order of their content's hash and rows in the order
@@ -95,10 +96,7 @@ static inline tab_values tab_values_of(const tab_column_profile *c)
 }
 
 /* Whether a column may explain others: one that names rows one by one could only be learned by heart. */
-static inline bool tab_explains(const tab_column_profile *c)
-{
-    return !c->identifying || c->distinct * 4 <= c->present;
-}
+bool tab_explains(const tab_column_profile *c);
 
 /* Fits an encoder on all rows of p and encodes them. `use` (cols) says which columns are features; NULL:
  * all that tab_explains. NULL when the arena is full. */

@@ -24,9 +24,6 @@
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200 };
 /* A scale of more levels is a number in whole steps (decision 0178). */
 enum { LONG_SCALE = 12 };
-/* Steps of more standard deviations are too coarse for an expectation (decision 0095). */
-static const double COARSE = 0.25;
-
 /* A number takes one tree a round, so that slower steps and more folds are affordable: what was tried
  * stands in decision 0177. */
 static const tab_recipe NUMBER = {
@@ -159,16 +156,29 @@ static tab_stack *fit(const column_job *q, const tab_engine *e, const tab_proble
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* To the column's own steps; to finer ones where those are coarse beside its spread: the
- * expectation of a count that is mostly 0 or 1 says more with a decimal than without. */
-static double round_to(double v, int decimals, double sd)
+/* To the column's own decimals. */
+static double round_to(double v, int decimals)
 {
     if (decimals < 0 || decimals > 9 || !(fabs(v) < 1e9))
         return v;
     double unit = pow(10, decimals);
-    if (unit * sd < 1 / COARSE)
-        unit *= 10;
     return round(v * unit) / unit;
+}
+
+/* The value of v (n, rising) that lies nearest to x; the lower one of two that lie alike. */
+static double nearest(const double *v, size_t n, double x)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (v[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == n || (lo > 0 && x - v[lo - 1] <= v[lo] - x))
+        lo--;
+    return v[lo];
 }
 
 /* right (encoded rows): 1 where the out-of-fold answer lay within the tolerance, 0 where not, TAB_NULL
@@ -205,15 +215,22 @@ static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_p
     uint32_t *right = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
     if (tab_arena_full(q->a))
         return false;
-    double lo = INFINITY, hi = -INFINITY;
+    /* what occurs, rising */
+    size_t n = 0;
+    double *seen = tab_arena_new_of(q->a, double, q->rows + 1);
+    if (seen == NULL)
+        return false;
     for (size_t r = 0; r < q->rows; r++)
         if (!isnan(q->number[r]))
-            lo = fmin(lo, q->number[r]), hi = fmax(hi, q->number[r]);
-    /* a scale keeps to its levels: it is never answered in finer steps */
-    double spread = c->type == TAB_NUMERIC ? q->sd * q->unit : (double)INFINITY;
+            seen[n++] = q->number[r];
+    qsort(seen, n, sizeof *seen, tab_ascending_double);
     for (size_t i = 0; i < q->rows; i++) {
-        double v = round_to(((double)s->oof[i] * q->sd + q->mean) * q->unit, c->decimals, spread);
-        answer[i] = v < lo ? lo : v > hi ? hi : v;
+        double v = ((double)s->oof[i] * q->sd + q->mean) * q->unit;
+        /* whole numbers with one that occurs (decision 0263), others within what was seen */
+        if (c->decimals == 0)
+            answer[i] = nearest(seen, n, v);
+        else
+            answer[i] = fmin(fmax(round_to(v, c->decimals), seen[0]), seen[n - 1]);
         double off = fabs((answer[i] / q->unit - q->mean) / q->sd - (double)q->y[i]);
         right[i] = isnan(q->y[i]) ? TAB_NULL : off <= TAB_FILL_TOLERANCE;
     }

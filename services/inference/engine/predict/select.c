@@ -49,6 +49,8 @@ typedef struct {
 /* Whether the column would be predicted as a number. */
 static bool as_number(const tab_column_profile *c, tab_task task)
 {
+    if (task == TAB_TASK_AUTO)
+        return c->type == TAB_NUMERIC && tab_numeric_target(c);
     return c->type == TAB_NUMERIC && task != TAB_TASK_CLASSIFICATION;
 }
 
@@ -532,9 +534,6 @@ static tab_status take_named(const tab_engine *e, tab_profile *const *p, size_t 
                         : tab_column_find(a, table, n, o->target_column, &s->table, &s->column, err);
     if (st != TAB_OK)
         return st;
-    const tab_column_profile *c = &p[s->table]->col[s->column];
-    if (o->task == TAB_TASK_REGRESSION && c->type != TAB_NUMERIC && c->type != TAB_DATETIME)
-        return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
     s->target->mode = tab_text("user");
     s->target->reason = tab_text("named by the caller");
     if (o->task == TAB_TASK_ANOMALY) {
@@ -567,24 +566,31 @@ static void take_none(tab_profile *const *p, size_t n, const tab_run_options *o,
 }
 
 /* The task: named, or by the target's type. */
-static void settle_task(tab_profile *const *p, tab_selection *s)
+static tab_status settle_task(tab_arena *a, tab_profile *const *p, tab_selection *s, tab_error *err)
 {
     static const char *const names[] = { "", "classification", "regression", "anomaly" };
     if (s->none) {
         s->how->mode = tab_text("none");
         s->how->type = tab_text("none");
         s->how->reason = tab_text("there is no target");
-        return;
+        return TAB_OK;
     }
+    s->how->reason = tab_text("named by the caller");
+    tab_column_profile *c = s->task == TAB_TASK_ANOMALY ? NULL : &p[s->table]->col[s->column];
     if (s->task == TAB_TASK_AUTO) {
-        tab_type type = p[s->table]->col[s->column].type;
-        bool number = type == TAB_NUMERIC || type == TAB_DATETIME;
+        bool number = tab_numeric_target(c);
         s->task = number ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
-        s->how->reason = tab_text(number ? "the target is numeric" : "the target is categorical");
-    } else {
-        s->how->reason = tab_text("named by the caller");
+        s->how->reason = tab_text(number                   ? "the target is numeric"
+                                  : c->type == TAB_NUMERIC ? "the target is numeric, of few whole values"
+                                                           : "the target is categorical");
     }
     s->how->type = tab_text(names[s->task]);
+    /* from here on the target is what it is predicted as */
+    bool number = true;
+    if (s->task == TAB_TASK_REGRESSION && c->type != TAB_DATETIME &&
+        !tab_view_as_number(a, c, p[s->table]->table->rows, &number))
+        return tab_no_memory(err);
+    return number ? TAB_OK : tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
 }
 
 /* What is asked for, or the best candidate; then the task, by the target's type where none is named. */
@@ -604,7 +610,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
         take_none(p, n, o, &s);
     else
         TAB_TRY(choose(e, p, n, o->task, &s, err));
-    settle_task(p, &s);
+    TAB_TRY(settle_task(a, p, &s, err));
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);
         if (s.target->column == NULL)

@@ -179,13 +179,15 @@ tab_status tab_target_read(tab_fitted *f, const tab_profile *p, size_t col, tab_
 {
     if (col >= p->table->cols)
         return tab_fail(err, TAB_VALIDATION, "target.column", "no such column");
-    const tab_column_profile *c = &p->col[col];
-    bool numbers = (c->type == TAB_NUMERIC || c->type == TAB_DATETIME) && c->number != NULL;
+    tab_column_profile c = p->col[col];
     if (f->task == TAB_TASK_AUTO)
-        f->task = numbers ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
+        f->task = tab_numeric_target(&c) ? TAB_TASK_REGRESSION : TAB_TASK_CLASSIFICATION;
     if (f->task == TAB_TASK_CLASSIFICATION)
-        return read_classes(f, c, err);
-    if (c->number == NULL)
+        return read_classes(f, &c, err);
+    bool number = true;
+    if (c.type != TAB_DATETIME && !tab_view_as_number(f->arena, &c, f->rows, &number))
+        return tab_no_memory(err);
+    if (!number)
         return tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
-    return read_numbers(f, c, err);
+    return read_numbers(f, &c, err);
 }

@@ -27,9 +27,30 @@ static bool forget_marks(tab_reading *r)
     memset(code, 0xff, r->rows * sizeof *code); /* TAB_NULL */
     r->code = code;
     r->marks = r->strict;
+    r->mark_levels = r->levels;
     r->nulls = r->rows;
     r->levels = r->strict = 0;
     return true;
+}
+
+/* Two letters among codes of two letters, nearly all of them ("NA" of Namibia beside "DE" and "US", "ND" among
+ * states), are a code like the others and no mark. */
+static void keep_codes(tab_reading *r)
+{
+    enum { ENOUGH_CODES = 10 };
+    size_t codes = 0, marks = 0;
+    for (size_t k = 0; k < r->levels; k++) {
+        const char *s = r->level[k].p;
+        bool code = r->level[k].n == 2 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'A' && s[1] <= 'Z';
+        bool mark = r->foreign[k] == TAB_FOREIGN_STRICT;
+        codes += code && !mark;
+        marks += mark;
+    }
+    if (codes < ENOUGH_CODES || codes * 20 < (r->levels - marks) * 19)
+        return;
+    for (size_t k = 0; k < r->levels; k++)
+        if (r->level[k].n == 2 && r->level[k].p[0] >= 'A' && r->level[k].p[0] <= 'Z')
+            r->foreign[k] = TAB_FOREIGN_NO;
 }
 
 /* How many cells hold each level, and how many of them are marks and words like "unknown". */
@@ -100,6 +121,7 @@ static bool distinct_levels(tab_reading *r)
     } else {
         r->code = c->code;
     }
+    keep_codes(r);
     count_cells(r);
     return r->strict == 0 || r->strict < r->rows - r->nulls || forget_marks(r);
 }
@@ -520,6 +542,26 @@ bool tab_read_levels(tab_reading *r)
     for (size_t i = 0; i < r->rows; i++)
         if (r->code[i] != TAB_NULL)
             r->count[r->code[i]]++;
+    return true;
+}
+
+bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n)
+{
+    tab_str *mark = tab_arena_new_of(r->arena, tab_str, TAB_MOST_MARKS);
+    size_t n = 0, levels = r->levels > 0 ? r->levels : r->mark_levels;
+    if (mark == NULL)
+        return false;
+    for (size_t k = 0; r->foreign != NULL && k < levels && n < TAB_MOST_MARKS; k++)
+        if (r->foreign[k] == TAB_FOREIGN_STRICT)
+            mark[n++] = r->level[k];
+    if (!isnan(r->sentinel) && n < TAB_MOST_MARKS) {
+        char buf[40];
+        mark[n] = tab_arena_copy(r->arena, (tab_str){ buf, tab_number_text(r->sentinel, buf) });
+        if (mark[n++].p == NULL)
+            return false;
+    }
+    *ret = mark;
+    *ret_n = n;
     return true;
 }
 

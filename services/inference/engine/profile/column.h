@@ -16,6 +16,7 @@ typedef struct {
     size_t rows, nulls;
     size_t strict, words; /* cells that are marks ("?", "N/A"); that are words like "unknown" */
     size_t marks;         /* of the nulls: cells of a column that holds marks and nothing else */
+    size_t mark_levels;   /* and how many marks these are */
 
     /* Coded columns: distinct trimmed values. For TAB_NUMBERS columns distinct numbers, and their text
      * is made by tab_read_levels when somebody needs it. */
@@ -48,6 +49,11 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
 
 /* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
 bool tab_read_levels(tab_reading *r) TAB_CHECKED;
+
+/* The cells' texts that stand for "missing" ("?", "N/A", -999 by evidence), in order of appearance and at most
+ * TAB_MOST_MARKS of them. They live in the reading's arena. False: it is full. */
+enum { TAB_MOST_MARKS = 32 };
+bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n) TAB_CHECKED;
 
 /* Fills the typed view of p (number, code, level, levels, decimals) for p->type and p->role. */
 bool tab_view_column(tab_reading *r, tab_column_profile *p) TAB_CHECKED;

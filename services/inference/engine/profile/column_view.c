@@ -54,8 +54,10 @@ static double time_of_number(int role, double x)
         int v = (int)x, m = v % 100;
         return m >= 1 && m <= 12 ? (double)tab_days_from_civil(v / 100, m, 1) * 86400 : (double)NAN;
     }
-    /* seconds since 1970 stay below 1e11 until the year 5138 */
-    return fabs(x) > 1e11 ? x / 1000 : x;
+    /* Seconds since 1970 stay below 1e11 until the year 5138; milliseconds, microseconds and nanoseconds are
+     * as far apart. */
+    double size = fabs(x);
+    return size > 1e17 ? x / 1e9 : size > 1e14 ? x / 1e6 : size > 1e11 ? x / 1000 : x;
 }
 
 /* Boolean, datetime and numeric columns get `number`; all but TAB_NUMBERS columns of numbers and dates get
@@ -104,4 +106,30 @@ bool tab_view_column(tab_reading *r, tab_column_profile *p)
         return true;
     }
     return view_categories(r, p);
+}
+
+/* Regression may be asked for any column of numbers: of codes, of years, of what looks like an id. */
+bool tab_view_as_number(tab_arena *a, tab_column_profile *c, size_t rows, bool *ret)
+{
+    *ret = true;
+    if (c->type == TAB_NUMERIC && c->number != NULL)
+        return true;
+    tab_reading r;
+    if (!tab_read_column(a, c->column, rows, &r))
+        return false;
+    *ret = r.can_number;
+    if (!r.can_number)
+        return true;
+    c->type = TAB_NUMERIC;
+    return tab_view_column(&r, c);
+}
+
+/* Few whole values are classes, unless the role says that they measure (ratings, counts, ages, money). */
+bool tab_numeric_target(const tab_column_profile *c)
+{
+    enum { FEW = 20 };
+    bool quantity = tab_role_family[c->role] == TAB_FAMILY_QUANTITY;
+    if (c->type == TAB_DATETIME)
+        return true;
+    return c->type != TAB_BOOLEAN && c->numbers && (c->distinct > FEW || c->decimals > 0 || quantity);
 }

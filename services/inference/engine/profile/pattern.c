@@ -508,7 +508,8 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
     SET(DOI, starts(s, "10.") && slash);
     SET(CRYPTO, crypto(s));
     SET(HEX_DIGEST, hex_run(s));
-    SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH"));
+    SET(UUID, template_of(s, "HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH") ||
+                  template_of(s, "{HHHHHHHH-HHHH-HHHH-HHHH-HHHHHHHHHHHH}"));
     SET(MAC, (r >> TAB_CHECK_MAC & 1) != 0 || template_of(s, "HH-HH-HH-HH-HH-HH") ||
                  template_of(s, "HHHH.HHHH.HHHH"));
     SET(SSN, template_of(s, "999-99-9999") && memcmp(s.p, "000", 3) != 0 && memcmp(s.p, "666", 3) != 0);

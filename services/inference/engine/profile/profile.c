@@ -48,6 +48,19 @@ static void read_one(void *ctx, size_t i)
     j->ok[i] = true;
 }
 
+/* Whether a column of role `id` surely is one. Text is. Numbers are where every row has its own although as
+ * many draws from their range would meet in COLLISIONS pairs: then something kept them apart. Numbers that
+ * repeat, and numbers of a wide range, may as well be measures; so may what is an id by plurality only. */
+static bool proven_key(const tab_staged *c, const tab_column_profile *p)
+{
+    static const double COLLISIONS = 5; /* by chance none: once in 148 columns (Poisson) */
+    if (!c->reading->can_number)
+        return true;
+    double n = (double)p->present, span = c->features.max - c->features.min + 1;
+    double met = c->reading->decimals > 0 ? 0 : n + span * expm1(-n / span);
+    return p->role_confidence >= 0.5 && p->distinct == p->present && met >= COLLISIONS;
+}
+
 /* Stage 2: the column in its table, and its typed view. */
 static void decide_one(void *ctx, size_t i)
 {
@@ -59,6 +72,7 @@ static void decide_one(void *ctx, size_t i)
     tab_stage2_apply(x, z, c->p2);
     tab_restrict_roles(c, c->p2);
     tab_deny_keys(c, c->p2);
+    tab_weigh_numbers(c, c->p2);
 
     /* from here on only the typed profile is written */
     tab_column_profile *p = &j->col[i];
@@ -81,7 +95,9 @@ static void decide_one(void *ctx, size_t i)
     /* What may be a person is treated as a name would be: never imputed, never a target. */
     p->identifying =
         tab_role_identifying[p->role] != 0 || (p->pii && tab_role_kinds[p->role] != TAB_KIND_NUM);
-    j->ok[i] = tab_view_column(r, p);
+    p->numbers = r->can_number && r->leading_zero == 0;
+    p->proven_key = p->role == TAB_ROLE_ID && proven_key(c, p);
+    j->ok[i] = tab_read_marks(r, &p->mark, &p->marks) && tab_view_column(r, p);
 }
 
 /* For tab_arena_defer. */

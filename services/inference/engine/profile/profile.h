@@ -18,8 +18,13 @@ typedef struct {
     bool pii;
     double pii_confidence;
     bool identifying;         /* names one row's entity (roles-and-sectors): never imputed, never a target */
+    bool proven_key;          /* of role `id`: its values prove it, and say nothing else (decision 0261) */
+    bool numbers;             /* the cells read as numbers, whatever the role; none starts with a zero */
     double missing;           /* nulls / rows; 0 for a table without rows */
     size_t present, distinct; /* cells that are not null; 0 where all of them are marks: an empty column */
+
+    const tab_str *mark; /* (marks) texts of its cells that stand for "missing", a few at most */
+    size_t marks;
 
     /* The values as a machine sees them. A cell that is null, or foreign to the column's type ("?",
      * "N/A" in a column of numbers), is NaN in `number` and TAB_NULL in `code`.
@@ -45,6 +50,13 @@ typedef struct {
 
 tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,
                              tab_error *err) TAB_CHECKED;
+
+/* Views the column as TAB_NUMERIC where its cells are numbers, whatever the role made of them; *ret: whether
+ * they are. False: the arena is full. */
+bool tab_view_as_number(tab_arena *a, tab_column_profile *c, size_t rows, bool *ret) TAB_CHECKED;
+
+/* Whether a target of this column is predicted as a number where nobody named the task. */
+bool tab_numeric_target(const tab_column_profile *c);
 
 const char *tab_type_name(tab_type t); /* "categorical", ... */
 #endif

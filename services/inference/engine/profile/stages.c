@@ -3,7 +3,8 @@
  *
  *   tab_stage1_inputs ─> stage 1 ─> tab_restrict_roles
  *   tab_relate ─> tab_sector_inputs ─> sector
- *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys ─> tab_pick_role */
+ *   tab_stage2_inputs ─> stage 2 ─> tab_restrict_roles ─> tab_deny_keys
+ *     ─> tab_weigh_numbers ─> tab_pick_role */
 #include "services/inference/engine/profile/stages.h"
 
 #include <math.h>
@@ -343,11 +344,44 @@ void tab_relate(tab_staged *const *c, size_t n, size_t rows)
 
 /* ---- what cannot be, and what must be -------------------------------------------------------- */
 
-/* Numbers of 1990 to 2037 (what follows are telephone numbers) as seconds since 1970, `unit` of them a
- * second. */
-static bool epoch(const tab_features *f, double unit)
+/* Whole numbers of 1990 to May 2033 as counted since 1970: how many make a second, 1 to 1e9; 0: they are
+ * none. What follows are telephone numbers and ids that begin with a year of this century. */
+static double epoch_unit(const tab_staged *c)
 {
-    return f->min >= 631152000 * unit && f->max < 2145916800 * unit;
+    const tab_reading *r = c->reading;
+    if (!r->can_number || r->decimals > 0 || r->leading_zero > 0)
+        return 0;
+    for (double unit = 1; unit <= 1e9; unit *= 1000)
+        if (c->features.min >= 631152000 * unit && c->features.max < 2e9 * unit)
+            return unit;
+    return 0;
+}
+
+/* A day's clock readings that all lie before six in the morning, with seconds, are elapsed times: of twenty
+ * readings that happens once in 4^20. */
+static bool elapsed(const tab_reading *r)
+{
+    enum { LEAST = 20, LATEST = 6 * 3600 };
+    bool seconds = false;
+    size_t n = 0;
+    if (r->can_date || !r->can_clock || r->time == NULL)
+        return false;
+    for (size_t k = 0; k < r->levels; k++) {
+        if (isnan(r->time[k]))
+            continue;
+        if (r->time[k] >= LATEST)
+            return false;
+        seconds |= fmod(r->time[k], 60) != 0;
+        n++;
+    }
+    return seconds && n >= LEAST;
+}
+
+/* Bare digits that are written as numbers: no sign, no group, no zero in front. */
+static bool bare_digits(const tab_reading *r)
+{
+    return r->can_number && r->decimals == 0 && r->leading_zero == 0 && r->grouped == 0 &&
+           r->affix[TAB_AFFIX_NONE] == r->numbers;
 }
 
 /* Digits as telephone numbers have them, in groups or by a plan; bare numbers below 13 digits may be some,
@@ -387,8 +421,10 @@ static bool possible(const tab_staged *c, int role)
             return r->can_clock || (whole && f->min >= 0 && f->max < 2400);
         if (role == TAB_ROLE_BIRTH_DATE)
             return false;
+        if (epoch_unit(c) > 0)
+            return true;
         return whole && r->leading_zero == 0 &&
-               (epoch(f, 1) || epoch(f, 1000) || (f->min >= 18000101 && f->max <= 21001231) ||
+               ((f->min >= 18000101 && f->max <= 21001231) ||
                 (role == TAB_ROLE_PERIOD && f->min >= 180001 && f->max <= 210012));
     case TAB_KIND_BOOL:
         return r->can_bool;
@@ -470,6 +506,63 @@ void tab_deny_keys(const tab_staged *c, float *p)
     p[TAB_ROLE_ID] -= lost;
     for (int r = 0; r < TAB_ROLES; r++)
         p[r] /= 1 - lost;
+}
+
+/* Multiplies the probability of a role; the others share what it loses. */
+static void scale_role(float *p, int role, float by)
+{
+    float sum = 0;
+    p[role] *= by;
+    for (int r = 0; r < TAB_ROLES; r++)
+        sum += p[r];
+    for (int r = 0; sum > 0 && r < TAB_ROLES; r++)
+        p[r] /= sum;
+}
+
+/* Decision 0262. */
+void tab_weigh_numbers(const tab_staged *c, float *p)
+{
+    /* DENIED: what is left of a role that its own test speaks against. SURE: odds for what values prove.
+     * LEAST: values below which a share says nothing. */
+    static const float DENIED = 0.01f, SURE = 1000;
+    enum { LEAST = 8 };
+    const tab_features *f = &c->features;
+    const double *check = f->check;
+    if (elapsed(c->reading)) {
+        p[TAB_ROLE_DURATION] = fmaxf(p[TAB_ROLE_DURATION], 1e-3f);
+        scale_role(p, TAB_ROLE_DURATION, SURE);
+    }
+    if (f->values < LEAST)
+        return;
+    double unit = epoch_unit(c), span = f->max - f->min;
+    /* ids that were given one after the other lie closer, and articles check themselves */
+    if (unit > 1 && span >= 100 * f->present && check[TAB_CHECK_CARD] < 0.5 && check[TAB_CHECK_GTIN] < 0.5 &&
+        check[TAB_CHECK_IMEI] < 0.5) {
+        p[TAB_ROLE_DATETIME] = fmaxf(p[TAB_ROLE_DATETIME], 1e-3f);
+        scale_role(p, TAB_ROLE_DATETIME, SURE);
+    }
+    if (bare_digits(c->reading)) {
+        static const struct {
+            uint8_t role, check[4];
+            float pass;
+        } tests[] = {
+            { TAB_ROLE_PHONE,
+              { TAB_CHECK_PHONE_NANP, TAB_CHECK_PHONE_MOBILE, TAB_CHECK_PHONE_TRUNK, TAB_CHECK_PHONE_ABROAD },
+              0.85f },
+            { TAB_ROLE_CREDIT_CARD, { TAB_CHECK_CARD }, 0.5f },
+            { TAB_ROLE_IMEI, { TAB_CHECK_IMEI }, 0.5f },
+            { TAB_ROLE_ISBN, { TAB_CHECK_ISBN }, 0.5f },
+            { TAB_ROLE_GTIN, { TAB_CHECK_GTIN }, 0.5f },
+        };
+        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+            double best = 0;
+            for (size_t k = 0; k < 4; k++)
+                if (k == 0 || tests[i].check[k] != 0)
+                    best = fmax(best, check[tests[i].check[k]]);
+            if (best < (double)tests[i].pass)
+                scale_role(p, tests[i].role, DENIED);
+        }
+    }
 }
 
 /* Types are compared first: amounts split over "amount", "measure" and "count" must not lose to one

@@ -48,6 +48,11 @@ void tab_restrict_roles(const tab_staged *c, float *p);
  * 0208). */
 void tab_deny_keys(const tab_staged *c, float *p);
 
+/* Bare digits are telephone numbers, cards or articles only where their prefixes, lengths and check digits
+ * say so, and moments where all lie in 1990 to 2033 as milliseconds and less; clock readings that all lie
+ * before six are elapsed times: a correction of stage 2's answer (decision 0262). */
+void tab_weigh_numbers(const tab_staged *c, float *p);
+
 /* The reported role: the likeliest one of the likeliest type, so that role and type agree. */
 int tab_pick_role(const tab_staged *c, const float *p);
 

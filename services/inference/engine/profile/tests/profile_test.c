@@ -367,3 +367,108 @@ Test(roles, are_listed_once)
         cr_expect_eq(tab_role_of(tab_str_of(tab_role_names[i])), i);
     cr_expect_eq(tab_role_of(TAB_S("nonsense")), -1);
 }
+
+/* What stands for "missing" is told, and is no category; a code that looks like a mark is a code. */
+Test(profile, tells_marks_of_missing_cells)
+{
+    static const char *const state[] = { "open", "closed", "?",      "open", "closed", "N/A",  "open",
+                                         NULL,   "open",   "closed", "open", "closed", "open", "open" };
+    static const char *const depth[] = { "12.5", "13.1", "-999", "11.2", "9.8", "10.4", "-999",
+                                         "12.2", "11.9", "n/a",  "10.1", "9.9", "13.3", "12.8" };
+    static const char *const country[] = { "DE", "US", "NA", "FR", "IT", "ES", "PT",
+                                           "PL", "NL", "BE", "AT", "CH", "DK", "SE" };
+    static const char *const nothing[] = { "?", "N/A", "?", "?", "-", "?", "?",
+                                           "?", "?",   "?", "?", "?", "?", NULL };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    tab_column c[] = { column_of(a, "a", state, 14), column_of(a, "b", depth, 14),
+                       column_of(a, "c", country, 14), column_of(a, "d", nothing, 14) };
+    tab_profile *p = profile_of(a, c, 4, 14);
+    static const struct {
+        size_t n, levels;
+        const char *mark[3];
+    } want[] = { { 2, 2, { "?", "N/A" } },
+                 { 2, 0, { "n/a", "-999" } },
+                 { 0, 14, { NULL } },
+                 { 3, 0, { "?", "N/A", "-" } } };
+    for (size_t k = 0; k < 4; k++) {
+        cr_assert_eq(p->col[k].marks, want[k].n, "column %zu: %zu marks", k, p->col[k].marks);
+        for (size_t i = 0; i < want[k].n; i++)
+            cr_expect(tab_str_is(p->col[k].mark[i], want[k].mark[i]), "column %zu: %.*s", k,
+                      TAB_STR(p->col[k].mark[i]));
+        if (p->col[k].type != TAB_NUMERIC)
+            cr_expect_eq(p->col[k].levels, want[k].levels, "column %zu: %zu levels", k, p->col[k].levels);
+    }
+    cr_expect_eq(p->col[3].role, TAB_ROLE_EMPTY);
+}
+
+/* A number of `digits` digits, evenly drawn by a plain generator. */
+static double digits_of(uint64_t *s, int digits)
+{
+    *s = *s * 6364136223846793005ULL + 1442695040888963407ULL;
+    return floor(pow(10, digits - 1) * (1 + 9 * ((double)(*s >> 11) / 0x1p53)));
+}
+
+/* Decision 0262: prefixes, lengths and check digits decide what bare digits are, not their size. */
+Test(profile, takes_big_numbers_for_what_their_digits_prove)
+{
+    enum { ROWS = 200, COLS = 11 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    static const char *const name[COLS] = { "s",      "ms",     "us",     "ns",      "ids 10", "ids 11",
+                                            "ids 12", "ids 13", "ids 16", "dollars", "phones" };
+    tab_column c[COLS];
+    uint64_t s = 9;
+    for (int j = 0; j < COLS; j++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(name[j]));
+        for (int i = 0; i < ROWS; i++) {
+            double x = 1.7e9 + digits_of(&s, 8); /* of one year */
+            if (j < 4)
+                x *= pow(1000, j);
+            else if (j < 9)
+                x = digits_of(&s, j == 8 ? 16 : 6 + j);
+            else if (j == 9)
+                x = floor(exp(18 + digits_of(&s, 3) / 150)); /* 130 million to 50 billion */
+            else /* 212 555 0000 and on: area codes and exchanges of the North American plan */
+                x = (212 + fmod(digits_of(&s, 4), 80) * 8) * 1e7 + 5550000 + fmod(digits_of(&s, 6), 10000);
+            tab_builder_number(b, x);
+        }
+        cr_assert(tab_builder_finish(b, &c[j]));
+    }
+    tab_profile *p = profile_of(a, c, COLS, ROWS);
+    for (int j = 0; j < COLS; j++) {
+        const tab_column_profile *q = &p->col[j];
+        if (j < 4) {
+            cr_expect_eq(q->type, TAB_DATETIME, "%s: %s", name[j], tab_role_names[q->role]);
+            /* of 2023 to 2027 whatever the unit */
+            cr_expect(q->number != NULL && q->number[0] > 1.69e9 && q->number[0] < 1.8e9, "%s: %g", name[j],
+                      q->number == NULL ? 0 : q->number[0]);
+        }
+        cr_expect_eq(q->pii, j == 10, "%s: %s", name[j], tab_role_names[q->role]);
+    }
+    cr_expect_eq(p->col[10].role, TAB_ROLE_PHONE, "%s", tab_role_names[p->col[10].role]);
+}
+
+Test(profile, reads_uuids_in_braces_and_times_of_races)
+{
+    enum { ROWS = 120 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    tab_column c[3];
+    uint64_t s = 3;
+    for (int j = 0; j < 3; j++) {
+        tab_builder *b = tab_builder_new(a, TAB_S("x"));
+        for (int i = 0; i < ROWS; i++) {
+            char t[64];
+            unsigned m = (unsigned)digits_of(&s, 8);
+            int n = j == 0   ? snprintf(t, sizeof t, "{%08x-9f2e-4%03x-8c1d-%012x}", m, m % 4096, m * 7)
+                    : j == 1 ? snprintf(t, sizeof t, "%02u:%02u:%02u", 2 + m % 3, m / 3 % 60, m / 180 % 60)
+                             : snprintf(t, sizeof t, "%02u:%02u:%02u", m % 24, m / 24 % 60, m / 1440 % 60);
+            tab_builder_text(b, (tab_str){ t, (size_t)n });
+        }
+        cr_assert(tab_builder_finish(b, &c[j]));
+    }
+    static const int want[] = { TAB_ROLE_UUID, TAB_ROLE_DURATION, TAB_ROLE_TIME };
+    tab_profile *p = profile_of(a, c, 3, ROWS);
+    for (int j = 0; j < 3; j++)
+        cr_expect_eq(p->col[j].role, want[j], "column %d is %s", j, tab_role_names[p->col[j].role]);
+    cr_expect_gt(p->col[0].role_confidence, 0.9);
+    cr_expect(p->col[1].number != NULL && p->col[1].number[0] >= 7200 && p->col[1].number[0] < 18000);
+}
