@@ -7,7 +7,8 @@
 
 enum { MOST = 1000 }; /* matched rows that are looked at */
 
-/* Of tab_row_agreement's features: chosen by hand so that no column of tests/bench/match that is right falls. */
+/* Of tab_row_agreement's features: chosen by hand so that no column of tests/bench/match that is right
+ * falls. */
 static bool confirmed(const float *f)
 {
     enum { ABOVE_CHANCE = 1, EQUAL = 2, ORDER = 3, FOLLOWS = 4, TRUST = 7 };
