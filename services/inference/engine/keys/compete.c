@@ -19,9 +19,10 @@ static bool backwards(const tab_inclusion *x, size_t n, uint32_t child, uint32_t
 
 bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n, size_t columns)
 {
-    uint32_t *liked = calloc(3 * columns + 1, sizeof *liked), *up = liked + columns, *texts = up + columns;
+    uint32_t *liked = calloc(3 * columns + 1, sizeof *liked);
     if (liked == NULL)
         return false;
+    uint32_t *up = liked + columns, *texts = up + columns;
     for (size_t i = 0; i < n; i++) {
         liked[x[i].parent]++;
         up[x[i].child]++;
@@ -88,9 +89,10 @@ bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n
         columns = x[i].child >= columns ? x[i].child + 1 : columns;
         columns = x[i].parent >= columns ? x[i].parent + 1 : columns;
     }
-    double *fame = calloc(3 * columns + 1, sizeof *fame), *best = fame + columns, *rises = best + columns;
+    double *fame = calloc(3 * columns + 1, sizeof *fame);
     if (fame == NULL)
         return false;
+    double *best = fame + columns, *rises = best + columns;
     for (size_t i = 0; i < n; i++) {
         fame[x[i].parent] += (double)p[i];
         rises[x[i].child] += (double)p[i];

@@ -26,19 +26,19 @@ tab_status tab_link_confirm(const tab_views *v, tab_linkage *l, double threshold
     if (n < 5)
         return TAB_OK;
     size_t step = n / MOST + 1;
-    uint32_t *at = calloc(4 * n, sizeof *at), *a = at, *b = at + n;
+    uint32_t *at = calloc(4 * n, sizeof *at);
     float *all = calloc(n, sizeof *all);
     tab_rank_point *point = calloc(n, sizeof *point);
     bool ok = at != NULL && all != NULL && point != NULL;
     for (size_t i = 0; ok && i < c->n; i++)
         if (c->kept[i] && (double)c->p[i] >= threshold && k++ % step == 0) {
-            a[m] = c->a[i];
-            b[m] = c->b[i];
+            at[m] = c->a[i];
+            at[n + m] = c->b[i];
             all[m++] = INFINITY; /* no pair of rows was chosen for two columns alone */
         }
-    tab_row_pairs rows = { m, a, b };
-    tab_agreement_scratch scratch = { point, at + 2 * n, at + 3 * n };
     for (size_t i = 0; ok && i < l->cols_a; i++) {
+        tab_row_pairs rows = { m, at, at + n };
+        tab_agreement_scratch scratch = { point, at + 2 * n, at + 3 * n };
         float f[TAB_ALIGN_ROW_FEATURES] = { 0 };
         if (l->match[i] == TAB_NULL)
             continue;
