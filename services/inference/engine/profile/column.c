@@ -33,8 +33,8 @@ static bool forget_marks(tab_reading *r)
     return true;
 }
 
-/* Two letters among codes of two letters, nearly all of them ("NA" of Namibia beside "DE" and "US", "ND" among
- * states), are a code like the others and no mark. */
+/* Two letters among codes of two letters, nearly all of them ("NA" of Namibia beside "DE" and "US", "ND"
+ * among states), are a code like the others and no mark. */
 static void keep_codes(tab_reading *r)
 {
     enum { ENOUGH_CODES = 10 };

@@ -50,8 +50,8 @@ bool tab_read_column(tab_arena *a, const tab_column *c, size_t rows, tab_reading
 /* Gives a TAB_NUMBERS column codes, counts and level texts as well (shortest decimal text). */
 bool tab_read_levels(tab_reading *r) TAB_CHECKED;
 
-/* The cells' texts that stand for "missing" ("?", "N/A", -999 by evidence), in order of appearance and at most
- * TAB_MOST_MARKS of them. They live in the reading's arena. False: it is full. */
+/* The cells' texts that stand for "missing" ("?", "N/A", -999 by evidence), in order of appearance and at
+ * most TAB_MOST_MARKS of them. They live in the reading's arena. False: it is full. */
 enum { TAB_MOST_MARKS = 32 };
 bool tab_read_marks(const tab_reading *r, const tab_str **ret, size_t *ret_n) TAB_CHECKED;
 
