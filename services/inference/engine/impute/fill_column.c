@@ -1,7 +1,7 @@
 /* See fill.h: fills one column by learners, for impute.c.
  *
  *   encoded table ─> view without the column ─> gaps completed (joint.c) ─> stack ─> answers ─> cells
- *                            └─> gaps left open ──────────────────────────────> sureness ────────┘
+ *                            └─> gaps left open ------------------------------> sureness --------┘
  *
  * The learners read a view of the table without the column's own features, in which gaps of other columns
  * hold what a joint normal model expects there (decision 0095). The model is a stack (learn/stack.h) of fast
