@@ -22,14 +22,14 @@ override CFLAGS   += -std=gnu17 $(BASEFLAGS) $(WARN) $(CWARN) $(WARN_$(MODE))
 override CXXFLAGS += -std=c++17 $(BASEFLAGS) $(WARN) -fno-rtti $(WARN_$(MODE))
 LDFLAGS += -pie -pthread $(SAN_$(MODE)) -Wl,-z,relro,-z,now,--as-needed
 LDLIBS   = -lprotobuf-c -lnats -lpq -lhiredis -levent -levent_pthreads -lsodium -lssl -lcrypto \
-           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lutf8proc -lm
+           -lsimdjson -lstdc++ -lopenblas -llz4 -lzstd -lz -lexpat -lutf8proc -lm
 
 # ---- what is where ------------------------------------------------------------------------
 SERVICES := $(patsubst services/%/main.c,%,$(wildcard services/*/main.c))
 PROTOS   := $(wildcard proto/*.proto)
 GENH     := $(PROTOS:proto/%.proto=$(GEN)/proto/%.pb-c.h)
 ENGINE_C := $(shell find services/inference/engine -name '*.c' -not -path '*/tests/*')
-COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*.c)) \
+COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*.c common/files/*.c)) \
             $(patsubst %.cc,$(B)/%.o,$(wildcard common/*.cc)) \
             $(PROTOS:proto/%.proto=$(B)/gen/%.pb-c.o)
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))

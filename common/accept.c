@@ -29,11 +29,12 @@ struct tab_accept {
     tab_accept *next;
 };
 
-/* libevent hands its error to a function that knows the listener alone. A process has two of them. */
+/* libevent's error callback gets the listener alone, so the servers of the process (two at most) are found
+ * by it. */
 static tab_accept *all;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Descriptors are numbered from the lowest free one: where that is near the limit, all below are in use. */
+/* A new descriptor gets the lowest free number: where that is near the limit, all below are in use. */
 static bool room(int reserve)
 {
     struct rlimit most;
@@ -103,8 +104,8 @@ static void on_again(evutil_socket_t fd, short what, void *arg)
         look_again(a);
 }
 
-/* evhttp keeps the connection of a CONNECT whatever its answer says, its own refusals included, and takes
- * what it did not read of it for the next request (docs/decisions/0230). */
+/* Whatever the answer to a CONNECT says, evhttp keeps its connection and reads what is left of the request
+ * as the next one. So the connection is closed (decision 0230). */
 static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
 {
     static const char connect[] = "CONNECT ";
@@ -114,7 +115,7 @@ static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, v
         shutdown(bufferevent_getfd(arg), SHUT_RDWR);
 }
 
-/* A connection was accepted: may there be another? */
+/* After each accepted connection: accepts no more where descriptors are short. */
 static struct bufferevent *on_accepted(struct event_base *base, void *arg)
 {
     tab_accept *a = arg;

@@ -1,6 +1,6 @@
-/* A server of evhttp that lives through the end of its descriptors. libevent's listener, when accept fails
- * with EMFILE, is woken for the same connection again at once: it takes a processor and writes a line each
- * time. Here it
+/* Keeps a server of evhttp working when the process runs out of file descriptors. When accept fails with
+ * EMFILE, libevent's listener is woken for the same connection again at once: it takes a whole processor and
+ * writes a line each time. Here it
  *
  *   stops accepting while fewer than `reserve` descriptors are free, so that what the process opens itself
  *   (its servers, its health port) still finds some; gives up one of `spares` descriptors for a caller
@@ -18,7 +18,7 @@
 
 typedef struct tab_accept tab_accept;
 
-/* For a bound socket of `server`, before its loop runs; `name` is a literal. NULL: no memory. Sets the
+/* For a bound socket of `server`, before its loop runs; `name` is a literal. NULL: out of memory. Sets the
  * server's callback of new connections (evhttp_set_bevcb). */
 tab_accept *tab_accept_new(struct event_base *base, struct evhttp *server, struct evhttp_bound_socket *socket,
                            const char *name, int reserve, int spares);

@@ -14,7 +14,7 @@ extern "C" {
 
 typedef struct tab_arena tab_arena;
 
-tab_arena *tab_arena_new(size_t limit); /* limit in bytes; NULL when memory is out */
+tab_arena *tab_arena_new(size_t limit); /* limit in bytes; NULL: out of memory */
 void tab_arena_free(tab_arena *a);      /* runs deferred calls, newest first; NULL is fine */
 TAB_DEFINE_AUTO(tab_arena)
 

@@ -31,7 +31,7 @@ static size_t org_at(const tab_bodies *t, uint64_t tag)
     return at;
 }
 
-/* Frees a row and moves those behind it that it had pushed on (Knuth 6.4, algorithm R). */
+/* Frees a row, then moves rows behind it back to where a search finds them (Knuth 6.4, algorithm R). */
 static void org_drop(tab_bodies *t, size_t at)
 {
     size_t mask = 2 * t->holds - 1;

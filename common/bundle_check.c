@@ -1,4 +1,6 @@
-/* Every index and length of a bundle that came over the wire, checked once. */
+/* Checks a bundle that another process sent: every index lies within its array, and arrays that run in
+ * parallel have one length. After that, bundle_json.c and bundle_pages.c read it without checks of their
+ * own. */
 #include "common/bundle_json.h"
 
 bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret)
@@ -56,7 +58,9 @@ static bool results_sound(const Tabella__Prediction *p, const Tabella__Results *
             (r->n_label == n && r->n_probabilities == n * classes && below(r->label, n, classes))) &&
            (r->n_value == 0 || (r->n_value == n && r->n_quantiles == n * p->n_quantile_levels)) &&
            (r->n_std == 0 || r->n_std == n) && (r->n_anomaly_score == 0 || r->n_anomaly_score == n) &&
-           (r->n_reasons == 0 || r->n_reasons == n) && (r->n_label + r->n_value + r->n_anomaly_score == n);
+           (r->n_reasons == 0 || r->n_reasons == n) &&
+           (r->n_doubt == 0 || (r->n_doubt == n && below(r->doubt, n, p->n_doubts + 1))) &&
+           (r->n_label + r->n_value + r->n_anomaly_score == n);
 }
 
 static bool unified_sound(const Tabella__UnifiedRows *u, size_t tables)
@@ -110,6 +114,14 @@ static bool imputation_sound(const Tabella__Bundle *b)
         return false;
     for (size_t i = 0; i < n; i++)
         if (m->column[i] >= b->tables[m->table[i]]->n_column_profile)
+            return false;
+    for (size_t i = 0; i < m->n_columns; i++)
+        if (m->columns[i]->table >= b->n_tables ||
+            m->columns[i]->column >= b->tables[m->columns[i]->table]->n_column_profile)
+            return false;
+    for (size_t i = 0; i < m->n_not_filled; i++)
+        if (m->not_filled[i]->table >= b->n_tables ||
+            m->not_filled[i]->column >= b->tables[m->not_filled[i]->table]->n_column_profile)
             return false;
     return true;
 }

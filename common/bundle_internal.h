@@ -46,7 +46,7 @@ static inline tab_str bundle_bytes(ProtobufCBinaryData d)
 void bundle_address(tab_out *o, const Tabella__ColumnRef *c);
 
 /* Views into the bundle, and names in the arena; the bundle must outlive the writer. False: not a
- * bundle of ours, or no memory. bundle_writer_free in any case. */
+ * bundle of ours, or out of memory. bundle_writer_free in any case. */
 bool bundle_writer_init(bundle_writer *w, tab_arena *a, const Tabella__Bundle *b);
 void bundle_writer_free(bundle_writer *w);
 

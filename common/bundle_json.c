@@ -1,5 +1,6 @@
-/* The output bundle as JSON, part by part in the order of the specification. The api calls it for answers
- * of runs and endpoints; bundle_pages.c writes the long arrays, which the api also serves page by page. */
+/* The output bundle as JSON, member by member in the order of the specification. The api calls it for
+ * answers of runs and endpoints. Arrays that grow with the rows are in bundle_pages.c, for the api also
+ * serves them page by page. */
 #include "common/bundle_internal.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 /* ---- small parts ----------------------------------------------------------------------------- */
 
-/* An empty text of the wire is null. */
+/* An empty text of the message is null in JSON. */
 static void text_or_null(tab_out *o, const char *s)
 {
     tab_out_cstr(o, s == NULL || *s == 0 ? NULL : s);
@@ -56,6 +57,23 @@ static void names(tab_out *o, size_t n, const ProtobufCBinaryData *name)
     tab_out_close(o, ']');
 }
 
+static void sector_evidence(tab_out *o, const Tabella__TableUnderstanding *t)
+{
+    tab_out_key(o, "evidence");
+    tab_out_open(o, '[');
+    for (size_t i = 0; i < t->n_sector_evidence; i++) {
+        const Tabella__SectorEvidence *v = t->sector_evidence[i];
+        tab_out_open(o, '{');
+        MEMBER(o, "column", tab_out_str(o, bundle_bytes(v->column)));
+        MEMBER(o, "index", tab_out_uint(o, v->index));
+        MEMBER(o, "role", tab_out_cstr(o, v->role));
+        MEMBER(o, "words", names(o, v->n_words, v->words));
+        MEMBER(o, "weight", tab_out_fixed(o, v->weight));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
 static void table(tab_out *o, const Tabella__TableUnderstanding *t)
 {
     tab_out_open(o, '{');
@@ -72,6 +90,7 @@ static void table(tab_out *o, const Tabella__TableUnderstanding *t)
     for (size_t i = 0; i < t->n_sector_top5; i++)
         sector(o, t->sector_top5[i]);
     tab_out_close(o, ']');
+    sector_evidence(o, t);
     tab_out_close(o, '}');
     tab_out_key(o, "column_profile");
     tab_out_open(o, '[');
@@ -320,6 +339,48 @@ static void unified_rows(tab_out *o, const bundle_writer *w, const tab_bundle_vi
     tab_out_close(o, '}');
 }
 
+static void table_and_column(tab_out *o, const bundle_writer *w, size_t table, size_t column)
+{
+    MEMBER(o, "table", tab_out_str(o, bundle_bytes(w->b->tables[table]->id)));
+    MEMBER(o, "column", tab_out_str(o, w->column_name[w->column_base[table] + column]));
+}
+
+/* A figure of a metric, or null where it was not measured. */
+static void fixed_or_null(tab_out *o, double x, const char *metric)
+{
+    if (*metric != 0)
+        tab_out_fixed(o, x);
+    else
+        tab_out_null(o);
+}
+
+/* How each column was filled, and which columns were not. */
+static void imputed_columns(tab_out *o, const bundle_writer *w, const Tabella__Imputation *m)
+{
+    tab_out_key(o, "columns");
+    tab_out_open(o, '[');
+    for (size_t i = 0; m != NULL && i < m->n_columns; i++) {
+        const Tabella__FilledColumn *c = m->columns[i];
+        tab_out_open(o, '{');
+        table_and_column(o, w, c->table, c->column);
+        MEMBER(o, "method", tab_out_cstr(o, c->method));
+        MEMBER(o, "metric", tab_out_cstr(o, c->metric));
+        MEMBER(o, "score", fixed_or_null(o, c->score, c->metric));
+        MEMBER(o, "baseline", fixed_or_null(o, c->baseline, c->metric));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    tab_out_key(o, "not_filled");
+    tab_out_open(o, '[');
+    for (size_t i = 0; m != NULL && i < m->n_not_filled; i++) {
+        tab_out_open(o, '{');
+        table_and_column(o, w, m->not_filled[i]->table, m->not_filled[i]->column);
+        MEMBER(o, "reason", tab_out_cstr(o, m->not_filled[i]->reason));
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+}
+
 static void imputation(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__Imputation *m = w->b->imputation;
@@ -335,6 +396,7 @@ static void imputation(tab_out *o, const bundle_writer *w, const tab_bundle_view
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
+    imputed_columns(o, w, m);
     MEMBER(o, "total_filled", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_FILLED)));
     tab_out_close(o, '}');
 }
@@ -384,6 +446,16 @@ static void task_selection(tab_out *o, const Tabella__TaskSelection *t)
     tab_out_close(o, '}');
 }
 
+void tab_split_json(tab_out *o, const Tabella__Split *s)
+{
+    MEMBER(o, "kind", tab_out_cstr(o, s->kind));
+    MEMBER(o, "by", bundle_address(o, s->by));
+    MEMBER(o, "reason", tab_out_cstr(o, s->reason));
+    MEMBER(o, "metric", text_or_null(o, s->metric));
+    MEMBER(o, "score", fixed_or_null(o, s->score, s->metric));
+    MEMBER(o, "random_score", fixed_or_null(o, s->random_score, s->metric));
+}
+
 static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view *view)
 {
     const Tabella__Prediction *p = w->b->prediction;
@@ -421,6 +493,12 @@ static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
         bundle_paged(o, w, TAB_PAGE_MISSING_TARGET, "missing_target_results", "missing_target_next_cursor",
                      view);
         MEMBER(o, "missing_target_total", tab_out_uint(o, bundle_total(w->b, TAB_PAGE_MISSING_TARGET)));
+    }
+    if (p->split != NULL) {
+        tab_out_key(o, "split");
+        tab_out_open(o, '{');
+        tab_split_json(o, p->split);
+        tab_out_close(o, '}');
     }
     MEMBER(o, "held_out",
            view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));

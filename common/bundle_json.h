@@ -23,8 +23,8 @@ typedef enum {
         TAB_PAGE_COUNT
 } tab_paged;
 
-/* Bundles that share messages, written one after the other: what one has written of a shared message the
- * next one copies. It ends before the messages do. */
+/* For several bundles, written one after the other, that share messages: the text of a shared message is
+ * kept and copied into the next bundle. It is freed before the messages are. */
 typedef struct tab_bundle_memory tab_bundle_memory;
 tab_bundle_memory *tab_bundle_memory_new(void);
 void tab_bundle_memory_free(tab_bundle_memory *m);
@@ -60,5 +60,8 @@ void tab_alignment_members(tab_out *o, const Tabella__ColumnAlignment *c);
 
 /* A wire column as a column, without a copy; false when its lengths or codes are wrong. */
 bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB_CHECKED;
+
+/* The members of a split (proto/bundle.proto), inside an open object. */
+void tab_split_json(tab_out *o, const Tabella__Split *s);
 
 #endif

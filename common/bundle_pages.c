@@ -195,9 +195,13 @@ static void result(tab_out *o, const bundle_writer *w, const Tabella__Results *r
         }
         tab_out_close(o, '}');
     } else {
-        /* As printed, so that the answer agrees with itself. */
+        /* Rounded as it is printed, so that the members of one answer agree. */
         MEMBER(o, "anomaly_score", tab_out_fixed(o, r->anomaly_score[i]));
         MEMBER(o, "is_anomaly", tab_out_bool(o, rounded(r->anomaly_score[i]) >= rounded(p->threshold)));
+    }
+    if (r->n_doubt > 0 && r->doubt[i] > 0) {
+        MEMBER(o, "low_confidence", tab_out_bool(o, true));
+        MEMBER(o, "low_confidence_reason", tab_out_cstr(o, p->doubts[r->doubt[i] - 1]));
     }
     if (r->n_reasons > 0) {
         tab_out_key(o, "reasons");

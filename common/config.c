@@ -41,7 +41,7 @@ static const char *value_of(const tab_option *o)
     return v == NULL ? o->otherwise : v;
 }
 
-static char read_line[1024]; /* of the last tab_config_read: "NAME=value NAME=value" */
+static char read_line[1024]; /* what the last tab_config_read read: "NAME=value NAME=value" */
 
 static void note(const tab_option *o, const char *v)
 {

@@ -127,6 +127,8 @@ static const uint8_t *key_of(const tab_keyring *k, tab_str sealed, size_t *ret_h
 tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
                       tab_error *err)
 {
+    if (tab_arena_full(a)) /* what is to be opened may be missing for it */
+        return tab_no_memory(err);
     size_t head = 0;
     const uint8_t *key = key_of(k, sealed, &head);
     if (key == NULL)
@@ -165,6 +167,8 @@ tab_status tab_run_seal(const tab_run_keys *k, tab_arena *a, tab_str plain, tab_
 tab_status tab_run_open(const tab_run_keys *k, tab_arena *a, tab_str stored, tab_str context, tab_str *ret,
                         tab_error *err)
 {
+    if (tab_arena_full(a)) /* none of it was read, perhaps: that is not an empty text */
+        return tab_no_memory(err);
     *ret = stored;
     if (stored.n == 0 || (uint8_t)stored.p[0] > KEY_ID) /* no length of an id: not sealed */
         return TAB_OK;

@@ -33,7 +33,7 @@ static size_t sign(const tab_identity_key *k, const char *kind, tab_str about, c
     return n + 1 + MAC_HEX;
 }
 
-/* Takes the signature off; false: it is another's, or none. */
+/* Removes the signature. False: there is none, or it is of another key or text. */
 static bool verified(const tab_identity_key *k, const char *kind, tab_str about, tab_str *text)
 {
     char want[MAC_HEX + 1];
@@ -47,7 +47,7 @@ static bool verified(const tab_identity_key *k, const char *kind, tab_str about,
     return true;
 }
 
-/* Takes the last word off, a whole number. */
+/* Removes the last word, a whole number. */
 static bool last_number(tab_str *text, uint64_t *ret)
 {
     const char *space = text->n == 0 ? NULL : memrchr(text->p, ' ', text->n);

@@ -31,8 +31,8 @@ typedef struct {
 /* k NULL: unsigned. Writes the text and a NUL; gives its length, 0 when it does not fit. */
 size_t tab_entry_write(const tab_identity_key *k, tab_str hash, const tab_entry *e, char *buf, size_t size);
 
-/* k NULL: any entry of either form. Else only one that is signed for this hash. Whether it is still worth
- * something is for the caller to compare. */
+/* k NULL: accepts any entry of either form. Else accepts only one that is signed for this hash. The caller
+ * compares epoch and time. */
 bool tab_entry_read(const tab_identity_key *k, tab_str hash, tab_str text, tab_entry *ret) TAB_CHECKED;
 
 size_t tab_epoch_write(const tab_identity_key *k, tab_str org, uint64_t epoch, char *buf, size_t size);

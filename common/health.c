@@ -1,5 +1,5 @@
-/* See health.h: evhttp on a thread of its own, so that a busy daemon still answers. Each watched server
- * is asked at most once a second, whoever asks. */
+/* See health.h: evhttp on a thread of its own, so that a busy daemon still answers, and so does one whose
+ * servers, or whose name server, do not. */
 #include "common/health.h"
 
 #include <arpa/inet.h>
@@ -7,6 +7,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/thread.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,24 +20,30 @@
 #include "common/log.h"
 #include "common/time.h"
 
-enum { WATCHED = 16, FRESH_MS = 1000, SPARES = 4 };
+enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, OLD_MS = 10000, SPARES = 4 };
 
 struct tab_health {
     struct event_base *base;
     struct evhttp *http;
     tab_accept *accept;
-    pthread_t thread;
+    pthread_t thread, asker;
     int port;
     atomic_bool ready;
-    pthread_mutex_t lock; /* of what is watched */
-    size_t n;
+    pthread_mutex_t lock; /* of what is watched, and of the loops */
+    pthread_cond_t changed;
+    bool asks, stop;
+    size_t n, n_loops;
     struct {
         const char *name;
         bool (*alive)(void *);
         void *arg;
         bool was;
-        int64_t asked; /* tab_mono_ms */
+        int64_t answered; /* tab_mono_ms; 0: not yet */
     } watched[WATCHED];
+    struct {
+        const char *name;
+        const _Atomic int64_t *turned;
+    } loops[LOOPS];
 };
 
 static void answer(struct evhttp_request *r, int code, const char *type, struct evbuffer *body)
@@ -48,10 +55,40 @@ static void answer(struct evhttp_request *r, int code, const char *type, struct 
 
 static void livez(struct evhttp_request *r, void *arg)
 {
-    (void)arg;
+    tab_health *h = arg;
     struct evbuffer *b = evbuffer_new();
-    evbuffer_add_printf(b, "{\"alive\":true}\n");
-    answer(r, 200, "application/json", b);
+    const char *stuck = NULL;
+    int64_t now = tab_mono_ms();
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->n_loops; i++)
+        if (now - atomic_load(h->loops[i].turned) >= TAB_LOOP_STUCK_MS)
+            stuck = h->loops[i].name;
+    pthread_mutex_unlock(&h->lock);
+    if (stuck == NULL)
+        evbuffer_add_printf(b, "{\"alive\":true}\n");
+    else
+        evbuffer_add_printf(b, "{\"alive\":false,\"stuck\":\"%s\"}\n", stuck);
+    answer(r, stuck == NULL ? 200 : 503, "application/json", b);
+}
+
+/* The lock is not held while a server is asked: nobody waits for it but this thread. */
+static void *ask_servers(void *arg)
+{
+    tab_health *h = arg;
+    pthread_mutex_lock(&h->lock);
+    while (!h->stop) {
+        for (size_t i = 0; i < h->n && !h->stop; i++) {
+            pthread_mutex_unlock(&h->lock);
+            bool is = h->watched[i].alive(h->watched[i].arg);
+            pthread_mutex_lock(&h->lock);
+            h->watched[i].was = is;
+            h->watched[i].answered = tab_mono_ms();
+        }
+        if (!h->stop)
+            tab_cond_wait(&h->changed, &h->lock, tab_in_ms(ROUND_MS));
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
 }
 
 static void readyz(struct evhttp_request *r, void *arg)
@@ -62,14 +99,10 @@ static void readyz(struct evhttp_request *r, void *arg)
     evbuffer_add_printf(servers, "%s", "");
     pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < h->n; i++) {
-        int64_t now = tab_mono_ms();
-        if (now - h->watched[i].asked >= FRESH_MS) {
-            h->watched[i].was = h->watched[i].alive(h->watched[i].arg);
-            h->watched[i].asked = now;
-        }
-        all = all && h->watched[i].was;
+        bool ok = h->watched[i].was && tab_mono_ms() - h->watched[i].answered < OLD_MS;
+        all = all && ok;
         evbuffer_add_printf(servers, "%s\"%s\":\"%s\"", i == 0 ? "" : ",", h->watched[i].name,
-                            h->watched[i].was ? "ok" : "away");
+                            ok ? "ok" : "away");
     }
     pthread_mutex_unlock(&h->lock);
     evbuffer_add_printf(b, "{\"ready\":%s,\"servers\":{", all ? "true" : "false");
@@ -126,6 +159,7 @@ tab_health *tab_health_open(int64_t port)
     if (h == NULL || port > 65535)
         goto bad;
     pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->changed, NULL);
     h->base = event_base_new();
     h->http = h->base == NULL ? NULL : evhttp_new(h->base);
     if (h->http == NULL)
@@ -170,11 +204,18 @@ void tab_health_free(tab_health *h)
 {
     if (h == NULL)
         return;
+    pthread_mutex_lock(&h->lock);
+    h->stop = true;
+    pthread_cond_signal(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+    if (h->asks)
+        pthread_join(h->asker, NULL);
     event_base_loopexit(h->base, NULL); /* kept even if the thread has not entered its loop yet */
     pthread_join(h->thread, NULL);
     tab_accept_free(h->accept);
     evhttp_free(h->http);
     event_base_free(h->base);
+    pthread_cond_destroy(&h->changed);
     pthread_mutex_destroy(&h->lock);
     free(h);
 }
@@ -191,8 +232,21 @@ void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg),
         h->watched[h->n].name = name;
         h->watched[h->n].alive = alive;
         h->watched[h->n].arg = arg;
-        h->watched[h->n].asked = -FRESH_MS;
         h->n++;
+    }
+    if (!h->asks)
+        h->asks = pthread_create(&h->asker, NULL, ask_servers, h) == 0;
+    pthread_cond_signal(&h->changed); /* the new one at once */
+    pthread_mutex_unlock(&h->lock);
+}
+
+void tab_health_loop(tab_health *h, const char *name, const _Atomic int64_t *turned)
+{
+    pthread_mutex_lock(&h->lock);
+    if (h->n_loops < LOOPS) {
+        h->loops[h->n_loops].name = name;
+        h->loops[h->n_loops].turned = turned;
+        h->n_loops++;
     }
     pthread_mutex_unlock(&h->lock);
 }
@@ -200,4 +254,11 @@ void tab_health_watch(tab_health *h, const char *name, bool (*alive)(void *arg),
 void tab_health_ready(tab_health *h, bool ready)
 {
     atomic_store(&h->ready, ready);
+}
+
+void tab_health_leave(tab_health *h, int64_t seconds)
+{
+    tab_health_ready(h, false);
+    for (tab_deadline end = tab_in_s(seconds); tab_left_ms(end, 1) > 0;)
+        poll(NULL, 0, (int)tab_left_ms(end, 1000));
 }

@@ -58,7 +58,8 @@ static bool next_copy(tab_str *text, char *buf, size_t size)
     return true;
 }
 
-/* Text that is being written, and what fits: every request passes here, and snprintf was a third of it. */
+/* Text while it is written, and whether it still fits. Every request passes here, and snprintf was a third
+ * of its cost. */
 typedef struct {
     char *p, *end;
     bool full;

@@ -1,5 +1,5 @@
-/* See ids.h. Bytes of libsodium's generator; those at the end of the range that would favour some
- * characters are thrown away. */
+/* See ids.h. Random bits are libsodium's; of the 64 values of six bits two are dropped, so that all of the
+ * 62 characters are as likely. */
 #include "common/ids.h"
 
 #include <sodium.h>

@@ -28,7 +28,7 @@ static tab_status act(consumer *c, tab_tx *tx, const tab_event *e, size_t n, tab
     return s;
 }
 
-/* Those of the group's ids that the inbox did not know; now it does. */
+/* The events of the group that the inbox did not know; it notes them. */
 static tab_status note_group(consumer *c, tab_tx *tx, tab_arena *a, Tabella__Event *const *e, size_t n,
                              tab_rows **ret, tab_error *err)
 {
@@ -76,8 +76,8 @@ static tab_status take_group(consumer *c, Tabella__Event *const *e, size_t n, ta
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* Takes a group, and where that fails each event alone: one that cannot be taken yet must not hold up the
- * others. */
+/* Takes a group of events in one transaction. Where that fails, each event gets a transaction of its own, so
+ * that one that cannot be taken yet does not hold up the others. */
 static tab_status take_each(consumer *c, const atomic_bool *cancel, Tabella__Event *const *e, size_t n,
                             protobuf_c_boolean *taken, tab_error *err)
 {
@@ -102,7 +102,7 @@ static tab_status take_each(consumer *c, const atomic_bool *cancel, Tabella__Eve
     return s;
 }
 
-/* What was committed before an error is sent again, too; the inbox knows it. */
+/* Events committed before an error are sent again, too; the inbox knows them. */
 static tab_status events(void *self, tab_call *call, tab_error *err)
 {
     consumer *c = self;

@@ -76,7 +76,7 @@ bool tab_utf8_valid(tab_str s);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* A growing text. Once memory is out, writes are harmless and `failed` stays set. Commas are
+/* A growing text. Once out of memory, writes are harmless and `failed` stays set. Commas are
  * written by the writer: each value, key or opening takes one before it when it needs one. */
 typedef struct {
     char *p;

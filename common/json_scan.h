@@ -18,7 +18,7 @@ typedef struct {
     tab_arena *a;
     tab_error *err;
     size_t depth_max, depth, nodes;
-    bool syntax;   /* the failure so far is one of syntax, whatever the shape */
+    bool syntax;   /* the failure is one of syntax, not of shape */
     bool nul;      /* the last string held \u0000, which no cell or name may */
     char *scratch; /* the last string with escapes, decoded */
     size_t scratch_cap;

@@ -412,7 +412,7 @@ tab_status tab_body_read(tab_arena *a, tab_str text, const tab_body_limits *limi
     ret->root = root;
     if (ok)
         return TAB_OK;
-    /* Syntax comes before shape: a document that is wrong in both is told of its syntax. */
+    /* Errors of syntax come before errors of shape: a document with both is told of its syntax. */
     tab_error shape = *err;
     if (!syntax && json_scan_init(&b.s, a, text, limits->depth, err) == TAB_OK) {
         if (json_skip(&b.s) && json_end(&b.s))

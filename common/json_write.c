@@ -39,7 +39,7 @@ void tab_out_bytes(tab_out *o, const void *p, size_t n)
     o->n += n;
 }
 
-/* Room for a value of n bytes behind the comma it may need; NULL when memory is out. */
+/* Room for a value of n bytes behind the comma it may need; NULL: out of memory. */
 static char *value(tab_out *o, size_t n)
 {
     char *q = room(o, n + 2);

@@ -1,5 +1,5 @@
-/* See limits.h: loads the functions into Redis and calls one. A Redis that has lost them gets them again
- * from a daemon whose user may load them. */
+/* See limits.h: loads the functions into Redis and calls one. Where Redis has lost them, a daemon whose user
+ * may load functions loads them again. */
 #include "common/limits.h"
 
 #include "common/limits_lua.h"

@@ -68,7 +68,7 @@ static void put(line *l, const char *s)
     l->n += n;
 }
 
-/* A JSON string; what is not printable ASCII or valid UTF-8 lead and tail is escaped byte by byte. */
+/* A JSON string. A byte that is no printable ASCII and not part of valid UTF-8 is escaped. */
 static void put_text(line *l, const char *s)
 {
     put(l, "\"");

@@ -13,7 +13,7 @@ static const double bounds[] = { .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 1
 enum { BOUNDS = sizeof bounds / sizeof *bounds };
 
 struct tab_metric {
-    tab_metric *next; /* of the same name where there is one, so that a name's lines stay together */
+    tab_metric *next; /* next metric of the same name, so that its lines stand together */
     kind kind;
     char *name, *help, *labels;
     _Atomic double value; /* histogram: the sum */

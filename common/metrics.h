@@ -19,8 +19,8 @@ void tab_metric_set(tab_metric *m, double to);                                  
 void tab_metric_observe(tab_metric *m, double seconds);
 double tab_metric_value(const tab_metric *m); /* histogram: how many were observed */
 
-/* fn sets gauges that would be costly to keep exact all the time: every tab_metrics_write begins with it.
- * One a process; NULL takes it back, and when that returns no call of it is under way. */
+/* Before each tab_metrics_write, fn sets gauges that would be costly to keep exact all the time. One a
+ * process. NULL removes it; when that call returns, fn is not running. */
 void tab_metrics_before(void (*fn)(void *ctx), void *ctx);
 void tab_metrics_write(struct evbuffer *out); /* the exposition format, version 0.0.4 */
 

@@ -11,8 +11,8 @@
 #include "common/metrics.h"
 #include "proto/events.pb-c.h"
 
-/* PACE_MS: a busy relay sorts what is new this far apart, so that it and all consumers take events in
- * groups. */
+/* PACE_MS: how long a busy relay waits between two looks for new rows, so that it and its consumers take
+ * events in groups. */
 enum { SORT = 500, BATCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, CALL_MS = 20000, PACE_MS = 200 };
 
 /* A statement for one schema: each @ is its name. */
@@ -129,9 +129,9 @@ struct tab_relay {
     tab_metric *delivered;
 };
 
-/* A transaction whose loss in a crash of the server's machine only repeats work: it need not wait for the
- * disk. And its tables are empty most of the time, so that statistics say nothing of a backlog: without
- * bitmap scans each batch is read in the index' order, however much waits behind it. */
+/* Settings of a relay's transaction. If the database server crashes, losing it only repeats work, so its
+ * commit need not wait for the disk. Its tables are empty most of the time, so the statistics say nothing of
+ * a backlog: without bitmap scans a batch is read in the index' order, however many rows wait behind it. */
 static tab_status begin_lazy(tab_relay *r, int64_t ms, tab_tx **ret)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -166,9 +166,10 @@ static bool lock_it(tab_relay *r, tab_tx *tx, const char *what, bool *ret_mine)
     "JOIN unnest($1::text[], $2::text[]) AS r(subject, service) ON r.subject = e.subject "     \
     "ON CONFLICT DO NOTHING) SELECT count(*) FROM e"
 
-/* Gives each new event to the services that read it. `published` is set for daemons of versions that
- * published to JetStream, which else would do so; and what those have published is given out once more, the
- * newest first, while nothing else waits: whether a consumer of theirs had it all is not known. */
+/* Writes a row for each pair of a new event and a service that reads it. It sets `published`, for daemons of
+ * versions that published to JetStream and would else do so. Events that such a daemon has published are
+ * given out once more, newest first, while nothing else waits: it is not known whether their consumers had
+ * them all. */
 static bool sort_batch(tab_relay *r, size_t *ret_n)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -234,7 +235,7 @@ static void *sorter(void *arg)
 
 /* ---- delivering ------------------------------------------------------------------------------ */
 
-/* Calls the service; NULL: it was not reached, or cannot say what it took. */
+/* Calls the service. NULL: it was not reached, or its answer cannot be read. */
 static const Tabella__EventsTaken *hand_over(lane *l, const tab_rows *rows, tab_arena *a)
 {
     size_t n = tab_rows_count(rows);
@@ -268,7 +269,7 @@ static const Tabella__EventsTaken *hand_over(lane *l, const tab_rows *rows, tab_
     return t->n_taken == n ? t : NULL;
 }
 
-/* What was taken is no longer due; the rest is in 1 s, 2 s, and so on to 32 s. */
+/* Deletes what was taken. The rest is due again in 1 s, then 2 s, and so on to 32 s. */
 static bool note_taken(tab_relay *r, tab_tx *tx, const char *service, const tab_rows *rows,
                        const Tabella__EventsTaken *t, size_t *ret_taken)
 {

@@ -31,9 +31,10 @@ typedef struct {
     }
 enum { TAB_EVENT_ROUTES_MOST = 16, TAB_LANES_MOST = 6 };
 
-/* Threads that deliver: one that sorts new rows by service and one for each service, so that one that is
- * away holds up no other. Any number of processes may run a relay, one at a time works for a service
- * (advisory lock). Up to one connection for each thread. routes is borrowed for good. */
+/* Starts the threads that deliver: one sorts new rows by service, and each service has one, so that a
+ * service that is away holds up no other. Any number of processes may run a relay; for one service one of
+ * them works at a time (advisory lock). Takes up to one connection for each thread. routes is borrowed as
+ * long as the process lives. */
 typedef struct tab_relay tab_relay;
 tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const tab_event_route *routes);
 void tab_relay_free(tab_relay *r); /* calls under way are given up */
@@ -47,12 +48,12 @@ typedef struct {
     tab_str payload;
 } tab_event;
 
-/* fn runs once for each event, in a transaction bound to the event's organization, with the event's id in
- * schema.inbox. A failure rolls back and comes again later, after 1 s at first, for ever: fn gives TAB_OK
- * for what it can never use. */
+/* fn runs once for each event, in a transaction bound to the event's organization that also writes the
+ * event's id into schema.inbox. A failure rolls back, and the event comes again: after 1 s at first, and
+ * without end. For an event that it can never use, fn returns TAB_OK. */
 typedef tab_status tab_event_fn(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
-/* In its place, for who takes several at once: all events of a transaction, one organization's, no id
- * twice; n > 0. */
+/* Instead of fn, for a consumer that takes several at once: all events of a transaction, of one
+ * organization, no id twice; n > 0. */
 typedef tab_status tab_events_fn(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
 /* Before tab_rpc_serve: the service takes the events that relays route to it, on its worker threads. One of

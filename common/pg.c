@@ -67,8 +67,8 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
                                 : tab_fail(err, s, NULL, "an internal error");
 }
 
-/* The name of the prepared form of sql on this connection, prepared now if need be; NULL: not prepared
- * (table full, or the server refused, whose reason then shows when the text itself is run). */
+/* The name of sql's prepared form on this connection; prepares it if need be. NULL: not prepared (the table
+ * is full, or the server refused; running the text itself then shows the reason). */
 static bool prepared(tab_tx *tx, const char *sql, char name[16], PGresult **ret_error, bool *ret_dead)
 {
     pg_connection *c = tx->c;
@@ -220,8 +220,9 @@ static tab_status command(tab_tx *tx, const char *sql, tab_error *err)
     return s;
 }
 
-/* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". Bound
- * to the connection: texts of running statements show in pg_stat_activity to sessions of the same role. */
+/* The proof for tab.org() of pg_migrate.c: HMAC-SHA256 of "pid of the server's process:organization". It
+ * holds for this connection only: sessions of the same role see texts of running statements in
+ * pg_stat_activity. */
 static void prove(const tab_pg *pg, PGconn *c, const char *org, char ret[TAB_SHA256_HEX])
 {
     char text[ORG_MOST + 16];
@@ -260,8 +261,8 @@ tab_status tab_tx_begin(tab_pg *pg, const char *org, tab_deadline deadline, tab_
         return tab_no_memory(err);
     tx->pool = pg;
     tx->deadline = deadline;
-    /* A kept connection may have died with a restart of the server: then begin fails below the protocol and
-     * the next one is tried, until a fresh one fails too. */
+    /* A kept connection may have died with a restart of the server: then BEGIN fails below the protocol, and
+     * the next connection is tried, at last a fresh one. */
     for (;;) {
         tx->c = pg_borrow(pg, deadline);
         if (tx->c == NULL) {

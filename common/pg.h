@@ -32,7 +32,8 @@ typedef struct tab_rows tab_rows; /* valid until freed, also after its transacti
 
 /* Opening does not wait: connections are made when asked for, `pool` at most (1 to 64), and TAB_PG_ALL more
  * for TAB_ORG_ALL. org_key: TAB_ORG_KEY, the first key of the list proves organizations; "" or NULL: none,
- * which serves the tables' owner only (migrations, tests). NULL: no memory, or the key is no key (logged). */
+ * which serves the tables' owner only (migrations, tests). NULL: out of memory, or the key is no key
+ * (logged). */
 enum { TAB_PG_ALL = 8 }; /* a relay holds one for each reader while it calls it */
 tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool);
 void tab_pg_free(tab_pg *pg);
@@ -68,8 +69,8 @@ TAB_DEFINE_AUTO(tab_tx)
 /* One statement (prepared once a connection, so keep its text constant). ret may be NULL. */
 tab_status tab_tx_query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *sql, const tab_param *p,
                         size_t n) TAB_CHECKED;
-/* VALIDATION where an organization already has `most` of something: sql says how many it has ($1: org).
- * what names them: "API keys". Two at once may both find room. */
+/* VALIDATION where an organization already has `most` of something. sql counts what it has ($1: org); what
+ * names them: "API keys". Two calls at once may both find room. */
 tab_status tab_tx_room(tab_tx *tx, const char *org, const char *sql, int64_t most, const char *what,
                        tab_error *err) TAB_CHECKED;
 /* tab_tx_query with values in PostgreSQL's binary form: for bytea columns (and text) only; no hex on the
@@ -79,8 +80,8 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
 /* A text of several statements without parameters or results: migrations. */
 tab_status tab_tx_script(tab_tx *tx, const char *sql, tab_error *err) TAB_CHECKED;
 
-/* begin, fn, commit; again (5 times at most) after a serialization failure or a deadlock. fn may run more
- * than once and must not keep what an earlier run did. */
+/* Begins, runs fn, commits; again, 5 times at most, after a serialization failure or a deadlock. fn may run
+ * more than once and must not keep what an earlier run did. */
 tab_status tab_pg_transact(tab_pg *pg, const char *org, tab_deadline deadline,
                            tab_status (*fn)(tab_tx *tx, void *ctx, tab_error *err), void *ctx,
                            tab_error *err) TAB_CHECKED;
@@ -114,5 +115,17 @@ enum { TAB_ORG_KEYS = 4, TAB_ORG_KEY = 32 };
 tab_status tab_pg_org_keys(tab_pg *pg, const char *org_key, tab_error *err) TAB_CHECKED;
 /* The keys of such a list; 0: it is none. */
 size_t tab_org_keys_read(const char *text, uint8_t ret[TAB_ORG_KEYS][TAB_ORG_KEY]);
+
+/* The versions of a service's schema that this build runs on: from `least`, the last migration that it needs,
+ * up to the next hundred. Migrations within a hundred only widen, so that the build before runs on them; one
+ * that takes something away begins a new hundred (docs/decisions/0304). */
+typedef struct {
+    tab_pg *pg;
+    const char *schema; /* its name in PostgreSQL */
+    int least;
+    bool said; /* that it does not fit */
+} tab_schema;
+/* For tab_health_watch; arg is a tab_schema. False also where the database does not answer. */
+bool tab_schema_fits(void *schema);
 
 #endif

@@ -46,8 +46,8 @@ struct tab_rows {
     bool binary;
 };
 
-/* A connection of the pool, opened where none is idle and there is room; waits for one until the deadline.
- * NULL: none came, or the server is away. */
+/* A connection of the pool: an idle one, or a new one where there is room. Waits for one until the deadline.
+ * NULL: none came free, or the server is away. */
 pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline);
 void pg_give_back(tab_pg *pg, pg_connection *c); /* for the next one */
 void pg_forget(tab_pg *pg, pg_connection *c);    /* closes one that is of no more use */

@@ -14,10 +14,11 @@ static const char *const shared[] = {
     /* HMAC-SHA256's two padded keys, for proofs are checked in SQL. Nobody but the owner reads them. */
     "CREATE TABLE IF NOT EXISTS tab.org_key (ipad bytea PRIMARY KEY CHECK (length(ipad) = 64), opad bytea "
     "NOT NULL CHECK (length(opad) = 64))",
-    /* The transaction's organization, '*' for all, null for none: what tab.org says, if tab.proof proves it
-     * for this very connection (common/pg.c). The owner, who could drop the policies as well, is believed
-     * without: migrations, and daemons of the versions before this rule. Two arguments to current_setting:
-     * without a transaction's SET LOCAL the setting is null or '', and no row has that organization. */
+    /* The transaction's organization, '*' for all, null for none: the setting tab.org, if tab.proof proves
+     * it for this very connection (common/pg.c). The owner needs no proof, since it could drop the policies
+     * anyway: migrations run as the owner, and daemons of versions before this rule. current_setting has a
+     * second argument, so that without SET LOCAL the setting is null or '', which is no row's
+     * organization. */
     "CREATE OR REPLACE FUNCTION tab.org() RETURNS text LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY "
     "DEFINER SET search_path = pg_catalog, pg_temp AS $f$ DECLARE said text := current_setting('tab.org', "
     "true); BEGIN IF session_user = current_user THEN RETURN said; END IF; PERFORM FROM tab.org_key k WHERE "
@@ -30,15 +31,19 @@ static const char *const shared[] = {
     "t); EXECUTE format('CREATE POLICY own ON %s USING ((SELECT tab.org()) = ANY (ARRAY[org, ''*'']))', "
     "t); END $f$",
     /* A service's role is named after the owner and the service. It may work with the rows of its schema and
-     * do nothing else there; where a superuser has not made it yet, false. */
+     * do nothing else there, and only add to tables whose comment is 'append-only'; where a superuser has not
+     * made it yet, false. */
     "CREATE OR REPLACE FUNCTION tab.admit(s name) RETURNS bool LANGUAGE plpgsql AS $f$ DECLARE r name := "
-    "current_user || '_' || s; BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN RETURN "
-    "false; END IF; EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', s, r); EXECUTE format('GRANT SELECT, "
+    "current_user || '_' || s; t regclass; BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) "
+    "THEN RETURN false; END IF; EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', s, r); "
+    "EXECUTE format('GRANT SELECT, "
     "INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %I', s, r); EXECUTE format('REVOKE INSERT, "
-    "UPDATE, DELETE ON %I.schema_version FROM %I', s, r); EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN "
-    "SCHEMA %I TO %I', s, r); RETURN true; END $f$",
+    "UPDATE, DELETE ON %I.schema_version FROM %I', s, r); FOR t IN SELECT c.oid::regclass FROM pg_class c "
+    "WHERE c.relnamespace = s::regnamespace AND obj_description(c.oid, 'pg_class') = 'append-only' LOOP "
+    "EXECUTE format('REVOKE UPDATE, DELETE ON %s FROM %I', t, r); END LOOP; EXECUTE format('GRANT USAGE ON "
+    "ALL SEQUENCES IN SCHEMA %I TO %I', s, r); RETURN true; END $f$",
     "REVOKE ALL ON FUNCTION tab.protect(regclass), tab.admit(name) FROM PUBLIC",
-    /* Temporary objects are objects too. Only the database's owner may say so. */
+    /* No role may make temporary objects. Only the database's owner can say so. */
     "DO $f$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); REVOKE "
     "CREATE ON SCHEMA public FROM PUBLIC; EXCEPTION WHEN insufficient_privilege OR invalid_schema_name THEN "
     "NULL; END $f$",
@@ -121,7 +126,7 @@ static tab_status apply(tab_tx *tx, void *ctx, tab_error *err)
     st->applied = false;
     if (at >= st->m->number)
         return TAB_OK;
-    if (at + 1 != st->m->number)
+    if (at + 1 != st->m->number && st->m->number != (at / 100 + 1) * 100)
         return tab_fail(err, TAB_INTERNAL, NULL, "migration %d of %s does not follow %lld", st->m->number,
                         st->m->service, (long long)at);
     s = tab_tx_script(tx, st->m->sql, err);
@@ -203,4 +208,34 @@ tab_status tab_pg_migrate(tab_pg *pg, const tab_migration *m, size_t n, tab_erro
             tab_log_fields(TAB_INFO, "migrated", "service", m[i].service, "name", m[i].name, NULL);
     }
     return s;
+}
+
+bool tab_schema_fits(void *arg)
+{
+    tab_schema *x = arg;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_error err = { 0 };
+    char sql[160];
+    snprintf(sql, sizeof sql, "SELECT CASE WHEN to_regclass('%s.schema_version') IS NULL THEN 0 ELSE 1 END",
+             x->schema);
+    if (tab_tx_begin(x->pg, TAB_ORG_ALL, tab_in_ms(1000), &tx, &err) != TAB_OK ||
+        tab_tx_query(tx, &rows, &err, sql, TAB_P_NONE) != TAB_OK)
+        return false;
+    int64_t at = 0;
+    if (tab_rows_int(rows, 0, 0) == 1) {
+        TAB_AUTO(tab_rows) *number = NULL;
+        snprintf(sql, sizeof sql, "SELECT coalesce(max(number), 0)::bigint FROM %s.schema_version",
+                 x->schema);
+        if (tab_tx_query(tx, &number, &err, sql, TAB_P_NONE) != TAB_OK)
+            return false;
+        at = tab_rows_int(number, 0, 0);
+    }
+    bool fits = at >= x->least && at < (x->least / 100 + 1) * 100;
+    if (!fits && !x->said)
+        tab_log(TAB_ERROR, "the schema %s is of version %lld, this build runs on %d to %d: %s", x->schema,
+                (long long)at, x->least, (x->least / 100 + 1) * 100 - 1,
+                at < x->least ? "run its migrate" : "run a newer build");
+    x->said = !fits;
+    return fits;
 }

@@ -145,8 +145,8 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
     return pg;
 }
 
-/* Two pools, so that nothing an injected statement leaves behind on an ordinary connection (a setting, a
- * prepared statement) is there when that connection sees all organizations: it never does. */
+/* Two pools. A connection of the ordinary one never sees all organizations, so what an injected statement
+ * leaves behind on it (a setting, a prepared statement) cannot be used there. */
 tab_pg *tab_pg_open(const char *conninfo, const char *org_key, int64_t pool)
 {
     uint8_t key[TAB_ORG_KEYS][TAB_ORG_KEY];

@@ -244,8 +244,8 @@ static tab_status refused(const char *text, tab_error *err)
                 : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");
 }
 
-/* A kept connection may have died with the server's last restart: a command that was never answered on one
- * is sent again on the next. So commands here must stand being run twice. */
+/* A kept connection may have died with the server's last restart. A command that got no answer on such a
+ * connection is sent again on another, so every command here may run twice. */
 static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *bytes,
                       int n)
 {

@@ -18,9 +18,9 @@ void tab_redis_free(tab_redis *r);
 TAB_DEFINE_AUTO(tab_redis)
 bool tab_redis_alive(void *r);
 
-/* One command in hiredis' format ("SET %s %b"); *ret is freed by the caller with freeReplyObject.
- * UNAVAILABLE when Redis is away, slow, refuses writes or does not know us; NOT_FOUND when it has no such
- * function; INTERNAL when it says the command is wrong or not ours to give. */
+/* One command in hiredis' format ("SET %s %b"). The caller frees *ret with freeReplyObject. Errors:
+ * UNAVAILABLE (Redis is away, slow, refuses writes or refuses our user), NOT_FOUND (it has no such
+ * function), INTERNAL (the command is wrong, or our user may not run it). */
 tab_status tab_redis_command(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, const char *fmt,
                              ...) TAB_CHECKED;
 tab_status tab_redis_argv(tab_redis *r, int timeout_ms, redisReply **ret, tab_error *err, int argc,

@@ -46,33 +46,22 @@ static bool literal(const char *pattern)
 }
 
 /* The Allow header of a path that lacks the method asked for. Few combinations exist, so that each
- * is a constant: bits GET 1, POST 2, DELETE 4, PATCH 8. */
+ * is a constant: bits GET 1, POST 2, DELETE 4, PATCH 8, PUT 16. */
 static const char *allow_text(unsigned methods)
 {
-    static const char *const text[16] = {
-        "",
-        "GET, HEAD",
-        "POST",
-        "GET, HEAD, POST",
-        "DELETE",
-        "GET, HEAD, DELETE",
-        "POST, DELETE",
-        "GET, HEAD, POST, DELETE",
-        "PATCH",
-        "GET, HEAD, PATCH",
-        "POST, PATCH",
-        "GET, HEAD, POST, PATCH",
-        "DELETE, PATCH",
-        "GET, HEAD, DELETE, PATCH",
-        "POST, DELETE, PATCH",
-        "GET, HEAD, POST, DELETE, PATCH",
-    };
-    return text[methods & 15];
+#define COMBINATIONS(more)                                                                          \
+    "GET, HEAD" more, "POST" more, "GET, HEAD, POST" more, "DELETE" more, "GET, HEAD, DELETE" more, \
+        "POST, DELETE" more, "GET, HEAD, POST, DELETE" more, "PATCH" more, "GET, HEAD, PATCH" more, \
+        "POST, PATCH" more, "GET, HEAD, POST, PATCH" more, "DELETE, PATCH" more,                    \
+        "GET, HEAD, DELETE, PATCH" more, "POST, DELETE, PATCH" more, "GET, HEAD, POST, DELETE, PATCH" more
+    static const char *const text[32] = { "", COMBINATIONS(""), "PUT", COMBINATIONS(", PUT") };
+#undef COMBINATIONS
+    return text[methods & 31];
 }
 
 static unsigned method_bit(const char *m)
 {
-    return m[0] == 'G' ? 1 : m[0] == 'D' ? 4 : m[1] == 'O' ? 2 : 8;
+    return m[0] == 'G' ? 1 : m[0] == 'D' ? 4 : m[1] == 'O' ? 2 : m[1] == 'U' ? 16 : 8;
 }
 
 tab_status tab_route_find(tab_str method, tab_str path, tab_route_match *ret)

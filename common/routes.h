@@ -31,7 +31,7 @@ typedef enum {
 enum {
     TAB_ROUTE_IDEMPOTENT = 1, /* takes Idempotency-Key */
     TAB_ROUTE_PAGED = 2,      /* takes limit and cursor */
-    TAB_ROUTE_BODY = 4,       /* reads a JSON body */
+    TAB_ROUTE_BODY = 4,       /* reads a body: JSON, or a form with a file */
     TAB_ROUTE_ENDPOINT = 8,   /* :id is an endpoint: its own request rate, its state version read */
     TAB_ROUTE_PLATFORM = 16   /* what the specification makes on the platform; tag `platform` in OpenAPI */
 };
@@ -68,13 +68,19 @@ enum {
     X(POST_KEYS,             POST,   "/v2/keys",                      MANAGE, TAB_ROUTE_BODY) \
     X(POST_KEY_ROTATE,       POST,   "/v2/keys/:id/rotate",           MANAGE, 0) \
     X(DELETE_KEY,            DELETE, "/v2/keys/:id",                  DELETE, 0) \
+    X(POST_DATA_UPLOAD,      POST,   "/platform/v1/data/upload",      MANAGE,                                        \
+      TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM)                                                    \
     X(PATCH_ENDPOINT,        PATCH,  "/platform/v1/endpoints/:id",    MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(POST_PROMPTS, POST, "/platform/v1/endpoints/:id/prompts", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(PATCH_PROMPT, PATCH, "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
     X(DELETE_PROMPT,         DELETE, "/platform/v1/endpoints/:id/prompts/:sub", MANAGE, TAB_ROUTE_PLATFORM) \
     X(POST_REPORT_STAR,      POST,   "/platform/v1/reports/:id/star",   MANAGE, TAB_ROUTE_PLATFORM) \
     X(POST_REPORT_UNSTAR,    POST,   "/platform/v1/reports/:id/unstar", MANAGE, TAB_ROUTE_PLATFORM) \
-    X(GET_AUDIT,             GET,    "/platform/v1/audit",            READ,   TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM)
+    X(GET_AUDIT,             GET,    "/platform/v1/audit",            READ,   TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(GET_NOTIFICATIONS, GET, "/platform/v1/notifications", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
+    X(POST_NOTIFICATION_READ, POST, "/platform/v1/notifications/:id/read", MANAGE, TAB_ROUTE_PLATFORM) \
+    X(GET_ORGANIZATION, GET, "/platform/v1/organization", READ, TAB_ROUTE_PLATFORM) \
+    X(PUT_ORGANIZATION, PUT, "/platform/v1/organization", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM)
 /* clang-format on */
 
 typedef enum {

@@ -20,6 +20,11 @@ bool tab_rpc_alive(void *arg)
     return rpc_connected(rpc) && natsConnection_FlushTimeout(rpc->nc, 800) == NATS_OK;
 }
 
+const _Atomic int64_t *tab_rpc_turned(const tab_rpc *rpc)
+{
+    return &rpc->turned;
+}
+
 const char *tab_rpc_worker(const tab_rpc *rpc)
 {
     return rpc->worker;
@@ -41,7 +46,7 @@ static void cut_off(natsConnection *nc, void *arg)
     pthread_mutex_unlock(&rpc->lock);
 }
 
-/* The last that NATS says of a connection: after it nothing of ours is called any more. */
+/* NATS' last callback for a connection: after it no other one of ours runs. */
 static void closed(natsConnection *nc, void *arg)
 {
     (void)nc;
@@ -53,8 +58,8 @@ static void closed(natsConnection *nc, void *arg)
     pthread_mutex_unlock(&rpc->lock);
     if (!refused)
         return;
-    /* The library gives up for good where a server has refused the password twice, in a rotation say. The
-     * one that starts this process anew also reads the password anew. */
+    /* The library stops reconnecting for good once a server has refused the password twice, as during a
+     * rotation. Ending the process lets its supervisor start a new one, which reads the password anew. */
     tab_log(TAB_ERROR, "NATS refuses our user and password");
     tab_signals_stop();
 }
@@ -66,19 +71,21 @@ static void back_again(natsConnection *nc, void *arg)
     tab_log(TAB_INFO, "NATS is reachable");
 }
 
-/* The thread that watches deadlines, silences and streams. It sleeps as long as there is nothing to watch. */
+/* The thread that watches deadlines, silences and streams. With nothing to watch it only shows that it turns:
+ * whoever holds the lock for ever is found by it. */
 static void *watch(void *arg)
 {
     tab_rpc *rpc = arg;
     pthread_mutex_lock(&rpc->lock);
     while (!rpc->closing) {
         int64_t now = tab_mono_ms(), next = now + RPC_TICK_MS;
+        atomic_store(&rpc->turned, now);
         rpc_calls_tick(rpc, now, &next);
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
         if (rpc->n_pending + rpc->n_holds + rpc->n_pulls == 0 && rpc->jobs == NULL) {
-            rpc->watches_at = 0;
-            pthread_cond_wait(&rpc->tick, &rpc->lock);
+            rpc->watches_at = now + RPC_IDLE_MS;
+            tab_cond_wait(&rpc->tick, &rpc->lock, rpc->watches_at);
         } else {
             rpc->watches_at = next;
             tab_cond_wait(&rpc->tick, &rpc->lock, next);
@@ -90,8 +97,8 @@ static void *watch(void *arg)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-/* What the server says beside a call: a subject that is not ours, a slow reader. Its text may name subjects,
- * never contents. */
+/* Errors of the server that belong to no call: a subject that this user may not use, a slow reader. The text
+ * may name subjects, never contents. */
 static void complained(natsConnection *nc, natsSubscription *sub, natsStatus s, void *arg)
 {
     (void)sub;
@@ -102,7 +109,7 @@ static void complained(natsConnection *nc, natsSubscription *sub, natsStatus s, 
     tab_log_fields(TAB_WARN, "NATS reports an error", "why", text, NULL);
 }
 
-/* Its locks wait instead of spinning: the processors have better to do. */
+/* The library's locks sleep instead of spinning: the processors are needed elsewhere. */
 static void open_library(void)
 {
     (void)nats_Open(0);
@@ -177,6 +184,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s.%s", tab_access_has(nats->user) ? nats->user : service,
              rpc->worker);
     rpc->ready_end = &rpc->ready;
+    atomic_store(&rpc->turned, tab_mono_ms());
     rpc->threads = 8;
     rpc->queue_most = 512;
     rpc->arena_most = (size_t)2 << 30;

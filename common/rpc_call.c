@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
+#include "common/config.h"
 #include "common/log.h"
 #include "common/rpc_internal.h"
+
+enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
 
 /* A call of ours. What NATS' threads and the timer bring makes it `ready`; its owner (the thread that waits,
  * or the one that dispatches) then takes the next step:
@@ -67,7 +70,7 @@ static void fail_pending(tab_rpc *rpc, rpc_pending *p, tab_status s, const char 
     make_ready(rpc, p);
 }
 
-/* Nobody waits for p any more: its server is told to stop. */
+/* Nobody waits for p any more: the server is told to stop working on it. */
 static void abandon(tab_rpc *rpc, rpc_pending *p)
 {
     char subject[128], reply[128];
@@ -77,20 +80,34 @@ static void abandon(tab_rpc *rpc, rpc_pending *p)
     natsConnection_PublishString(rpc->nc, subject, reply);
 }
 
-#define LOST "worker" /* the param of an error that means tab_rpc_lost */
-
 bool tab_rpc_lost(tab_status s, const tab_error *err)
 {
-    return s == TAB_UNAVAILABLE && strcmp(err->param, LOST) == 0;
+    return s == TAB_UNAVAILABLE && strcmp(err->param, RPC_LOST) == 0;
 }
 
-/* The worker had begun and is gone: the caller may want to know (tab_rpc_lost). */
+bool tab_rpc_stopped(tab_status s, const tab_error *err)
+{
+    return s == TAB_UNAVAILABLE && strcmp(err->param, RPC_STOPPED) == 0;
+}
+
+static bool elsewhere(tab_status s, const tab_error *err)
+{
+    return s == TAB_UNAVAILABLE &&
+           (strcmp(err->param, RPC_STOPPED) == 0 || strcmp(err->param, RPC_UNREAD) == 0);
+}
+
+bool tab_rpc_own_param(tab_status s, const tab_error *err)
+{
+    return tab_rpc_lost(s, err) || elsewhere(s, err);
+}
+
+/* The worker had begun the call and is gone. The error says so, for tab_rpc_lost. */
 static void lose(tab_rpc *rpc, rpc_pending *p)
 {
     if (p->failed)
         return;
     fail_pending(rpc, p, TAB_UNAVAILABLE, "the process that worked on this is gone, try again");
-    snprintf(p->err.param, sizeof p->err.param, LOST);
+    snprintf(p->err.param, sizeof p->err.param, RPC_LOST);
 }
 
 static void ping(tab_rpc *rpc, rpc_pending *p, int64_t now)
@@ -119,7 +136,8 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
     return p;
 }
 
-/* Nobody listened to a ping of ours, or to a beat: ids are of one count, so that one subject serves both. */
+/* NATS found no listener for a ping or a beat of ours. Both have ids of one count, so one subject serves
+ * both. */
 void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
@@ -169,6 +187,7 @@ void tab_ask_inherit(tab_ask *ask, const tab_call *call)
     ask->org = call->org;
     ask->request_id = call->request_id;
     ask->actor = call->actor;
+    ask->address = call->address;
     ask->deadline = call->deadline;
     ask->gone = call->cancel;
 }
@@ -198,7 +217,7 @@ static void drop(tab_rpc *rpc, rpc_pending *p)
 }
 
 /* The message of a call: what is known of the caller in headers; the body inside, or a hold to pull it from.
- * NULL: no memory. Frees body->head unless a hold has it. */
+ * NULL: out of memory. Frees body->head unless a hold has it. */
 static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_body *body)
 {
     char subject[256], reply[128], number[32];
@@ -225,6 +244,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_ORG, ask->org);
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
+    set_header(m, H_ADDRESS, ask->address);
+    set_header(m, H_BUILD, TAB_VERSION);
     set_header(m, H_INNER, ask->inner ? "1" : "");
     set_header(m, H_BEGUN, ask->tell_begun ? "1" : NULL);
     if (ask->slot != NULL && ask->slots > 0) {
@@ -254,9 +275,8 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     return m;
 }
 
-/* *ret_id: of a call whose `done` may be over when this returns. */
-static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, uint64_t *ret_id,
-                            tab_error *err)
+/* NULL: not asked. With a `done` the call may be over, and freed, when this returns. */
+static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
     if (!rpc_connected(rpc)) {
         tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again");
@@ -285,7 +305,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
         snprintf(p->peer, sizeof p->peer, "tabella.v1.%s.at.%s." RPC_PING, ask->service, ask->worker);
     pthread_cond_init(&p->wake, NULL);
     pthread_mutex_lock(&rpc->lock);
-    *ret_id = p->id = rpc_new_id(rpc);
+    p->id = rpc_new_id(rpc);
     p->next = rpc->pending[p->id % BUCKETS];
     rpc->pending[p->id % BUCKETS] = p;
     rpc->n_pending++;
@@ -298,7 +318,7 @@ static rpc_pending *ask_now(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done
     if (s == NATS_OK)
         return p;
     tab_fail(err, s == NATS_NO_MEMORY ? TAB_INTERNAL : TAB_UNAVAILABLE, NULL, "a server is away, try again");
-    pthread_mutex_lock(&rpc->lock); /* a cut may have listed it meanwhile: then dispatch ends it */
+    pthread_mutex_lock(&rpc->lock); /* a lost connection may have listed it: dispatch ends it */
     bool listed = p->listed;
     if (listed)
         p->done = NULL;
@@ -377,25 +397,30 @@ static bool step(tab_rpc *rpc, rpc_pending *p, tab_status *ret, tab_answer *answ
     return true;
 }
 
-tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err)
+/* One try. *own is filled unless the answer is. */
+static tab_status call_once(tab_rpc *rpc, const tab_ask *ask, tab_answer *answer, tab_error *own)
 {
-    tab_error own = { 0 };
-    tab_answer answer = { NULL, NULL, 0 };
     tab_status s = TAB_OK;
-    uint64_t id;
-    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, &id, &own);
-    if (p == NULL) {
-        if (err != NULL)
-            *err = own;
-        return own.status;
-    }
+    rpc_pending *p = ask_now(rpc, ask, NULL, NULL, own);
+    if (p == NULL)
+        return own->status;
     do {
         pthread_mutex_lock(&rpc->lock);
         while (!p->ready)
             pthread_cond_wait(&p->wake, &rpc->lock);
         pthread_mutex_unlock(&rpc->lock);
-    } while (!step(rpc, p, &s, &answer, &own));
+    } while (!step(rpc, p, &s, answer, own));
     drop(rpc, p);
+    return s;
+}
+
+tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_error *err)
+{
+    tab_error own = { 0 };
+    tab_answer answer = { NULL, NULL, 0 };
+    tab_status s = call_once(rpc, ask, &answer, &own);
+    for (int i = 0; i < TRIES_ELSEWHERE && !ask->returns && ask->worker == NULL && elsewhere(s, &own); i++)
+        s = call_once(rpc, ask, &answer, &own);
     if (s == TAB_OK)
         *ret = answer;
     else if (err != NULL)
@@ -403,19 +428,9 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
     return s;
 }
 
-tab_ticket tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
+bool tab_rpc_start(tab_rpc *rpc, const tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err)
 {
-    uint64_t id;
-    return ask_now(rpc, ask, done, arg, &id, err) == NULL ? 0 : id;
-}
-
-void tab_rpc_abandon(tab_rpc *rpc, tab_ticket ticket)
-{
-    pthread_mutex_lock(&rpc->lock);
-    rpc_pending *p = find(rpc, ticket);
-    if (p != NULL && !p->failed)
-        abandon(rpc, p);
-    pthread_mutex_unlock(&rpc->lock);
+    return ask_now(rpc, ask, done, arg, err) != NULL;
 }
 
 int tab_rpc_fd(const tab_rpc *rpc)

@@ -30,6 +30,7 @@ enum {
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_PING_MS = 500,       /* a worker that is known is asked for so often: NATS says when it is gone */
     RPC_TICK_MS = 250,
+    RPC_IDLE_MS = 2000, /* the timer turns so often though there is nothing to watch: it is looked at */
     RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
     BUCKETS = 1024
@@ -45,6 +46,8 @@ enum {
 #define H_ORG "Tab-Org"
 #define H_REQUEST "Tab-Request-Id"
 #define H_ACTOR "Tab-Actor"
+#define H_ADDRESS "Tab-Address"
+#define H_BUILD "Tab-Build"   /* the caller's version, for the log of whoever cannot read it */
 #define H_TABLES "Tab-Tables" /* bytes of the message; tables start at the next multiple of 8 */
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
 #define H_BYTES "Tab-Bytes"   /* of the streamed body */
@@ -52,6 +55,11 @@ enum {
 #define H_BEGUN "Tab-Tell-Begun" /* the caller wants a beat before the work begins */
 #define H_INNER "Tab-Inner"      /* made within another call, which waits for it */
 #define H_SLOT "Tab-Slot"        /* "MOST CALLS WORD": calls of the word at once, and in this one */
+
+/* Params of errors: tab_rpc_lost, tab_rpc_stopped, and that this build cannot read what another wrote. */
+#define RPC_LOST "worker"
+#define RPC_STOPPED "stopping"
+#define RPC_UNREAD "build"
 
 /* A body: a packed message, then, from a multiple of 8 on, tables. */
 typedef struct {
@@ -107,6 +115,7 @@ struct tab_rpc {
     pthread_cond_t tick;    /* the timer has something to watch earlier than `watches_at` */
     int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
     pthread_t timer;
+    _Atomic int64_t turned; /* tab_mono_ms of the timer's last turn */
     bool timer_runs, closing, closed;
     atomic_bool draining;
     int live_subs;

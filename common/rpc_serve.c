@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/config.h"
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
@@ -28,7 +29,8 @@ struct rpc_job {
     const char *slot; /* the word of its slots, in msg; NULL: it holds none */
     unsigned long slot_calls;
     atomic_bool cancel;
-    bool gone; /* the caller: nobody is answered */
+    bool gone;           /* the caller: nobody is answered */
+    atomic_bool stopped; /* cancelled because this process ends, not by its caller */
     rpc_pull pull;
     int pulled; /* 0 under way, 1 here, -1 lost */
     tab_rpc *rpc;
@@ -82,6 +84,20 @@ static void one_line(char *s)
     for (; *s != 0; s++)
         if ((unsigned char)*s < 0x20 || *s == 0x7f)
             *s = ' ';
+}
+
+static tab_status stops(tab_error *err)
+{
+    return tab_fail(err, TAB_UNAVAILABLE, RPC_STOPPED, "the service is stopping, try again");
+}
+
+/* Versions stand side by side during an update: the message is nobody's fault, and another worker may read
+ * it. */
+static tab_status unread(natsMsg *m, tab_error *err)
+{
+    tab_log_fields(TAB_WARN, "a message of another build cannot be read", "subject", natsMsg_GetSubject(m),
+                   "sender", rpc_header(m, H_BUILD), "own", TAB_VERSION, NULL);
+    return tab_fail(err, TAB_UNAVAILABLE, RPC_UNREAD, "versions are just changing, try again");
 }
 
 static void refuse(tab_rpc *rpc, natsMsg *m, tab_status s, const char *why)
@@ -211,13 +227,13 @@ static bool prepare_metrics(tab_rpc *rpc)
 
 static void beat(tab_rpc *rpc, rpc_job *j, int64_t now);
 
-/* What is no number of milliseconds, or more than a day, counts as if nothing was said. */
+/* A value that is no number of milliseconds, or more than a day, counts as none. */
 static int64_t time_left(natsMsg *m)
 {
     return rpc_header_int(m, H_TIME, RPC_TIME_MOST, TIME_BEFORE);
 }
 
-/* The caller then knows a worker that died of the call from one that was never there. */
+/* Tells the caller that this worker has begun, so that a death of the worker is not taken for its absence. */
 static void say_begun(tab_rpc *rpc, rpc_job *j)
 {
     if (rpc_header(j->msg, H_BEGUN)[0] == 0)
@@ -228,7 +244,7 @@ static void say_begun(tab_rpc *rpc, rpc_job *j)
     (void)natsConnection_FlushTimeout(rpc->nc, 200);
 }
 
-/* Before the answer: who has it may call again at once. */
+/* Before the answer leaves: its caller may call again at once. */
 static void leave_slot(tab_rpc *rpc, rpc_job *j)
 {
     if (j->slot == NULL)
@@ -243,17 +259,18 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
     int64_t from = tab_mono_us();
     say_begun(rpc, j);
     const tab_rpc_method *m = method_of(rpc, natsMsg_GetSubject(j->msg));
+    tab_error err = { 0 };
     if (m == NULL) {
-        refuse(rpc, j->msg, TAB_INTERNAL, "no such method");
+        answer(rpc, natsMsg_GetReply(j->msg), NULL, 0, unread(j->msg, &err), &err, -1, NULL, 0);
         return;
     }
-    tab_error err = { 0 };
     tab_status s;
     tab_arena *a = tab_arena_new(rpc->arena_most);
     tab_call call = { .method = m->name,
                       .org = rpc_header(j->msg, H_ORG),
                       .request_id = rpc_header(j->msg, H_REQUEST),
                       .actor = rpc_header(j->msg, H_ACTOR),
+                      .address = rpc_header(j->msg, H_ADDRESS),
                       .deadline = j->deadline,
                       .cancel = &j->cancel,
                       .arena = a,
@@ -262,15 +279,21 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
     tab_str bytes;
     if (a == NULL || (call.out = tab_arena_alloc(a, 1, m->out->sizeof_message)) == NULL)
         s = tab_no_memory(&err);
+    else if (atomic_load(&j->stopped))
+        s = stops(&err);
     else if (tab_left_ms(j->deadline, 1) == 0)
         s = tab_fail(&err, TAB_CANCELLED, NULL, "the deadline has passed");
     else if ((s = fetch(rpc, j, a, &bytes, &err)) == TAB_OK) {
         m->out->message_init(call.out);
         s = rpc_body_read(a, bytes, rpc_header_int(j->msg, H_TABLES, RPC_BODY_MOST, -1), m->in, &call.in,
                           &call.tables, &call.n_tables, &err);
+        if (s == TAB_VALIDATION)
+            s = unread(j->msg, &err);
         if (s == TAB_OK)
             s = m->fn(m == rpc->also ? rpc->also_self : rpc->self, &call, &err);
     }
+    if (s == TAB_CANCELLED && atomic_load(&j->stopped))
+        s = stops(&err);
     leave_slot(rpc, j);
     bool held = s == TAB_OK && answer_ok(rpc, j, &call, &err, &s);
     if (s != TAB_OK) {
@@ -301,7 +324,7 @@ static void *worker(void *arg)
     pthread_mutex_lock(&rpc->lock);
     for (;;) {
         tab_turn *turn = NULL;
-        while (!rpc->closing && (turn = tab_turns_take(rpc->turns)) == NULL)
+        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->closing)
             pthread_cond_wait(&rpc->work, &rpc->lock);
         if (turn == NULL)
             break;
@@ -322,7 +345,7 @@ static void *worker(void *arg)
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-/* Whether there is room for its calls of its word: it then holds their slots. The lock is held. */
+/* Whether the call's word has free slots; takes them. The lock is held. */
 static bool take_slot(tab_rpc *rpc, rpc_job *j)
 {
     const char *most_at = rpc_header(j->msg, H_SLOT), *n_at = strchr(most_at, ' '),
@@ -358,7 +381,7 @@ static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
     return fits;
 }
 
-/* What waits and is wanted no more has only to be answered. The lock is held. */
+/* Ends waiting calls that nobody wants any more: they only need an answer. The lock is held. */
 static void cancel(tab_rpc *rpc, rpc_job *j)
 {
     if (atomic_exchange(&j->cancel, true))
@@ -375,11 +398,6 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     (void)nc;
     (void)sub;
     tab_rpc *rpc = arg;
-    const char *method = strrchr(natsMsg_GetSubject(m), '.');
-    if (method != NULL && strcmp(method + 1, RPC_PING) == 0) {
-        natsMsg_Destroy(m);
-        return;
-    }
     rpc_job *j = calloc(1, sizeof *j);
     bool room = true;
     if (j != NULL) {
@@ -408,6 +426,22 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     free(j);
 }
 
+/* Calls of this very worker, and pings, which only have to find it: they do so to its end. */
+static void asked_here(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
+{
+    tab_rpc *rpc = arg;
+    tab_error err;
+    const char *method = strrchr(natsMsg_GetSubject(m), '.');
+    bool ping = method != NULL && strcmp(method + 1, RPC_PING) == 0;
+    if (!ping && !atomic_load(&rpc->draining)) {
+        asked(nc, sub, m, arg);
+        return;
+    }
+    if (!ping)
+        answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
+    natsMsg_Destroy(m);
+}
+
 /* A caller went away: its reply's subject is the message. */
 static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
@@ -428,7 +462,7 @@ static void caller_gone(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
     natsMsg_Destroy(m);
 }
 
-/* Nobody listens to the caller's inbox any more: it died, or lost its connection and gave up its calls. */
+/* Nobody listens to the caller's inbox any more: it died, or it lost its connection and gave up its calls. */
 void rpc_beat_unheard(tab_rpc *rpc, uint64_t id)
 {
     for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
@@ -489,28 +523,37 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
     snprintf(all, sizeof all, "tabella.v1.%s.*", rpc->service);
     snprintf(here, sizeof here, "tabella.v1.%s.at.%s.*", rpc->service, rpc->worker);
     snprintf(gone, sizeof gone, "tabella.v1.%s-gone", rpc->service);
-    return rpc_subscribe(rpc, gone, NULL, caller_gone) && rpc_subscribe(rpc, here, NULL, asked) &&
+    return rpc_subscribe(rpc, gone, NULL, caller_gone) && rpc_subscribe(rpc, here, NULL, asked_here) &&
            rpc_subscribe(rpc, all, rpc->service, asked);
 }
 
+/* The end of what still waits or runs: it is given back. The lock is held. */
+static void give_back(tab_rpc *rpc)
+{
+    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
+        if (!atomic_load(&j->cancel)) {
+            atomic_store(&j->stopped, true);
+            cancel(rpc, j);
+        }
+}
+
 /* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
- * delivers it first. While NATS is away there is nobody to confirm that, and nothing more can come. */
+ * delivers it first. The subject of this very worker stays, and the one that tells of callers that went.
+ * While NATS is away there is nobody to confirm that, and nothing more can come. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_s(seconds);
     atomic_store(&rpc->draining, true);
-    for (int i = RPC_INBOXES; i < rpc->n_sub; i++)
-        natsSubscription_DrainTimeout(rpc->sub[i], tab_left_ms(until, RPC_TIME_MOST));
+    int kept = rpc->n_sub - 1;
+    natsSubscription_DrainTimeout(rpc->sub[kept], tab_left_ms(until, RPC_TIME_MOST));
     pthread_mutex_lock(&rpc->lock);
-    /* the subscriptions that tab_rpc_open made stay: handlers may be calling */
-    while (((rpc->live_subs > RPC_INBOXES || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
+    while (((rpc->live_subs > kept || rpc->n_holds > 0) && rpc_connected(rpc)) || rpc->jobs != NULL) {
         if (tab_left_ms(until, 1) == 0)
             break;
         tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
     }
     bool all = rpc->jobs == NULL;
-    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
-        atomic_store(&j->cancel, true);
+    give_back(rpc);
     pthread_mutex_unlock(&rpc->lock);
     if (rpc->nc != NULL)
         natsConnection_FlushTimeout(rpc->nc, 1000);
@@ -521,8 +564,7 @@ void rpc_serve_stop(tab_rpc *rpc)
 {
     pthread_mutex_lock(&rpc->lock);
     rpc->closing = true;
-    for (rpc_job *j = rpc->jobs; j != NULL; j = j->next)
-        atomic_store(&j->cancel, true);
+    give_back(rpc);
     pthread_cond_broadcast(&rpc->work);
     pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);

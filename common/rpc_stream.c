@@ -267,7 +267,7 @@ void rpc_pull_chunk(natsConnection *nc, natsSubscription *sub, natsMsg *m, void 
     natsMsg_Destroy(m);
 }
 
-/* Asks again where nothing moved, drops owned bodies that nobody came for. */
+/* Asks again where nothing arrives; frees owned bodies that nobody pulls. */
 void rpc_streams_tick(tab_rpc *rpc, int64_t now)
 {
     if (rpc->n_pulls > 0 && rpc_connected(rpc))

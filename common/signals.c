@@ -33,18 +33,16 @@ sigset_t tab_signals_hold(void)
 int tab_signals_wait(const sigset_t *held)
 {
     int got = 0;
-    while (sigwait(held, &got) != 0)
+    while (sigwait(held, &got) != 0 || got == SIGHUP)
         ;
-    if (got != SIGHUP) {
-        atomic_store(&held_now, false);
-        sigset_t stop;
-        sigemptyset(&stop);
-        sigaddset(&stop, SIGTERM);
-        sigaddset(&stop, SIGINT);
-        signal(SIGTERM, SIG_DFL);
-        signal(SIGINT, SIG_DFL);
-        pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
-    }
+    atomic_store(&held_now, false);
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGINT);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
     return got;
 }
 

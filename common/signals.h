@@ -8,12 +8,13 @@
  * dumps (they would hold customers' cells) and raises the limit of open files. */
 sigset_t tab_signals_hold(void);
 
-/* Waits for one of them and gives it back. SIGHUP is for the caller to act on, or to wait again. After the
- * first SIGTERM or SIGINT the second one ends the process at once. */
+/* Waits for SIGTERM or SIGINT and gives it back. SIGHUP changes nothing: the log goes to standard error,
+ * and what is configured is read at the start. After the first of them the second one ends the process at
+ * once. */
 int tab_signals_wait(const sigset_t *held);
 
-/* Ends the process as a SIGTERM would, from any thread: for what only a new start can mend. Nothing where no
- * signal is held (tools), or where the process stops already. */
+/* Ends the process as a SIGTERM would, from any thread: for a fault that only a new start repairs. Does
+ * nothing where no signal is held (tools), or where the process is stopping already. */
 void tab_signals_stop(void);
 
 #endif

@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "common/nearest.h"
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 tab_cell tab_cell_at(const tab_column *c, size_t row)
@@ -42,6 +44,38 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col)
     return tab_str_of(tab_arena_printf(a, "c%zu", col));
 }
 
+/* The refusal of a column that no table holds: the nearest one, or the first that there are. */
+static tab_status no_column(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, tab_error *err)
+{
+    enum { MOST = 2000, SHOWN = 10, LONGEST = 48 };
+    size_t count = 0, room = 0;
+    char all[320] = "";
+    tab_str *known = tab_arena_new_of(a, tab_str, MOST);
+    for (size_t i = 0; known != NULL && i < n; i++)
+        for (size_t c = 0; c < t[i]->cols && count < MOST; c++) {
+            tab_str address = tab_column_address(a, t[i], c), id = t[i]->id;
+            bool qualified = n > 1 || memchr(name.p, '.', name.n) != NULL;
+            known[count++] = qualified
+                                 ? tab_str_of(tab_arena_printf(a, "%.*s.%.*s", TAB_STR(id), TAB_STR(address)))
+                                 : address;
+        }
+    if (known == NULL || tab_arena_full(a))
+        return tab_no_memory(err);
+    size_t near = tab_nearest(name, known, count), shown = 0;
+    for (size_t k = 0; k < count && shown < SHOWN; k++) {
+        if (known[k].n > LONGEST || room + known[k].n + 3 > sizeof all)
+            continue;
+        room += (size_t)snprintf(all + room, sizeof all - room, "%s%.*s", shown > 0 ? ", " : "",
+                                 TAB_STR(known[k]));
+        shown++;
+    }
+    const char *more = shown < count ? ", ..." : "";
+    if (near < count && known[near].n <= LONGEST)
+        return tab_fail(err, TAB_VALIDATION, "target.column",
+                        "no such column; nearest is %.*s; there are %s%s", TAB_STR(known[near]), all, more);
+    return tab_fail(err, TAB_VALIDATION, "target.column", "no such column; there are %s%s", all, more);
+}
+
 tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,
                            size_t *ret_column, tab_error *err)
 {
@@ -61,8 +95,60 @@ tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, ta
         }
     if (hits == 1)
         return TAB_OK;
-    return tab_fail(err, TAB_VALIDATION, "target.column",
-                    hits == 0 ? "no such column" : "several tables hold this column: write table.column");
+    if (hits > 1)
+        return tab_fail(err, TAB_VALIDATION, "target.column",
+                        "several tables hold this column: write table.column");
+    return no_column(a, t, n, name, err);
+}
+
+/* The column of t with this address, or cols. */
+static size_t column_at(tab_arena *a, const tab_table *t, tab_str column)
+{
+    size_t at = t->cols, same = 0, index = 0, digits = 1;
+    for (size_t c = 0; c < t->cols; c++)
+        if (column.n > 0 && tab_str_eq(t->col[c].name, column))
+            at = c, same++;
+    if (same == 1)
+        return at;
+    while (digits < column.n && digits < 6 && column.p[digits] >= '0' && column.p[digits] <= '9')
+        index = 10 * index + (size_t)(column.p[digits++] - '0');
+    bool by_index = digits == column.n && digits > 1 && column.p[0] == 'c' && index < t->cols;
+    return by_index && tab_str_eq(tab_column_address(a, t, index), column) ? index : t->cols;
+}
+
+/* The first columns of t by their addresses, quoted. */
+static const char *list_columns(tab_arena *a, const tab_table *t)
+{
+    enum { SHOWN = 12 };
+    const char *all = "";
+    for (size_t c = 0; all != NULL && c < t->cols && c < SHOWN; c++) {
+        tab_str s = tab_column_address(a, t, c);
+        all = tab_arena_printf(a, "%s%s\"%.*s\"", all, c > 0 ? ", " : "", (int)(s.n < 40 ? s.n : 40), s.p);
+    }
+    return all == NULL || t->cols <= SHOWN ? all
+                                           : tab_arena_printf(a, "%s and %zu more", all, t->cols - SHOWN);
+}
+
+tab_status tab_column_given(tab_arena *a, const tab_table *const *t, size_t n, tab_str table, tab_str column,
+                            size_t i, size_t *ret_table, size_t *ret_column, tab_error *err)
+{
+    char param[64];
+    size_t at = 0;
+    while (at < n && !(table.n == 0 && n == 1) && !tab_str_eq(t[at]->id, table))
+        at++;
+    if (at == n) {
+        snprintf(param, sizeof param, "options.columns[%zu].table", i);
+        return tab_fail(err, TAB_VALIDATION, param, "no such table; there %s \"%.*s\"%s",
+                        n > 1 ? "are" : "is", (int)(t[0]->id.n < 64 ? t[0]->id.n : 64), t[0]->id.p,
+                        n > 1 ? " and others" : "");
+    }
+    *ret_table = at;
+    *ret_column = column_at(a, t[at], column);
+    if (*ret_column < t[at]->cols)
+        return TAB_OK;
+    const char *all = list_columns(a, t[at]);
+    snprintf(param, sizeof param, "options.columns[%zu].column", i);
+    return tab_fail(err, TAB_VALIDATION, param, "no such column; there are %s", all == NULL ? "others" : all);
 }
 
 static bool cell_equal(tab_cell a, tab_cell b)
@@ -181,9 +267,9 @@ void tab_builder_reserve(tab_builder *b, size_t rows)
         (void)more_rows(b, rows);
 }
 
-/* Multiply and fold (the step of wyhash), 8 bytes at a time, from a secret drawn once a process: a
- * caller who chooses cells cannot choose collisions. Levels keep the order of appearance, so no
- * output shows it. */
+/* Hash of a level: multiply and fold (the step of wyhash), 8 bytes at a time, with a secret drawn once a
+ * process, so that nobody can choose cells that collide. Levels keep their order of first appearance, so no
+ * output depends on it. */
 static uint64_t secret;
 
 static inline uint64_t fold(uint64_t a, uint64_t b)
@@ -400,8 +486,14 @@ size_t tab_builder_rows(const tab_builder *b)
     return b->rows;
 }
 
-/* The scratch itself, cut to size, becomes the arena's: no copy, and never two of a column. Small
- * ones are copied, so that narrow tables do not keep a malloc for each array. */
+void tab_builder_pad(tab_builder *b, size_t rows)
+{
+    while (b != NULL && !b->failed && b->rows < rows)
+        tab_builder_null(b);
+}
+
+/* Large scratch arrays are cut to size and handed to the arena: no copy is made, and a column is never held
+ * twice. Small ones are copied, so that narrow tables do not keep a malloc for each array. */
 static const void *trim(tab_arena *a, void *pp, size_t n, size_t size)
 {
     void **p = pp, *q = *p;

@@ -66,6 +66,11 @@ tab_str tab_column_address(tab_arena *a, const tab_table *t, size_t col);
 tab_status tab_column_find(tab_arena *a, const tab_table *const *t, size_t n, tab_str name, size_t *ret_table,
                            size_t *ret_column, tab_error *err) TAB_CHECKED;
 
+/* The column that entry i of `options.columns` names; table may be empty where there is one. VALIDATION on
+ * `options.columns[i].table` or `.column`, listing what there is. */
+tab_status tab_column_given(tab_arena *a, const tab_table *const *t, size_t n, tab_str table, tab_str column,
+                            size_t i, size_t *ret_table, size_t *ret_column, tab_error *err) TAB_CHECKED;
+
 /* The shortest decimal text that reads back as x ("1", "0.1", "1e+300"), whole numbers below 1e15 in digits
  * ("900000"); returns its length.
  * buf holds at least 32 bytes. x is finite. */
@@ -97,6 +102,7 @@ void tab_builder_cell(tab_builder *b, tab_cell x); /* as tab_cell_at gave it, of
  * zeroed before the first call. */
 void tab_builder_copy(tab_builder *b, const tab_column *c, size_t row, uint32_t *known);
 size_t tab_builder_rows(const tab_builder *b);
+void tab_builder_pad(tab_builder *b, size_t rows);                    /* nulls until it has so many */
 bool tab_builder_finish(tab_builder *b, tab_column *ret) TAB_CHECKED; /* frees b's scratch */
 
 #ifdef __cplusplus

@@ -5,8 +5,8 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Lengths of nested messages are not known when their head is laid down, so every length is a varint of
- * five bytes (legal protobuf, 35 bits), patched when the message is complete. */
+/* Writing. The length of a nested message is not known when its head is written. So every length is a varint
+ * of five bytes (legal protobuf, 35 bits) that is filled in when the message is complete. */
 enum { LEN = 5, TAG_LEN = 1 + LEN };
 
 typedef struct {

@@ -20,11 +20,10 @@ bool tab_time_parse(tab_str text, int64_t *ret_us) TAB_CHECKED;
 /* A deadline is a moment on tab_mono_ms()'s clock; TAB_NO_DEADLINE never comes. */
 typedef int64_t tab_deadline;
 #define TAB_NO_DEADLINE INT64_MAX
-/* Transactions of small statements: a database that does not answer for so long does not answer its caller
- * either. */
+/* For transactions of small statements: a database that takes longer than this counts as away. */
 enum { TAB_SMALL_TX_MS = 6000 };
 
-/* So many milliseconds from now: whatever ms is, nothing overflows, and what is too far never comes. */
+/* The moment ms milliseconds from now. Never overflows; what is too far is TAB_NO_DEADLINE. */
 static inline tab_deadline tab_in_ms(int64_t ms)
 {
     tab_deadline d;

@@ -54,11 +54,6 @@ void tab_turns_free(tab_turns *t)
     free(t);
 }
 
-size_t tab_turns_waiting(const tab_turns *t)
-{
-    return t->waiting;
-}
-
 /* ---- tenants --------------------------------------------------------------------------------- */
 
 static tab_turn_tenant *tenant_of(tab_turns *t, size_t in, const char *name)

@@ -33,22 +33,23 @@ tab_turns *tab_turns_new(size_t lanes, const size_t *places, size_t waiting_most
 void tab_turns_free(tab_turns *t); /* what still waits is forgotten */
 TAB_DEFINE_AUTO(tab_turns)
 
-/* Lets it wait. False: as much waits as may, of this tenant or in all, or memory is out. */
+/* Adds the turn to what waits. False: as much waits as may, of this tenant or of all, or out of memory. */
 bool tab_turns_put(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
-/* In front of what waits of its tenant, whatever waits: for work that had its turn and goes on. */
+/* Adds the turn in front of what its tenant waits for, however much waits: for work that has had its turn
+ * and goes on. */
 bool tab_turns_put_first(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
-/* Needs no place and starts before all others: for work on whose end other work that holds a place waits. */
+/* Adds the turn as urgent: it needs no place and starts before all others. For work that other work, which
+ * holds a place, waits for. */
 bool tab_turns_put_unbound(tab_turns *t, size_t lane, const char *tenant, tab_turn *turn) TAB_CHECKED;
-/* Makes it such, where it still waits. */
+/* Makes the turn urgent, if it still waits. */
 void tab_turns_hurry(tab_turns *t, tab_turn *turn);
 
-/* The next that may start, which holds its place from then on; NULL: none may. Lane 0 first. */
+/* The next that may start. It holds a place from then on. NULL: none may. Lane 0 goes first. */
 tab_turn *tab_turns_take(tab_turns *t);
 bool tab_turns_any(const tab_turns *t); /* whether take would give one */
 
-/* Ends it: its place is free, or it no longer waits. Nothing for a turn that is in neither state. */
+/* The turn has ended, or is no longer wanted: its place is free, or it leaves the queue. Does nothing where
+ * it is in neither. */
 void tab_turns_end(tab_turns *t, tab_turn *turn);
-
-size_t tab_turns_waiting(const tab_turns *t); /* in all lanes */
 
 #endif

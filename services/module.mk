@@ -1,3 +1,5 @@
+# Large blocks of memory are counted (services/inference/memory.h).
+$(B)/bin/inference: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 # Loops that the compiler does several at a time: kernel values, distances (docs/decisions/0050).
 CFLAGS_services_inference_engine_learn_kernel = -O3
 # What the engine knows, compiled: word lists and trained models are linked in as read-only data.
@@ -34,3 +36,6 @@ $(GEN)/services/api/schemas_json.h: services/api/schemas.json
 	@mkdir -p $(@D) && { echo '/* made from $< */'; \
 	printf 'static const char API_SCHEMAS[] = %s;\n' "$$(jq -c . $< | jq -Rs 'rtrimstr("\n")')"; \
 	printf 'static const char API_SCHEMA_ERROR[] = %s;\n' "$$(jq -c .Error $< | jq -Rs 'rtrimstr("\n")')"; } > $@.new && mv $@.new $@
+
+# keys mails notices
+$(B)/bin/keys: LDLIBS += -lcurl

@@ -5,6 +5,10 @@ $(B)/bench/json-bench: $(B)/tests/bench/json/json_bench.o $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CXX) $(LDFLAGS) $^ $(LDLIBS) $(if $(wildcard /usr/include/jansson.h),-ljansson) \
 	    $(if $(wildcard /usr/include/yajl/yajl_parse.h),-lyajl) -o $@
 
+BENCH_PROGRAMS += $(B)/bench/formats
+$(B)/bench/formats: $(B)/tests/bench/formats/bench.o $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 .PHONY: bench-programs fuzz-programs
 bench-programs:
 	@$(MAKE) --no-print-directory -s $(BENCH_PROGRAMS)
@@ -38,6 +42,10 @@ $(B)/bench/predict-answers: $(B)/tests/bench/predict/answers.o $(B)/libengine.a 
 .PHONY: bench-predict
 bench-predict: $(B)/bench/predict-answers
 	@tests/bench/predict/run --answers $< $(ARGS)
+# ---- the choice of targets beside an analyst's ---------------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/targets
+$(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- frozen answers -----------------------------------------------------------------------------
 ## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change
 .PHONY: golden
@@ -49,9 +57,14 @@ $(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o 
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# ---- prediction with linked tables: tests/bench/relational ------------------------------------------
+BENCH_PROGRAMS += $(B)/bench/relational
+$(B)/bench/relational: $(B)/tests/bench/relational/bench.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # ---- the in-context transformer's speed --------------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/pass
-$(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B)/libengine.a $(B)/libcommon.a
+$(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bench/pfn-bench
 $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
@@ -61,6 +74,11 @@ $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcomm
 .PHONY: chaos
 chaos: build
 	@tests/chaos/run $(ARGS)
+
+## make restarts        the suite of stops for an hour: one process after the other, under load
+.PHONY: restarts
+restarts: build
+	@TAB_RESTARTS_SECONDS=$(or $(SECONDS),3600) tests/suite/restarts
 
 # ---- images and compose file, built and run for real ------------------------------------------------
 ## make containers  builds the images, starts the compose file, restarts each container under load
@@ -73,7 +91,8 @@ containers:
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
 .PHONY: tsan tsan-programs
 tsan-programs: $(TSAN)
-$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/libcommon.a
+$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
+    $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:
 	@tests/tsan/run --servers

@@ -1,4 +1,4 @@
-## make up              installs, builds, starts the suite on loopback and runs two sample tables through it
+## make up              installs, builds, starts the suite on loopback and runs a sample through it
 ## make down            stops what `make up` started
 ## make status          lists what runs, and where
 

@@ -15,6 +15,7 @@ AS_ROOT = os.geteuid() == 0
 SERVERS = ["postgres", "nats", "redis"]
 REPLICAS = {k: int(n) for k, n in re.findall(r"([\w-]+)=(\d+)", os.environ.get("TAB_STACK_REPLICAS", ""))}
 VIA = json.loads(os.environ.get("TAB_STACK_VIA", "{}"))
+OWN = json.loads(os.environ.get("TAB_STACK_OWN", "{}"))  # {"inference": {"TAB_DRAIN_S": "3"}}
 ENV_FILE = RUN / "tabella.env"
 
 
@@ -26,7 +27,7 @@ def die(message):
 
 
 def say(text):
-    """A line of the supervisor's log. Where that is full, nobody can be told, and nothing ends of it."""
+    """A line of the supervisor's log. Where the disk is full the line is lost, and the supervisor goes on."""
     try:
         os.write(2, (text + "\n").encode())
     except OSError:

@@ -1,4 +1,4 @@
-"""The two sample tables: posted to a stack, and its answer in a few lines."""
+"""The sample, three tables of a shop: posted to a stack, and its answer in a few lines."""
 import csv, http.client, json, re, time, urllib.parse
 
 from stack_parts import *
@@ -15,7 +15,7 @@ def cell(text):
 
 def sample_body():
     tables = []
-    for path in sorted((ROOT / "tests" / "samples").glob("*.csv")):
+    for path in sorted((ROOT / "tests" / "samples" / "shop").glob("*.csv")):
         with open(path, newline="", encoding="utf-8") as f:
             rows = list(csv.reader(f))
         tables.append({"id": path.stem, "columns": rows[0], "rows": [[cell(x) for x in r] for r in rows[1:]]})

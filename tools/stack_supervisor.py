@@ -46,6 +46,7 @@ class Supervisor:
             env["TAB_HEALTH_PORT"] = str(self.ports[f"{name}-health"])
         if service_of(name) == "inference":
             env.setdefault("TAB_THREADS", str(os.cpu_count() or 1))
+        env.update(OWN.get(service_of(name), {}))
         parent = os.getpid()
 
         def before():
@@ -128,7 +129,7 @@ class Supervisor:
 
     @staticmethod
     def clear_postgres():
-        """The lock of a postmaster that is gone; its processes see its death by themselves and end."""
+        """Removes the lock of a postmaster that died; its processes notice that and end by themselves."""
         time.sleep(0.05)
         try:
             (postgres_dir() / "postmaster.pid").unlink(missing_ok=True)
@@ -179,7 +180,7 @@ class Supervisor:
         return False
 
     def look(self):
-        """Kills a NATS server that carries nothing; reap starts it again."""
+        """Kills a NATS server that delivers no messages; reap starts it again."""
         nats = self.running.get("nats")
         if nats and self.watch.stuck(nats["since"]):
             nats["process"].kill()

@@ -1,4 +1,4 @@
-"""NATS is watched by what it does: nats-check publishes a message and reads it back."""
+"""Watches NATS by use: nats-check publishes a message and reads it back."""
 import os, subprocess, time
 
 from stack_parts import BIN, say

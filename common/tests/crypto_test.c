@@ -58,3 +58,19 @@ Test(run_keys, what_was_never_sealed_is_read_as_it_is)
     tab_keyring_free(some.ring);
     tab_keyring_free(opens.ring);
 }
+
+/* What is read into an arena that is full is missing, which is no wrong key, and no empty text. */
+Test(run_keys, without_memory_no_key_is_wrong)
+{
+    TAB_AUTO(tab_arena) *small = tab_arena_new(64);
+    tab_run_keys some;
+    tab_str got;
+    tab_error err = { 0 };
+    cr_assert(tab_run_keys_read(KEY, true, &some));
+    cr_assert_null(tab_arena_alloc(small, 1 << 20, 1));
+    tab_status s = tab_run_open(&some, small, TAB_S(""), TAB_S("here"), &got, &err);
+    cr_expect_eq(s, tab_no_memory(NULL));
+    s = tab_unseal(some.ring, small, TAB_S(""), TAB_S("here"), &got, &err);
+    cr_expect(s == tab_no_memory(NULL) && strstr(err.message, "key") == NULL, "%s", err.message);
+    tab_keyring_free(some.ring);
+}

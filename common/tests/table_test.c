@@ -1,6 +1,7 @@
 #include "common/table.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 Test(builder, keeps_numbers_as_doubles_until_something_else_comes)
 {
@@ -103,4 +104,39 @@ Test(number_text, is_the_shortest_that_reads_back)
         size_t n = tab_number_text(cases[i].x, buf);
         cr_expect(tab_str_eq((tab_str){ buf, n }, tab_str_of(cases[i].want)), "%.*s", (int)n, buf);
     }
+}
+
+/* Two tables of columns, found by name, and the refusal that lists what there is. */
+Test(columns, one_that_is_not_there_is_told_what_there_is)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    tab_column col[] = { { .name = TAB_S("amount") }, { .name = TAB_S("city") } };
+    const tab_table one = { .id = TAB_S("t"), .cols = 2, .col = col },
+                    two = { .id = TAB_S("u"), .cols = 1, .col = col };
+    const tab_table *const tables[] = { &one, &two };
+    size_t table = 9, column = 9;
+    tab_error err;
+    cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("amount"), &table, &column, &err), TAB_OK);
+    cr_expect(table == 0 && column == 0);
+    cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("amuont"), &table, &column, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.message, "no such column; nearest is amount; there are amount, city");
+    cr_assert_eq(tab_column_find(a, tables, 2, TAB_S("shoes"), &table, &column, &err), TAB_VALIDATION);
+    cr_expect_str_eq(err.message, "no such column; there are t.amount, t.city, u.amount");
+    cr_assert_eq(tab_column_find(a, tables, 2, TAB_S("amount"), &table, &column, &err), TAB_VALIDATION);
+    cr_expect_not_null(strstr(err.message, "several tables"));
+}
+
+Test(columns, many_are_listed_in_part)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 22);
+    static tab_column col[300];
+    for (size_t i = 0; i < 300; i++)
+        col[i].name = tab_str_of(tab_arena_printf(a, "a_rather_long_name_of_a_column_%zu", i));
+    const tab_table one = { .id = TAB_S("t"), .cols = 300, .col = col };
+    const tab_table *const tables[] = { &one };
+    size_t table, column;
+    tab_error err;
+    cr_assert_eq(tab_column_find(a, tables, 1, TAB_S("z"), &table, &column, &err), TAB_VALIDATION);
+    size_t n = strlen(err.message);
+    cr_expect(n < sizeof err.message - 1 && strcmp(err.message + n - 5, ", ...") == 0, "%s", err.message);
 }

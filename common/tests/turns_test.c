@@ -80,7 +80,7 @@ Test(turns, an_end_lets_the_next_start)
     tab_turns_end(t, &p[0].turn);
     cr_expect_str_eq(started(t, got, &last), "a");
     tab_turns_end(t, &p[2].turn); /* which waits: it is forgotten */
-    cr_expect(tab_turns_waiting(t) == 0);
+    cr_expect(!tab_turns_any(t));
     tab_turns_end(t, &p[2].turn);
     tab_turns_end(t, &p[1].turn);
     cr_expect_str_eq(started(t, got, &last), "");
@@ -112,7 +112,7 @@ Test(turns, what_had_its_turn_goes_first_and_what_is_waited_for_needs_no_place)
     cr_expect_eq(tab_turns_take(t), NULL);
     tab_turns_hurry(t, &p[0].turn);
     cr_expect_eq(tab_turns_take(t), &p[0].turn);
-    cr_expect(tab_turns_waiting(t) == 0);
+    cr_expect(!tab_turns_any(t));
     tab_turns_end(t, &inner.turn);
     tab_turns_end(t, &p[0].turn);
     tab_turns_end(t, &first.turn);

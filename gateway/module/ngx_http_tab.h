@@ -112,6 +112,7 @@ typedef void tab_redis_answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_r
  * nginx's own context pointers) through a pool cleanup. */
 struct tab_ctx_s {
     ngx_http_request_t *request;
+    ngx_event_t alive; /* a timer as long as the request */
     tab_step step;
     u_char id[32];
     size_t id_len;
@@ -136,7 +137,7 @@ struct tab_ctx_s {
     unsigned rates : 1; /* the three figures hold */
 };
 
-tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: no memory */
+tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: out of memory */
 ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 /* Of a request that is let in: NGX_OK once it has a body only if its route takes one; NGX_DONE while it is
  * read, and where it is refused. */

@@ -36,7 +36,7 @@ static bool says_nothing(const ngx_chain_t *in)
     return seen != 1;
 }
 
-/* Nothing is sent on: neither bytes nor a header that promises some. */
+/* Nothing is passed on: neither the bytes nor a header that announces some. */
 static void drop(ngx_http_request_t *r)
 {
     r->headers_in.content_length_n = -1;

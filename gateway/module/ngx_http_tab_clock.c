@@ -20,7 +20,7 @@ static int64_t clock_ms(clockid_t which)
 
 void ngx_http_tab_clock_heard(int64_t redis_ms)
 {
-    if (redis_ms <= 0) /* of a function that another version loaded: it says nothing of its clock */
+    if (redis_ms <= 0) /* an older version's function answered: it does not tell the time */
         return;
     clock_of_redis.ahead_ms = redis_ms - clock_ms(CLOCK_MONOTONIC);
     clock_of_redis.known = 1;

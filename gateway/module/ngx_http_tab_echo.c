@@ -33,10 +33,11 @@ static bool names_us(ngx_http_request_t *r)
                 return h[i].value.len == ctx->id_len &&
                        ngx_memcmp(h[i].value.data, ctx->id, ctx->id_len) == 0;
     }
-    return false; /* nor does what is no answer at all: nginx would pass on its bytes as HTTP/0.9 */
+    return false; /* what is no answer at all is refused, too: nginx would pass its bytes on as HTTP/0.9 */
 }
 
-/* nginx's reader of the status line puts the reader of the header in its own place: we stay before both. */
+/* nginx's parser of the status line sets the parser of the header as the next step; ours is set in its
+ * place. */
 static void stay(ngx_http_request_t *r, tab_echo *echo, ngx_int_t (*ours)(ngx_http_request_t *r))
 {
     if (r->upstream->process_header != ours)

@@ -206,7 +206,7 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     sub->request_body = ngx_pcalloc(r->pool, sizeof(ngx_http_request_body_t));
     if (sub->request_body == NULL)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    sub->headers_in.content_length_n = -1; /* of its copy: a body too large is not the question's */
+    sub->headers_in.content_length_n = -1; /* a limit on the body does not apply to the question */
     sub->headers_in.content_length = NULL;
     sub->headers_in.chunked = 0;
     sub->header_only = 1;
@@ -274,9 +274,9 @@ static tab_str org_of(tab_str text)
     return (tab_str){ p, n };
 }
 
-/* Redis is not believed: an entry counts if keys wrote it for this very key, its time is not over, and no
- * revocation of its organization came after it that Redis tells of or that this node has heard of before
- * (docs/decisions/0247). The time is this machine's: Redis may not lengthen it. */
+/* An entry in Redis is not trusted as it is. It counts if the keys service signed it for this very key, if
+ * its time is not over, and if no revocation of its organization is later: one that Redis tells of, or one
+ * that this node has seen before (decision 0247). The time is this machine's, so Redis cannot lengthen it. */
 static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_answer *a, tab_grant *ret)
 {
     tab_str text = { (char *)a->grant.data, a->grant.len }, hash = { ctx->hash, sizeof ctx->hash - 1 };
@@ -291,7 +291,7 @@ static bool entry_good(tab_main_conf *conf, const tab_ctx *ctx, const tab_redis_
     uint64_t revoked = 0;
     tab_str org = org_of(text);
     bool told = said.n == 0 || tab_epoch_read(&conf->grant_key, org, said, &revoked);
-    int64_t highest = highest_epoch(conf, org, revoked); /* heard even where the entry is no good */
+    int64_t highest = highest_epoch(conf, org, revoked); /* noted even where the entry is refused */
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (!told || !tab_entry_read(&conf->grant_key, hash, text, &e) || now.tv_sec > e.until_s ||
@@ -334,8 +334,8 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     return let_in(r, ctx, conf, a->state);
 }
 
-/* The callback of Redis runs outside of nginx's phases: what it decides is kept in the context, and the
- * phases go on from it. */
+/* Redis' answer arrives outside of nginx's phases. The verdict is kept in the context, and the phases are
+ * run again from it. */
 static void answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer *a)
 {
     ngx_connection_t *c = r->connection;
@@ -350,7 +350,7 @@ static void answered(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answer
 
 /* ---- the phase handler ----------------------------------------------------------------------- */
 
-/* The raw path, if it is also what nginx made of it; "" otherwise. */
+/* The raw path, if nginx's normalised path is the same; "" otherwise. */
 static ngx_str_t plain_path(ngx_http_request_t *r)
 {
     ngx_str_t path = r->unparsed_uri, none = ngx_null_string;

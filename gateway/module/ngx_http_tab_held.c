@@ -62,7 +62,8 @@ static ngx_slab_pool_t *lock(ngx_http_request_t *r)
     return pool;
 }
 
-/* A worker that was killed gave nothing back: its successor, in its place among nginx's processes, does. */
+/* A worker that was killed gave nothing back. The worker that takes its slot among nginx's processes gives
+ * it back. */
 void ngx_http_tab_held_start(tab_main_conf *conf)
 {
     ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->bodies->shm.addr;
@@ -152,7 +153,7 @@ tab_bodies_verdict ngx_http_tab_held_begin(ngx_http_request_t *r, tab_ctx *ctx)
     if ((n <= 0 && !r->headers_in.chunked) || ctx->held.tick.timer_set)
         return TAB_BODIES_GOOD;
     if (core->client_max_body_size > 0 && n > core->client_max_body_size)
-        return TAB_BODIES_GOOD; /* on its way to the answer that says so */
+        return TAB_BODIES_GOOD; /* already refused; its answer is on its way */
     if (n > SMALL) {
         tab_bodies_verdict v = hold(r, ctx, (uint64_t)n, loc->bodies);
         if (v != TAB_BODIES_GOOD)
@@ -170,7 +171,7 @@ static ngx_int_t count_chunked(ngx_http_request_t *r, tab_ctx *ctx)
     const ngx_http_request_body_t *rb = r->request_body;
     size_t come = rb->buf == NULL ? 0 : (size_t)(rb->buf->last - rb->buf->start);
     if (rb->rest > 0 && rb->buf != NULL && rb->buf->last == rb->buf->end)
-        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE; /* full of frames: nginx would go on in a file */
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE; /* full of chunk headers: nginx would spill to a file */
     if (come <= SMALL || come <= ctx->held.bytes)
         return 0;
     ctx->held.over = hold(r, ctx, (come + STEP - 1) / STEP * STEP, loc->bodies);
@@ -194,8 +195,8 @@ static ngx_buf_t *add_piece(ngx_http_request_t *r, ngx_chain_t ***at, const ngx_
     return b;
 }
 
-/* Each piece is put behind the one before it, where both lie in one buffer; else it begins another. Nothing
- * is moved but over the frames of chunks, and what was moved is given back to nginx as read. */
+/* Appends each piece to the one before it, where both lie in one buffer; else it begins another. Bytes are
+ * moved only over the headers of chunks, and the space is given back to nginx as read. */
 static ngx_int_t put_together(ngx_http_request_t *r, tab_held *f, ngx_chain_t *in, ngx_chain_t **ret)
 {
     ngx_chain_t **at = ret;
@@ -226,9 +227,9 @@ static ngx_int_t body_filter(ngx_http_request_t *r, ngx_chain_t *in)
     tab_ctx *ctx = ngx_http_get_module_ctx(r, ngx_http_tab_module);
     if (ctx == NULL || r != r->main || ctx->step != TAB_STEP_LET_IN || r->request_body_no_buffering)
         return next_body_filter(r, in);
-    ngx_int_t rc = r->headers_in.chunked ? count_chunked(r, ctx) : 0; /* of frames, too */
+    ngx_int_t rc = r->headers_in.chunked ? count_chunked(r, ctx) : 0; /* with the chunk headers */
     if (rc != 0) {
-        r->keepalive = 0; /* the rest of it is nobody's next request */
+        r->keepalive = 0; /* the unread rest must not be read as a request */
         r->lingering_close = 1;
         return rc;
     }

@@ -21,7 +21,7 @@ enum {
     READ = 16 * 1024
 };
 
-/* What the next reply answers, while it is not yet up. */
+/* Until the connection is up: what the next reply answers. */
 typedef enum { GREET_PASSWORD, GREET_FUNCTIONS, GREET_DONE } tab_greet;
 
 static struct {
@@ -180,7 +180,7 @@ static ngx_int_t greeted(redisReply *r)
             ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refuses our user or password");
         return refused ? NGX_ERROR : NGX_OK;
     }
-    /* A user of our own may not load functions: the keys service does. */
+    /* Our user may not load functions: the keys service loads them. */
     if (refused && ngx_strncmp(r->str, "NOPERM", 6) != 0) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "tab: redis refused the functions: %s", r->str);
         return NGX_ERROR;

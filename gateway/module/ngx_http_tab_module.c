@@ -179,8 +179,8 @@ static ngx_int_t split_redis(ngx_conf_t *cf, tab_main_conf *conf)
     return port > 0 && port < 65536 ? NGX_OK : NGX_ERROR;
 }
 
-/* The server's certificate must come from a known authority; its name is checked at each handshake. nginx's
- * own ngx_ssl_trusted_certificate would go on after a wrong one. */
+/* The certificate of Redis must come from a known authority; its name is checked at each handshake. nginx's
+ * own ngx_ssl_trusted_certificate would accept a wrong one. */
 static ngx_int_t open_tls(ngx_conf_t *cf, tab_main_conf *conf)
 {
     ngx_ssl_t *ssl = ngx_pcalloc(cf->pool, sizeof *ssl);

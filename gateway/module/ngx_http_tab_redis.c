@@ -100,8 +100,7 @@ static void on_timeout(ngx_event_t *ev)
     give_all(&redis.waiting);
 }
 
-/* Figures of requests and milliseconds: what lies outside of 0 to 2^52 is none, and sums of them do not
- * overflow. */
+/* Counts and milliseconds. A value outside of 0 to 2^52 counts as none, so that sums do not overflow. */
 static int64_t integer_at(redisReply *r, size_t i)
 {
     if (i >= r->elements || r->element[i]->type != REDIS_REPLY_INTEGER)
@@ -119,8 +118,8 @@ static void string_at(redisReply *r, size_t i, ngx_str_t *ret)
     }
 }
 
-/* What Redis said of a group, and what each of its requests is told: the first let_in are let in, with
- * as many fewer remaining as came before them; the others are over the limit. */
+/* Redis' answer for a group, as each of its requests is told: the first let_in are let in, each with what
+ * remains after those before it; the others are over the limit. */
 typedef struct {
     tab_redis_answer answer;
     int64_t let_in;
@@ -297,7 +296,7 @@ static void send_waiting(void)
                                  n); /* where it cannot, the connection is lost soon, and so is this call */
 }
 
-/* What cannot be sent although nothing is under way does not wait. */
+/* Requests that cannot be sent, although no call is in flight, do not wait: they go on without Redis. */
 static void on_turn(ngx_event_t *ev)
 {
     (void)ev;

@@ -4,8 +4,20 @@
 #include "common/secret.h"
 
 /* ---- one request's context ------------------------------------------------------------------- */
+enum { ALIVE_MS = 60000 };
+
+/* nginx ends a worker that was told to stop once no timer is left, and an answer that is being passed on may
+ * have none for a moment: its rest was cut off. This timer stands while the request does. */
+static void stand(ngx_event_t *alive)
+{
+    ngx_add_timer(alive, ALIVE_MS);
+}
+
 static void on_cleanup(void *data)
 {
+    tab_ctx *ctx = data;
+    if (ctx->alive.timer_set)
+        ngx_del_timer(&ctx->alive);
     ngx_http_tab_redis_forget(data);
     ngx_http_tab_held_end(data);
 }
@@ -30,6 +42,10 @@ tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r)
     ngx_memzero(ctx, sizeof *ctx);
     cln->handler = on_cleanup;
     ctx->request = r;
+    ctx->alive.data = r->connection;
+    ctx->alive.log = r->connection->log;
+    ctx->alive.handler = stand;
+    stand(&ctx->alive);
     tab_random_id("req_", 22, (char *)ctx->id);
     ctx->id_len = 26;
     ngx_http_set_ctx(r, ctx, ngx_http_tab_module);
@@ -72,7 +88,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     ngx_http_tab_held_quiet(ctx);
     if (ngx_http_discard_request_body(r) != NGX_OK)
         r->keepalive = 0;
-    r->err_status = 0; /* of the error_page that led here; the verdict's own status holds */
+    r->err_status = 0; /* set by the error_page that led here; the verdict's status is kept */
     r->headers_out.status = status;
     r->headers_out.status_line.len = 0;
     r->headers_out.content_length_n = b->last - b->pos;

@@ -48,7 +48,7 @@ tab_status allowance_ask(request *r, const char *op, uint64_t cells, const char 
     return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 
-/* Any answer will do, a refusal too. */
+/* Any answer closes the breaker, a refusal too. */
 void allowance_probe(api *a)
 {
     Tabella__ReserveRequest q = TABELLA__RESERVE_REQUEST__INIT;

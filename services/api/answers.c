@@ -1,5 +1,5 @@
-/* Answers that a request waits for without a thread: one thread takes them all off the RPC and hands each to
- * its request's own lane. */
+/* Answers that a request waits for without a thread. One thread takes them off the RPC and puts each request
+ * back into its lane, where a worker goes on with it. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -50,6 +50,7 @@ bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_err
     ask->org = r->who.org;
     ask->request_id = r->request_id;
     ask->actor = r->who.key;
+    ask->address = r->address;
     ask->arena = r->arena;
-    return tab_rpc_start(r->api->rpc, ask, done, arg, err) != 0;
+    return tab_rpc_start(r->api->rpc, ask, done, arg, err);
 }

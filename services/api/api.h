@@ -50,7 +50,7 @@ typedef struct {
 typedef struct request request;
 typedef tab_status handler(request *r, tab_error *err);
 
-/* How http.c takes a parked request back: see request_end and request_again. */
+/* How http.c takes a parked request back: request_end, request_again. */
 typedef struct {
     void (*end)(request *r, tab_status s, tab_error *err);
     void (*again)(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
@@ -74,14 +74,15 @@ typedef struct api {
         bool asking;
     } models;
     struct api_housekeeping *housekeeping; /* the thread that renews leases and sweeps (housekeeping.c) */
-    atomic_int keyed;                      /* requests that hold an idempotency row now */
+    atomic_int keyed;                      /* requests that hold a row of an idempotency key now */
     struct api_joins *joins;               /* requests that wait for the first with their key (joins.c) */
-    atomic_int arriving;                   /* serve calls that are here and not yet with others, or done */
+    atomic_int arriving;                   /* serve calls in this process, neither in a batch nor done */
     handler *const *handlers;              /* one a route, NULL for none: handlers.c's table */
     request_parked parked;                 /* http.c's */
 } api;
 
-/* Each has worker threads of its own: a key is looked up and a list is read whatever else there is to do. */
+/* Each lane has worker threads of its own, so a key is looked up and a list is read however much else
+ * waits. */
 typedef enum { LOOKUPS, READS, WORK, LANES } request_lane;
 
 struct request {
@@ -96,22 +97,24 @@ struct request {
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
     tab_deadline deadline;
-    atomic_bool gone; /* the client left: what is only computed for it stops */
+    atomic_bool gone; /* the client left: work that is only for it stops */
     char *body;       /* NUL behind; malloc'ed; request_body_drop frees it early */
     size_t body_n;
     uint32_t held; /* held.c */
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
+    const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
     /* idempotency (idempotency.c) */
-    char seed[TAB_ID]; /* ids of this request's work are made from it */
+    char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;
     uint64_t debited; /* cells of the organization's minute (cells.c) */
     int64_t attempt;
     /* answered */
     int status;
     tab_out out;
+    const char **warnings; /* NULL-terminated, or NULL: see warnings_read */
     unsigned retry_after;
     const char *allow;
     char grant[TAB_GRANT_TEXT];
@@ -120,27 +123,28 @@ struct request {
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;
-    tab_status who_status; /* what its identity came to; refused: in who_error */
+    tab_status who_status; /* result of its identity; refused: why is in who_error */
     tab_error who_error;
     tab_status (*again)(void *arg,
                         tab_error *err); /* what a worker thread is to do with it next; NULL: dispatch */
     void *again_arg;
 };
 
-/* What a handler returns that has given its request away: whoever has it calls request_end once. */
+/* A handler returns this when it has handed its request on. The new owner calls request_end once. */
 #define PARKED ((tab_status)TAB_STATUS_COUNT)
 
-/* dispatch.c. On arrival, on the loop's thread: who asks, and the lane of the request. */
+/* dispatch.c. On arrival, on the loop's thread: checks who asks, and gives the request's lane. */
 void api_arrived(request *r, tab_str identity_header);
-/* Fills out and status, whatever comes. False: the request is parked, and not the caller's any more. */
+/* Runs the handler; fills out and status in any case. False: the request is parked and no longer the
+ * caller's. */
 bool api_dispatch(request *r) TAB_CHECKED;
-/* The answer or the envelope, and what is counted. */
+/* Writes the answer or the envelope of an error, and counts it. */
 void request_finish(request *r, tab_status s, tab_error *err);
 
 /* request.c. The handler of the request's route. */
 tab_status request_handle(request *r, tab_error *err) TAB_CHECKED;
-/* For parked requests: the answer leaves; or fn(arg), on a worker thread, gives the status that ends it, or
- * PARKED. */
+/* For parked requests: sends the answer; or runs fn(arg) on a worker thread, which gives the status that
+ * ends the request, or PARKED. */
 void request_end(request *r, tab_status s, tab_error *err);
 void request_again(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg);
 void request_body_drop(request *r); /* after idempotency_begin, which may have the handler called again */
@@ -157,35 +161,47 @@ tab_status query_page(request *r, const char *list, uint32_t otherwise, uint32_t
 void cursor_write(const request *r, tab_out *o, const char *list, tab_str position); /* as one JSON string */
 void next_cursor_member(request *r, const char *list, tab_str position); /* null when it is empty */
 
+/* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
+tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
+
+/* Writes them as the member warnings[], empty where there are none. */
+void warnings_member(request *r);
+
 /* body.c: shapes that several routes read. */
 tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
-/* A target that neither an inline table nor one of the sources with a snapshot holds: VALIDATION on
- * `target.column`. */
+/* body_columns.c: columns, missing_values and split of `options`, which may be NULL; and the same as a member
+ * of an endpoint. */
+tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
+                        tab_error *err) TAB_CHECKED;
+void given_options(tab_out *o, const Tabella__RunOptions *q);
+/* A target or a column of `options.columns` that neither an inline table nor one of the sources with a
+ * snapshot holds: VALIDATION on `target.column`, `options.columns[i].column`. */
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
                         Tabella__TableSource *const *source, size_t n, tab_error *err) TAB_CHECKED;
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
 tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, tab_error *err) TAB_CHECKED;
 
-/* cells.c: the organization's cells a minute; RATE_LIMIT with r->retry_after. ahead: for calls so small
- * that a share of the minute is debited at once. What a request debited is given back when it was refused
- * for no fault in its body. */
+/* cells.c: debits the organization's cells of the minute; RATE_LIMIT with r->retry_after. ahead: the calls
+ * are so small that a share of the minute is debited at once. What a request debited is given back when it
+ * was refused, unless its body was at fault. */
 tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err) TAB_CHECKED;
 void cells_give_back(request *r, tab_status s);
 
-/* joins.c. r->replayed: the answer is in r->out. PARKED, where the first request with the key is still at
- * work: the handler returns it at once and touches nothing of the request any more; it is called again, from
- * its beginning, should the first fail. It waits without a thread until the first has ended. */
+/* joins.c. Claims the request's Idempotency-Key. r->replayed: the answer of the first request is in r->out.
+ * PARKED: the first request with the key is still at work. Then the handler returns at once and does not
+ * touch the request again; it is called anew, from its beginning, if the first request fails. A parked
+ * request holds no thread. */
 tab_status idempotency_begin(request *r, tab_error *err) TAB_CHECKED;
 struct api_joins *joins_open(api *a);
 void joins_free(struct api_joins *j);
 
 /* idempotency.c: the rows of keys. */
 tab_status idempotency_key_check(const request *r, tab_error *err) TAB_CHECKED; /* the header's form */
-/* One try: claimed, answered by another (replayed), or neither (it is in flight). */
+/* One try. The key is claimed, or answered already (replayed), or in flight (neither). */
 tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
 tab_status idempotency_complete(request *r, tab_tx *tx,
                                 tab_error *err) TAB_CHECKED;           /* in the work's transaction */
@@ -200,38 +216,41 @@ void housekeeping_free(struct api_housekeeping *h);
 
 /* held.c: bytes of bodies and answers that are here. */
 bool held_open(void) TAB_CHECKED;
-/* A body of so many bytes of r->who: RATE_LIMIT or UNAVAILABLE where they are too many; held_give ends it. */
+/* A body of n bytes of r->who arrives: RATE_LIMIT or UNAVAILABLE where too many are held. held_give ends
+ * it. */
 tab_status held_arrive(request *r, size_t bytes) TAB_CHECKED;
-uint32_t held_answer(request *r); /* from now on r->out's: what held_give is to be told */
+uint32_t held_answer(request *r); /* counts r->out from now on; gives what held_give takes */
 void held_give(uint32_t held);    /* 0: nothing */
 
-/* clock.c: whether the gateway signed it just now. May ask Redis: on a worker's thread. */
+/* clock.c: whether the gateway signed the request just now. May ask Redis, so it runs on a worker's
+ * thread. */
 bool clock_timely(api *a, int64_t signed_ms) TAB_CHECKED;
 
 /* service_calls.c: one call on behalf of the request; the answer lives in its arena. */
 tab_status call(request *r, const char *service, const char *method, const void *in,
                 const ProtobufCMessageDescriptor *reply, void *ret, tab_error *err) TAB_CHECKED;
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err) TAB_CHECKED;
-/* The same without waiting: `done` gets the answer on the thread of answers.c, which must not block. False:
- * not started. All that the ask points to stays until then. */
+/* The same without waiting: `done` gets the answer on the thread of answers.c and must not block. False: the
+ * call was not started. What the ask points to must live until then. */
 bool call_start(request *r, tab_ask *ask, tab_rpc_done *done, void *arg, tab_error *err) TAB_CHECKED;
 struct api_answers *answers_open(api *a);
 void answers_free(struct api_answers *w);
 tab_status models(request *r, const Tabella__ModelsReply **ret,
                   tab_error *err) TAB_CHECKED; /* 2 s old at most */
-/* Unknown: VALIDATION on `base`; retired: CAPABILITY. An empty name becomes the default base. */
+/* VALIDATION on `base` for an unknown one, CAPABILITY for a retired one. An empty name becomes the default
+ * base. */
 tab_status base_check(request *r, char **base, tab_error *err) TAB_CHECKED;
 tab_str request_id_hex(request *r,
                        const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
-/* bills.c: what a serve call costs into the outbox, together with other calls; committed on OK. */
-/* A call begins that ends in bill_put or bill_none: the bills of others wait a moment for it. */
+/* bills.c: writes what a serve call costs into the outbox, together with other calls; committed on OK. */
+/* A call begins that will end in bill_put or bill_none: other calls' bills wait a moment for it. */
 void bill_coming(void);
 void bill_none(void);
 tab_status bill_put(request *r, const Tabella__WorkDone *const *work, size_t n,
                     tab_error *err) TAB_CHECKED; /* n calls' */
 /* The events of n calls: those that the ledger would not tell apart are summed under the first one's id.
- * ret has room for n; 0: no memory. */
+ * ret has room for n; 0: out of memory. */
 size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
                  Tabella__WorkDone **ret) TAB_CHECKED;
 
@@ -247,8 +266,7 @@ void diff_json(tab_out *o, const Tabella__Diff *d);
  */
 tab_status bundle_members(request *r, const Tabella__Bundle *b, const char *list, tab_str held_out,
                           tab_error *err) TAB_CHECKED;
-/* All of it and without cursors. memory, or NULL: what bundles of one answer have in common is written
- * once. */
+/* The whole bundle, without cursors. memory, or NULL: what bundles of one answer share is written once. */
 tab_status bundle_whole(request *r, const Tabella__Bundle *b, tab_str held_out, tab_bundle_memory *memory,
                         tab_error *err) TAB_CHECKED;
 /* One page of a bundle's array, by the position that its cursor held. */
@@ -265,12 +283,16 @@ typedef struct {
     uint64_t total;
 } list_page;
 void list_answer(request *r, const list_page *p);
+/* The same, and the members that `more` writes behind them. */
+void list_answer_with(request *r, const list_page *p, void (*more)(request *r, const void *reply));
 
 void sync_members(request *r, const Tabella__SyncReply *y); /* as one object */
 void sync_json(request *r, tab_str reply);                  /* the same of a serialized one: a job's answer */
 
-/* datasets.c: a table of the body becomes a dataset, named by its id; asked again with the same job and the
- * same i, the same dataset. temporary: the job drops it when it ends, whatever its end. */
+void data_json(tab_out *o, const Tabella__DataObject *d); /* datasets.c: as one object */
+
+/* datasets.c: makes a table of the body a dataset, named by its id. The same job and the same i give the
+ * same dataset. temporary: the job drops it when it ends. */
 tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_table *const *table,
                         bool temporary, const Tabella__DataObject **ret, tab_error *err) TAB_CHECKED;
 
@@ -288,8 +310,8 @@ tab_status output_get(request *r, const char *job_id, output *ret, tab_error *er
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret,
                        tab_error *err) TAB_CHECKED; /* the one of :id */
 tab_status endpoint_live(const Tabella__Endpoint *e, tab_error *err) TAB_CHECKED;
-/* Before a pass over all that the endpoint of :id pins: it is live and its cells fit into the
- * organization's minute. A job under way is left to jobs to name. */
+/* Before a pass over all that the endpoint of :id pins: it must be live, and its cells fit into the
+ * organization's minute. Whether a job of it is under way is checked by jobs. */
 tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_error *err) TAB_CHECKED;
 void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts);
 tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its JSON, in the scratch */
@@ -298,10 +320,11 @@ tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its 
 extern handler *const api_handlers[TAB_ROUTE_COUNT];
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
-    post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints, get_endpoints, get_endpoint,
-    post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs, delete_endpoint,
-    patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star, post_report_unstar,
-    get_audit, get_openapi, get_endpoint_openapi;
+    post_data_upload, post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints,
+    get_endpoints, get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
+    delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
+    post_report_unstar, get_audit, get_notifications, post_notification_read, get_organization,
+    put_organization, get_openapi, get_endpoint_openapi;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

@@ -52,7 +52,7 @@ void bill_none(void)
     pthread_mutex_unlock(&bills.lock);
 }
 
-/* True where the ledger and the usage object tell nothing of the two apart. */
+/* Whether two calls would be one row of the ledger and of the usage object. */
 static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
 {
     bool ok = a->n_usage == b->n_usage && strcmp(a->endpoint_id, b->endpoint_id) == 0 &&
@@ -120,7 +120,7 @@ static tab_status write_group(api *a, bill *const *b, size_t n, tab_deadline dea
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
 }
 
-/* Until nobody is on the way, or LINGER_MS. The lock is held. */
+/* Waits until no call is under way that will be billed, or for LINGER_MS. The lock is held. */
 static void linger(void)
 {
     tab_deadline until = tab_in_ms(LINGER_MS);
@@ -128,7 +128,7 @@ static void linger(void)
         continue;
 }
 
-/* Writes what waits, its own bill among it; then whoever came first meanwhile leads. */
+/* Writes all bills that wait, its own among them. Then the first call that came meanwhile does the same. */
 static void lead(api *a, tab_deadline deadline)
 {
     bill *group[GROUP];

@@ -45,7 +45,9 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     tab_status s = media_type(r, err);
     if (s == TAB_OK && r->body == NULL)
         s = tab_no_memory(err);
-    return s == TAB_OK ? tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err) : s;
+    if (s == TAB_OK)
+        s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
+    return s == TAB_OK ? warnings_read(r, ret->root, err) : s;
 }
 
 tab_status body_text(const tab_json *of, const char *key, bool required, size_t most, tab_str *ret,
@@ -63,6 +65,17 @@ tab_status body_text(const tab_json *of, const char *key, bool required, size_t 
     return TAB_OK;
 }
 
+/* The refusal of a member, with those that there are. */
+static tab_status no_member(const char *name, const char *const *members, const char *path, tab_error *err)
+{
+    char all[256] = "";
+    for (size_t i = 0; members[i] != NULL; i++) {
+        size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s%s", i > 0 ? ", " : "", members[i]);
+    }
+    return tab_fail(err, TAB_VALIDATION, path, "`%s` has no such member; there are: %s", name, all);
+}
+
 /* The objects `target`, `task` and `options` hold known members only: a misspelt option must not
  * pass silently. */
 static tab_status known(const tab_json *of, const char *name, const char *const *members, tab_error *err)
@@ -78,7 +91,7 @@ static tab_status known(const tab_json *of, const char *name, const char *const 
             found |= tab_str_eq(m->key, tab_str_of(members[i]));
         if (!found) {
             snprintf(path, sizeof path, "%s.%.*s", name, (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
-            return tab_fail(err, TAB_VALIDATION, path, "`%s` has no such member", name);
+            return no_member(name, members, path, err);
         }
     }
     return TAB_OK;
@@ -140,7 +153,8 @@ static tab_status read_task(const tab_json *t, Tabella__RunOptions *o, tab_error
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err)
 {
-    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", NULL },
+    static const char *const members[] = { "confidence_threshold", "processing", "out", "explain", "columns",
+                                           "missing_values",       "split",      NULL },
                              *const ways[] = { "realtime", "batch", NULL };
     Tabella__RunOptions *o = tab_arena_new_of(r->arena, Tabella__RunOptions, 1);
     const char *way;
@@ -171,6 +185,7 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
     const tab_json *out = tab_json_get(options, "out");
     if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 1024))
         return tab_fail(err, TAB_VALIDATION, "options.out", "`options.out` is a reference to write to");
+    TAB_TRY(body_columns(r, options, o, err));
     *ret_out = out != NULL ? out->text : TAB_S("");
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
@@ -202,7 +217,8 @@ tab_status body_refs(request *r, const tab_body *b, size_t *ret_n, char ***ret, 
 tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions *o,
                         Tabella__TableSource *const *source, size_t n, tab_error *err)
 {
-    if (strcmp(o->target_mode, "column") != 0)
+    bool named = strcmp(o->target_mode, "column") == 0;
+    if (!named && o->n_columns == 0)
         return TAB_OK;
     size_t m = 0, table, column;
     const tab_table **t = tab_arena_new_of(r->arena, const tab_table *, b->n_tables + n + 1);
@@ -230,9 +246,17 @@ tab_status target_check(request *r, const tab_body *b, const Tabella__RunOptions
             return s;
         const Tabella__ReadReply *y = answer.msg;
         if (answer.n_tables != 1 || answer.tables[0]->cols != y->cols)
-            return TAB_OK; /* without rows there are no names: the pass will tell */
+            return TAB_OK; /* a table without rows names no columns: the pass will tell */
         t[m++] = answer.tables[0];
     }
-    return tab_column_find(r->arena, t, m, (tab_str){ (char *)o->target_column.data, o->target_column.len },
-                           &table, &column, err);
+    for (size_t i = 0; m > 0 && i < o->n_columns; i++) {
+        const Tabella__ColumnOption *c = o->columns[i];
+        TAB_TRY(tab_column_given(r->arena, t, m, (tab_str){ (char *)c->table.data, c->table.len },
+                                 (tab_str){ (char *)c->column.data, c->column.len }, i, &table, &column,
+                                 err));
+    }
+    return !named ? TAB_OK
+                  : tab_column_find(r->arena, t, m,
+                                    (tab_str){ (char *)o->target_column.data, o->target_column.len }, &table,
+                                    &column, err);
 }

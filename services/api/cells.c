@@ -52,7 +52,7 @@ static tab_status debit(api *a, const char *org, int64_t cells, uint64_t limit, 
     return good ? TAB_OK : TAB_UNAVAILABLE;
 }
 
-/* The same rule (GCRA) for this process alone. cells < 0 gives back. */
+/* The same rule (GCRA) for this process alone, while Redis is away. cells < 0 gives back. */
 static int64_t debit_here(const char *org, int64_t cells, uint64_t limit)
 {
     double now = (double)tab_mono_ms(), cost = (double)cells * MINUTE_MS / (double)limit, retry = 0;
@@ -135,7 +135,8 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
 void cells_give_back(request *r, tab_status s)
 {
     int64_t none, cells = (int64_t)r->debited;
-    /* A body that is at fault, or a caller who left, may have cost the work all the same. */
+    /* The caller's body was wrong, or the caller left: that may have cost the work all the same, so nothing
+     * is given back. */
     if (cells == 0 || s == TAB_OK || s == TAB_VALIDATION || s == TAB_CANCELLED)
         return;
     r->debited = 0;

@@ -1,10 +1,12 @@
-/* /v2/data: datasets and connections of the organization, kept by the data-connector. */
+/* v2/data: datasets and connections of the organization. A handler reads the request, calls the
+ * data-connector, which keeps them, and writes the answer as JSON; a sync that is too large to wait for
+ * becomes a job. */
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
-static void data_json(tab_out *o, const Tabella__DataObject *d)
+void data_json(tab_out *o, const Tabella__DataObject *d)
 {
     bool connection = strcmp(d->kind, "connection") == 0;
     tab_out_open(o, '{');
@@ -215,7 +217,7 @@ tab_status post_data_connect(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* As a job, where what the source held last is more than an inline answer reads. */
+/* A sync runs as a job where the source last held more than an inline answer reads. */
 static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint64_t cells, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
@@ -244,7 +246,8 @@ static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint
     return TAB_OK;
 }
 
-/* The cells of the dataset that a connection, or a dataset of one, last held. */
+/* Rows x columns that the source of a connection (or of a dataset that one feeds) had at its last sync; 0:
+ * an upload. */
 static tab_status last_cells(request *r, char *id, uint64_t *ret, tab_error *err)
 {
     Tabella__DataRequest q = TABELLA__DATA_REQUEST__INIT;

@@ -110,7 +110,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
 static void envelope(request *r, const tab_error *err)
 {
     static const char running[] = "running_job_id:";
-    const char *param = tab_rpc_lost(err->status, err) ? "" : err->param, *job = NULL;
+    const char *param = tab_rpc_own_param(err->status, err) ? "" : err->param, *job = NULL;
     if (strncmp(param, running, sizeof running - 1) == 0) {
         job = param + sizeof running - 1;
         param = "";
@@ -142,7 +142,8 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
-/* Looked up by name once a route; what is not 200 is rare enough to be looked up each time. */
+/* The counter of a route's requests. That of status 200 is looked up once; others are rare enough to be
+ * looked up each time. */
 static struct {
     _Atomic(tab_metric *) ok, seconds;
 } counts[TAB_ROUTE_COUNT + 2]; /* no route, and the gateway's own question, are the last two */
@@ -177,7 +178,7 @@ void api_arrived(request *r, tab_str identity_header)
     r->route = TAB_ROUTE_COUNT;
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
-    /* A daemon killed with a read in its hands never answers it: the caller hears so in 6 s and asks
+    /* A daemon that is killed during a read never answers it: after 6 s the caller is told, and asks
      * again. */
     r->deadline = tab_in_ms(reads ? 6000 : 50000);
 }
@@ -227,7 +228,7 @@ void request_finish(request *r, tab_status s, tab_error *err)
         cells_give_back(r, s);
     }
     if (s != TAB_OK) {
-        if (err->status != s) /* a callee that forgot to say why */
+        if (err->status != s) /* a service that gave no message */
             tab_fail(err, s, "", "the request could not be served");
         if (s == TAB_INTERNAL)
             tab_log(TAB_ERROR, "%s: %s", method_of(r), err->message);

@@ -90,6 +90,8 @@ void endpoint_members(request *r, const Tabella__Endpoint *e, bool prompts)
     data_member(o, e);
     uint_member(o, "config_revision", e->config_revision);
     uint_member(o, "data_revision", e->data_revision);
+    tab_out_key(o, "options");
+    given_options(o, e->options);
     if (prompts)
         prompts_member(o, e);
     text_member(o, "report", e->report[0] != 0 ? e->report : NULL);
@@ -144,7 +146,8 @@ tab_status get_endpoint(request *r, tab_error *err)
     tab_status s = endpoint_of(r, &e, err);
     if (s != TAB_OK)
         return s;
-    /* A page belongs to one state: after a change the old cursors are damaged, never mixed. */
+    /* A cursor belongs to one state of the endpoint: after a change it is refused, so that pages of two
+     * states are never mixed. */
     snprintf(list, sizeof list, "endpoint:%.40s:%llu.%llu", e->id, (unsigned long long)e->data_revision,
              (unsigned long long)e->config_revision);
     s = query_page(r, list, 0, &limit, &position, err);
@@ -307,6 +310,8 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "id", y->endpoint != NULL ? y->endpoint->id : NULL);
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
     text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
+    if (r->route == TAB_POST_ENDPOINTS)
+        warnings_member(r);
     tab_out_close(o, '}');
 }
 

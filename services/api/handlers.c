@@ -1,4 +1,4 @@
-/* Which handler answers which route. A route without one is refused as not_found and left out of OpenAPI. */
+/* Which handler answers which route. A route without a handler is not_found and is left out of OpenAPI. */
 #include "services/api/api.h"
 
 handler *const api_handlers[TAB_ROUTE_COUNT] = {
@@ -29,6 +29,7 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_ENDPOINT_UPGRADE] = post_endpoint_upgrade,
     [TAB_GET_ENDPOINT_LOGS] = get_endpoint_logs,
     [TAB_DELETE_ENDPOINT] = delete_endpoint,
+    [TAB_POST_DATA_UPLOAD] = post_data_upload,
     [TAB_PATCH_ENDPOINT] = patch_endpoint,
     [TAB_POST_PROMPTS] = post_prompts,
     [TAB_PATCH_PROMPT] = patch_prompt,
@@ -36,6 +37,10 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_REPORT_STAR] = post_report_star,
     [TAB_POST_REPORT_UNSTAR] = post_report_unstar,
     [TAB_GET_AUDIT] = get_audit,
+    [TAB_GET_NOTIFICATIONS] = get_notifications,
+    [TAB_POST_NOTIFICATION_READ] = post_notification_read,
+    [TAB_GET_ORGANIZATION] = get_organization,
+    [TAB_PUT_ORGANIZATION] = put_organization,
     [TAB_GET_OPENAPI] = get_openapi,
     [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
 };

@@ -41,7 +41,7 @@ tab_status held_arrive(request *r, size_t bytes)
     return v == TAB_BODIES_GOOD ? TAB_OK : v == TAB_BODIES_ORG ? TAB_RATE_LIMIT : TAB_UNAVAILABLE;
 }
 
-/* Never refused: it is made, and paid for. */
+/* Never refused: the answer is made and paid for. */
 uint32_t held_answer(request *r)
 {
     static const tab_bodies_limits any = { 0, 0 };

@@ -26,8 +26,9 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/turns.h"
+#include "services/api/http_end.h"
 
-/* Threads for what is short. A look-up waits for keys alone. */
+/* Worker threads of the lanes for short requests. A look-up of a key waits for the keys service alone. */
 enum { LOOKUP_WORKERS = 8, READ_WORKERS = 16 };
 
 /* One request between the loop and a worker. `req` belongs to the loop's thread; NULL once its
@@ -43,8 +44,10 @@ typedef struct exchange {
     request r;
 } exchange;
 
-/* Not for callers: the health port, and what the process opens to its servers. */
+/* Descriptors that callers may not take: the health port, and connections to servers. */
 enum { KEPT_DESCRIPTORS = 64 };
+
+enum { QUIET_MS = 300 }; /* without a request, before an end */
 
 struct http {
     api *a;
@@ -63,7 +66,10 @@ struct http {
     tab_turns *turns; /* what is to be worked on */
     exchange *done;   /* to be answered */
     size_t open;      /* from arrival to the end of the answer */
-    bool stop, draining;
+    bool stop;
+    atomic_bool leaves;
+    struct event *turn;           /* each second */
+    _Atomic int64_t turned, came; /* tab_mono_ms of the loop's last turn, of the last request */
 };
 
 /* ---- on the loop's thread -------------------------------------------------------------------- */
@@ -124,62 +130,40 @@ static void watch_close(exchange *x)
         event_add(x->closed, NULL);
 }
 
-/* ---- where a request ends ------------------------------------------------------------------------
- * The gateway's connections carry requests of all callers, one after another. evhttp takes for the next
- * request whatever it has not read of this one, and it reads no body of a HEAD, heeds the first of two
- * lengths or codings, and takes a coding that it does not know for none. So a request whose end is not
- * beyond doubt is refused, and bytes that come before the answer are never the next request: the
- * connection is closed (docs/decisions/0230). */
-
-static bool digits(const char *s)
+static void closed_one(http *h)
 {
-    size_t n = strspn(s, "0123456789");
-    return n > 0 && n < 19 && s[n] == 0;
+    pthread_mutex_lock(&h->lock);
+    if (--h->open == 0)
+        pthread_cond_broadcast(&h->idle);
+    pthread_mutex_unlock(&h->lock);
 }
 
-/* Does evhttp read it to its end, and would every other server see the end there? */
-static bool end_is_plain(struct evhttp_request *req)
+/* The last byte of an answer has left. */
+static void answer_left(struct evhttp_request *req, void *arg)
 {
-    enum evhttp_cmd_type method = evhttp_request_get_command(req);
-    bool reads = method != EVHTTP_REQ_HEAD;
-    unsigned declared = 0;
-    struct evkeyvalq *in = evhttp_request_get_input_headers(req);
-    for (struct evkeyval *kv = in->tqh_first; kv != NULL; kv = kv->next.tqe_next) {
-        bool length = strcasecmp(kv->key, "Content-Length") == 0;
-        if (!length && strcasecmp(kv->key, "Transfer-Encoding") != 0)
-            continue;
-        bool good = length ? digits(kv->value) && (reads || strcmp(kv->value, "0") == 0)
-                           : strcasecmp(kv->value, "chunked") == 0 && reads && req->minor > 0;
-        if (!good || ++declared > 1)
-            return false;
-    }
-    return true;
+    evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL, NULL);
+    closed_one(arg);
 }
 
-static bool more_has_come(struct evhttp_request *req)
+/* Or its connection is gone. */
+static void answer_lost(struct evhttp_connection *c, void *arg)
 {
-    struct bufferevent *b = evhttp_connection_get_bufferevent(evhttp_request_get_connection(req));
-    int unread = 0;
-    return evbuffer_get_length(bufferevent_get_input(b)) > 0 ||
-           ioctl(bufferevent_getfd(b), FIONREAD, &unread) != 0 || unread > 0;
-}
-
-static void close_after(struct evhttp_request *req)
-{
-    evhttp_remove_header(evhttp_request_get_output_headers(req), "Connection");
-    header(req, "Connection", "close");
+    (void)c;
+    closed_one(arg);
 }
 
 static void answer(exchange *x)
 {
     http *h = x->h;
     request *r = &x->r;
+    bool leaves_later = x->req != NULL;
     if (x->req != NULL) {
         char number[24];
         if (x->closed != NULL)
             event_del(x->closed); /* before the descriptor can be another's */
         struct evbuffer *body = evbuffer_new();
-        evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), NULL, NULL);
+        evhttp_connection_set_closecb(evhttp_request_get_connection(x->req), answer_lost, h);
+        evhttp_request_set_on_complete_cb(x->req, answer_left, h);
         header(x->req, "X-Request-Id", r->request_id);
         if (r->status != 204)
             header(x->req, "Content-Type", "application/json");
@@ -189,8 +173,8 @@ static void answer(exchange *x)
             snprintf(number, sizeof number, "%u", r->retry_after);
             header(x->req, "Retry-After", number);
         }
-        if (h->draining || more_has_come(x->req))
-            close_after(x->req);
+        if (atomic_load(&h->leaves) || http_more_has_come(x->req))
+            http_close_after(x->req);
         /* evhttp would send the body of a HEAD along, and it would be read as the next answer. */
         bool head = evhttp_request_get_command(x->req) == EVHTTP_REQ_HEAD;
         if (head && r->status != 204) {
@@ -208,10 +192,8 @@ static void answer(exchange *x)
             evbuffer_free(body);
     }
     exchange_free(x);
-    pthread_mutex_lock(&h->lock);
-    if (--h->open == 0)
-        pthread_cond_broadcast(&h->idle);
-    pthread_mutex_unlock(&h->lock);
+    if (!leaves_later)
+        closed_one(h);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
@@ -266,6 +248,8 @@ static bool take_headers(exchange *x)
             r->content_type = value.p;
         else if (strcasecmp(kv->key, "Content-Encoding") == 0)
             r->content_encoding = value.p;
+        else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
+            r->address = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Uncounted") == 0)
             r->uncounted = value.n == 1 && value.p[0] == '1';
         else if (strcasecmp(kv->key, "Idempotency-Key") == 0) {
@@ -280,8 +264,8 @@ static bool take_headers(exchange *x)
     return r->path.p != NULL && r->query.p != NULL;
 }
 
-/* An answer of the loop's own, before anybody looked at the request: it still names the request that it
- * answers, or the gateway would not pass it on. */
+/* Refuses a request on the loop's thread, before it is looked at. The answer still names the request that it
+ * is for, or the gateway would not pass it on. */
 static void refuse(exchange *x, tab_status status, const char *param, const char *message)
 {
     request *r = &x->r;
@@ -298,7 +282,8 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
     answer(x);
 }
 
-/* The gateway's questions are nobody's: they are answered in the order of their arrival. */
+/* Whose turn a request takes: its organization's. The gateway's questions about keys belong to nobody and
+ * are answered in order of arrival. */
 static const char *tenant_of(const request *r)
 {
     return r->internal ? "" : r->who.org[0] == 0 ? "-" : r->who.org;
@@ -307,10 +292,11 @@ static const char *tenant_of(const request *r)
 static void on_request(struct evhttp_request *req, void *arg)
 {
     http *h = arg;
-    bool plain = end_is_plain(req);
+    bool plain = http_end_is_plain(req);
+    atomic_store(&h->came, tab_mono_ms());
     exchange *x = calloc(1, sizeof *x);
     if (!plain)
-        close_after(req);
+        http_close_after(req);
     if (x == NULL || (x->r.arena = tab_arena_new((size_t)4 << 30)) == NULL ||
         (x->input = evbuffer_new()) == NULL) {
         exchange_free(x);
@@ -375,7 +361,8 @@ static bool take_body(exchange *x)
     return true;
 }
 
-/* Wakes the loop where it has not been woken already, outside the lock, which it takes first. */
+/* Wakes the loop, unless it has been woken already. The write is outside the lock, which the loop takes
+ * first. */
 static void give_back(http *h, exchange *x)
 {
     uint64_t one = 1;
@@ -401,7 +388,7 @@ static void end_parked(request *r, tab_status s, tab_error *err)
     give_back(h, x);
 }
 
-/* In front of what waits of its organization: it has waited already. */
+/* Puts the request before all that waits of its organization: it has waited already. */
 static void again_parked(request *r, tab_status (*fn)(void *arg, tab_error *err), void *arg)
 {
     exchange *x = exchange_of(r);
@@ -472,6 +459,14 @@ static void *work(void *arg)
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
+static void note_turn(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    http *h = arg;
+    atomic_store(&h->turned, tab_mono_ms());
+}
+
 static void *run_loop(void *arg)
 {
     http *h = arg;
@@ -528,6 +523,10 @@ http *http_open(api *a)
     h->wake = event_new(h->base, h->wake_fd, EV_READ | EV_PERSIST, on_wake, h);
     if (h->wake == NULL || event_add(h->wake, NULL) != 0)
         goto fail;
+    atomic_store(&h->turned, tab_mono_ms());
+    h->turn = event_new(h->base, -1, EV_PERSIST, note_turn, h);
+    if (h->turn == NULL || event_add(h->turn, &(struct timeval){ 1, 0 }) != 0)
+        goto fail;
     if (!listen_at(h, a->cfg.http)) {
         tab_log(TAB_ERROR, "cannot listen on %s", a->cfg.http);
         goto fail;
@@ -548,12 +547,21 @@ fail:
     return NULL;
 }
 
+const _Atomic int64_t *http_turned(const http *h)
+{
+    return &h->turned;
+}
+
+void http_leave(http *h)
+{
+    atomic_store(&h->leaves, true);
+}
+
 static void stop_accepting(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
     http *h = arg;
-    h->draining = true;
     tab_accept_stop(h->accept);
     evhttp_del_accept_socket(h->server, h->socket);
     h->socket = NULL;
@@ -561,13 +569,19 @@ static void stop_accepting(evutil_socket_t fd, short what, void *arg)
 
 bool http_drain(http *h, int64_t seconds)
 {
-    event_base_once(h->base, -1, EV_TIMEOUT, stop_accepting, h, NULL);
-    usleep(300000); /* what the gateway had already sent on its kept connections */
     tab_deadline until = tab_in_s(seconds);
+    bool all;
+    atomic_store(&h->leaves, true);
+    atomic_store(&h->came, tab_mono_ms());
+    event_base_once(h->base, -1, EV_TIMEOUT, stop_accepting, h, NULL);
+    /* The gateway may send once more on each of its kept connections: until none did for a while. */
     pthread_mutex_lock(&h->lock);
-    while (h->open > 0 && tab_cond_wait(&h->idle, &h->lock, until))
-        continue;
-    bool all = h->open == 0;
+    do {
+        while (h->open > 0 && tab_cond_wait(&h->idle, &h->lock, until))
+            continue;
+        all = h->open == 0;
+        tab_cond_wait(&h->idle, &h->lock, tab_within_ms(until, 50));
+    } while (tab_left_ms(until, 1) > 0 && (h->open > 0 || tab_mono_ms() - atomic_load(&h->came) < QUIET_MS));
     pthread_mutex_unlock(&h->lock);
     usleep(100000); /* the last answers leave */
     return all;
@@ -592,6 +606,8 @@ void http_free(http *h)
         exchange_free(x);
     }
     tab_accept_free(h->accept);
+    if (h->turn != NULL)
+        event_free(h->turn);
     if (h->wake != NULL)
         event_free(h->wake);
     if (h->server != NULL)

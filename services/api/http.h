@@ -9,6 +9,9 @@ typedef struct http http;
 
 /* Listens on cfg.http and starts the loop and the workers; NULL after logging why. */
 http *http_open(api *a);
+const _Atomic int64_t *http_turned(const http *h); /* when its loop turned last, tab_mono_ms */
+/* Every answer closes its connection from now on, so that the gateway makes new ones, elsewhere in time. */
+void http_leave(http *h);
 /* Accepts no more, waits for the requests at work, at most so long; true when all were answered. */
 bool http_drain(http *h, int64_t seconds);
 void http_free(http *h);

@@ -44,7 +44,8 @@ static tab_str answer_context(request *r)
     return text == NULL ? (tab_str){ NULL, 0 } : tab_str_of(text);
 }
 
-/* The row becomes this request's, with the seed of an attempt before it, or stays another's. */
+/* Claims the row for this request, with the seed of an earlier attempt; or leaves it to the request that
+ * holds it. */
 static tab_status take_row(request *r, tab_tx *tx, tab_str digest, bool *ret_claimed, tab_error *err)
 {
     TAB_AUTO(tab_rows) *rows = NULL;

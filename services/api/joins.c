@@ -27,7 +27,7 @@ struct api_joins {
 
 static tab_status join(request *r, tab_error *err);
 
-/* On a worker's thread, for a joiner that may go on. */
+/* Runs on a worker's thread: a joiner goes on. */
 static tab_status go_on(void *arg, tab_error *err)
 {
     request *r = arg;
@@ -77,7 +77,7 @@ tab_status idempotency_begin(request *r, tab_error *err)
     return s != TAB_OK || r->claimed || r->replayed ? s : join(r, err);
 }
 
-/* Of some: whether the one that each waits for has ended. One statement for all. */
+/* For some joiners: whether the request that each waits for has ended. One statement for all of them. */
 static tab_status look(api *a, joiner *const *w, size_t n, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -114,7 +114,7 @@ static tab_status look(api *a, joiner *const *w, size_t n, tab_error *err)
     return s;
 }
 
-/* Takes those off that go on or have waited long enough; the lock is held. */
+/* Takes those off the list that go on, or have waited long enough; the lock is held. */
 static joiner *take(struct api_joins *j)
 {
     joiner *gone = NULL;
@@ -146,7 +146,7 @@ static void *watch(void *arg)
         }
         joiner *some[AT_ONCE];
         size_t n = 0;
-        while (j->first != NULL && n < AT_ONCE) { /* to the end: others are looked for next time */
+        while (j->first != NULL && n < AT_ONCE) { /* put at the end: others are looked up next time */
             joiner *w = some[n++] = j->first;
             j->first = w->next;
             w->next = NULL;

@@ -1,4 +1,5 @@
-/* Jobs, reports, usage, models and keys: the routes that read, and the small ones that change. */
+/* Jobs, reports, usage, models and keys: the routes that read, and the small ones that change something.
+ * Each calls one service and writes its reply as JSON. */
 #include <stdio.h>
 
 #include "proto/keys.pb-c.h"
@@ -176,7 +177,7 @@ tab_status get_jobs(request *r, tab_error *err)
     return TAB_OK;
 }
 
-/* An inline run's output is here at once; its row in jobs follows from the event. */
+/* The output of an inline run is here at once; its row in jobs follows with the event. */
 static tab_status find_job(request *r, const char *id, const Tabella__Job **ret, output *ret_output,
                            tab_error *err)
 {
@@ -376,6 +377,8 @@ static void split_member(tab_out *o, const Tabella__HeldOut *h)
         uint_member(o, "seed", h->seed);
         bool_member(o, "stratified", h->stratified);
         text_member(o, "unit", h->unit);
+        if (h->split != NULL)
+            tab_split_json(o, h->split);
         tab_out_close(o, '}');
     }
 }
@@ -461,10 +464,10 @@ static void op_table(tab_out *o, const char *key, const Tabella__UsageReply *y, 
     open_member(o, key, '{');
     for (size_t i = 0; i < y->n_by_op; i++) {
         tab_out_key_str(o, tab_str_of(y->by_op[i]->op));
-        if (which == 1)
-            tab_out_uint(o, y->by_op[i]->raw);
+        if (which == 2)
+            tab_out_double(o, y->by_op[i]->multiplier);
         else
-            tab_out_double(o, which == 0 ? y->by_op[i]->cells : y->by_op[i]->multiplier);
+            tab_out_uint(o, which == 0 ? (uint64_t)y->by_op[i]->cells : y->by_op[i]->raw);
     }
     tab_out_close(o, '}');
 }
@@ -504,11 +507,11 @@ tab_status get_usage(request *r, tab_error *err)
     text_member(o, "resets_in", y->resets_in[0] != 0 ? y->resets_in : NULL);
     uint_member(o, "days", y->days);
     fixed_member(o, "used_pct", y->used_pct);
-    double_member(o, "total_cells", y->total_cells);
+    uint_member(o, "total_cells", (uint64_t)y->total_cells);
     open_member(o, "by_surface", '{');
     for (size_t i = 0; i < y->n_by_surface; i++) {
         tab_out_key_str(o, tab_str_of(y->by_surface[i]->surface));
-        tab_out_double(o, y->by_surface[i]->cells);
+        tab_out_uint(o, (uint64_t)y->by_surface[i]->cells);
     }
     tab_out_close(o, '}');
     op_table(o, "by_op", y, 0);
@@ -519,7 +522,7 @@ tab_status get_usage(request *r, tab_error *err)
         tab_out_open(o, '{');
         text_member(o, "endpoint", y->top_endpoints[i]->endpoint);
         text_member(o, "id", y->top_endpoints[i]->id);
-        double_member(o, "cells", y->top_endpoints[i]->cells);
+        uint_member(o, "cells", (uint64_t)y->top_endpoints[i]->cells);
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');

@@ -58,8 +58,8 @@ int main(int argc, char **argv)
     if (early >= 0)
         return early;
 
-    /* Bodies and columns are large and short-lived: each in pages of its own that go back at once,
-     * and few heaps, so that what one thread freed does not lie beside what another takes. */
+    /* Bodies and columns are large and short-lived. Each gets pages of its own, which go back to the system
+     * at once; and there are few heaps, so that memory that one thread freed serves another. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
     mallopt(M_ARENA_MAX, 4);
@@ -94,15 +94,18 @@ int main(int argc, char **argv)
     TAB_AUTO(http) *h = http_open(&self);
     if (relay == NULL || self.housekeeping == NULL || self.joins == NULL || answers == NULL || h == NULL)
         return EXIT_FAILURE;
+    static tab_schema schema = { .schema = "api", .least = 1 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    tab_health_loop(health, "http", http_turned(h));
     tab_health_ready(health, true);
 
-    int signal;
-    while ((signal = tab_signals_wait(&stop)) == SIGHUP)
-        ;
-    tab_log(TAB_INFO, "stopping on signal %d", signal);
-    tab_health_ready(health, false);
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+    http_leave(h);
+    tab_health_leave(health, self.cfg.leave_s);
     bool all = http_drain(h, self.cfg.drain_s);
     joins_free(self.joins);
     answers_free(answers);

@@ -7,8 +7,8 @@
 #include "services/api/api.h"
 #include "services/api/schemas_json.h"
 
-/* What the route table does not say: a sentence, the schema of the body, the status of success and
- * its schema. */
+/* What the route table does not say of a route: a sentence, the schema of the body, the status of success
+ * and its schema. */
 static const struct {
     const char *summary, *body, *answer;
     int status;
@@ -22,17 +22,18 @@ static const struct {
     [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_GENERATE] = { "Generate synthetic data", "GenerateRequest", NULL, 200 },
-    [TAB_DELETE_DATA] = { "Delete data", NULL, NULL, 200 },
-    [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", NULL, 202 },
+    [TAB_DELETE_DATA] = { "Delete data", NULL, "Deleted", 200 },
+    [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
     [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
     [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "Bundle", 200 },
-    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, NULL, 202 },
-    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", NULL, 202 },
+    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, "EndpointJob", 202 },
+    [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
+                                    202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
     [TAB_GET_OPENAPI] = { "This description", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT_OPENAPI] = { "An endpoint's own description", NULL, NULL, 200 },
-    [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, NULL, 200 },
+    [TAB_DELETE_ENDPOINT] = { "Delete an endpoint", NULL, "Deleted", 200 },
     [TAB_GET_REPORTS] = { "List reports", NULL, NULL, 200 },
     [TAB_GET_REPORT] = { "Retrieve a report", NULL, "Report", 200 },
     [TAB_GET_JOBS] = { "List jobs", NULL, NULL, 200 },
@@ -44,13 +45,20 @@ static const struct {
     [TAB_POST_KEYS] = { "Create a key; its secret is shown once", "KeyRequest", "Key", 201 },
     [TAB_POST_KEY_ROTATE] = { "Give a key a new secret", NULL, "Key", 200 },
     [TAB_DELETE_KEY] = { "Revoke a key", NULL, NULL, 200 },
+    [TAB_POST_DATA_UPLOAD] = { "Upload a file; its tables become datasets", "UploadRequest", "Uploaded",
+                               201 },
     [TAB_PATCH_ENDPOINT] = { "Change name, target, task or threshold", "EndpointEdit", "Endpoint", 200 },
     [TAB_POST_PROMPTS] = { "Add a system prompt fragment", "PromptRequest", "Endpoint", 200 },
     [TAB_PATCH_PROMPT] = { "Change a system prompt fragment", "PromptEdit", "Endpoint", 200 },
     [TAB_DELETE_PROMPT] = { "Remove a system prompt fragment", NULL, "Endpoint", 200 },
     [TAB_POST_REPORT_STAR] = { "Star a report", NULL, NULL, 200 },
     [TAB_POST_REPORT_UNSTAR] = { "Unstar a report", NULL, NULL, 200 },
-    [TAB_GET_AUDIT] = { "List the audit log", NULL, NULL, 200 },
+    [TAB_GET_AUDIT] = { "List the audit log", NULL, "AuditPage", 200 },
+    [TAB_GET_NOTIFICATIONS] = { "List notifications", NULL, "NotificationPage", 200 },
+    [TAB_POST_NOTIFICATION_READ] = { "Mark a notification as read", NULL, "Notification", 200 },
+    [TAB_GET_ORGANIZATION] = { "Settings of the organization", NULL, "Organization", 200 },
+    [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
+                               200 },
 };
 
 static void head(request *r, const char *title)
@@ -124,13 +132,24 @@ static void operation(tab_out *o, tab_route_id id)
     if (id == TAB_GET_JOBS)
         parameter(o, "query", "status", false,
                   "{\"enum\":[\"queued\",\"running\",\"done\",\"failed\",\"cancelled\",\"expired\"]}");
+    if (id == TAB_GET_NOTIFICATIONS)
+        parameter(o, "query", "unread", false, "{\"type\":\"boolean\"}");
+    if (id == TAB_GET_AUDIT) {
+        parameter(o, "query", "event", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "actor", false, "{\"type\":\"string\",\"maxLength\":128}");
+        parameter(o, "query", "since", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
+        parameter(o, "query", "until", false, "{\"type\":\"string\",\"format\":\"date-time\"}");
+    }
     if ((t->flags & TAB_ROUTE_IDEMPOTENT) != 0)
         parameter(o, "header", "Idempotency-Key", false,
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
-        raw_member(o, "requestBody", "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
+        raw_member(o, "requestBody",
+                   id == TAB_POST_DATA_UPLOAD
+                       ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
+                       : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
         tab_out_bytes(o, "}}}", 3);

@@ -1,4 +1,5 @@
-/* The outputs of inline runs, kept 24 hours for paging: the bundle as it came, compressed. */
+/* The outputs of inline runs, kept 24 hours for paging: the serialized bundle as inference sent it,
+ * compressed with zstd and, where a key is configured, sealed. */
 #include <zstd.h>
 
 #include "services/api/api.h"

@@ -59,7 +59,7 @@ static void release(place *p, uint32_t n)
     }
 }
 
-/* What is to be told of an organization. */
+/* What Redis is to be told of an organization. */
 typedef struct {
     char org[48];
     uint32_t n;
@@ -76,8 +76,8 @@ static told word_of(const org_calls *o, const char *org)
 
 /* ---- over all -------------------------------------------------------------------------------- */
 
-/* most 0: only told. *ret_retry: ms until there may be room; 0: there is, or Redis does not know (then
- * false). */
+/* Tells Redis how many calls are under way here; most 0: it only tells. *ret_retry: milliseconds until there
+ * may be room; 0: there is, or (false) Redis does not answer. */
 static bool tell(api *a, const told *t, uint32_t most, int64_t *ret_retry)
 {
     char key[64], n[16], word[24], limit[16], lease[16], ends[24];

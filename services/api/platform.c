@@ -1,8 +1,7 @@
 /* /platform/v1: what the specification makes on the platform. Configuration edits, system prompts,
- * stars, the audit log; the same keys and scopes as /v2. */
+ * stars; the same keys and scopes as /v2. */
 #include <stdio.h>
 
-#include "proto/keys.pb-c.h"
 #include "proto/reports.pb-c.h"
 #include "services/api/api.h"
 
@@ -34,11 +33,18 @@ tab_status patch_endpoint(request *r, tab_error *err)
     q.set_target = tab_json_get(b.root, "target") != NULL;
     q.set_task = tab_json_get(b.root, "task") != NULL;
     q.set_threshold = tab_json_get(tab_json_get(b.root, "options"), "confidence_threshold") != NULL;
-    if (name.n == 0 && !q.set_target && !q.set_task && !q.set_threshold)
+    const tab_json *options = tab_json_get(b.root, "options");
+    q.set_columns = tab_json_get(options, "columns") != NULL;
+    q.set_missing_values = tab_json_get(options, "missing_values") != NULL;
+    q.set_split = tab_json_get(options, "split") != NULL;
+    bool any =
+        q.set_target || q.set_task || q.set_threshold || q.set_columns || q.set_missing_values || q.set_split;
+    if (name.n == 0 && !any)
         return tab_fail(err, TAB_VALIDATION, "body",
-                        "name, target, task or options.confidence_threshold: nothing to change");
+                        "name, target, task, or confidence_threshold, columns, missing_values or split of "
+                        "options: nothing to change");
     const Tabella__Endpoint *e;
-    if ((q.set_target || q.set_task || q.set_threshold) && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
+    if (any && (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
     return edit(r, &q, err);
 }
@@ -53,6 +59,8 @@ static tab_status prompts_of(request *r, Tabella__EditEndpointRequest *q, tab_er
     if (s != TAB_OK)
         return s;
     q->set_prompts = true;
+    q->set_revision = true; /* the list as it was read: another's change must not be undone by it */
+    q->config_revision = e->config_revision;
     q->prompts = tab_arena_new_of(r->arena, Tabella__SystemPrompt *, e->n_system_prompts + 1);
     if (q->prompts == NULL)
         return tab_no_memory(err);
@@ -144,7 +152,7 @@ tab_status delete_prompt(request *r, tab_error *err)
     return edit(r, &q, err);
 }
 
-/* ---- stars and the audit log ----------------------------------------------------------------- */
+/* ---- stars ----------------------------------------------------------------------------------- */
 
 static tab_status star(request *r, bool starred, tab_error *err)
 {
@@ -170,40 +178,4 @@ tab_status post_report_star(request *r, tab_error *err)
 tab_status post_report_unstar(request *r, tab_error *err)
 {
     return star(r, false, err);
-}
-
-static void audit_entry(request *r, const void *reply, size_t i)
-{
-    const Tabella__AuditEntry *a = ((const Tabella__ListAuditReply *)reply)->entries[i];
-    tab_out *o = &r->out;
-    tab_out_open(o, '{');
-    text_member(o, "id", a->id);
-    time_member(o, "at", a->at);
-    text_member(o, "actor", a->actor);
-    text_member(o, "action", a->action);
-    text_member(o, "object", a->object);
-    text_member(o, "detail", a->detail[0] != 0 ? a->detail : NULL);
-    text_member(o, "request_id", a->request_id[0] != 0 ? a->request_id : NULL);
-    tab_out_close(o, '}');
-}
-
-tab_status get_audit(request *r, tab_error *err)
-{
-    Tabella__ListAuditRequest q = TABELLA__LIST_AUDIT_REQUEST__INIT;
-    const Tabella__ListAuditReply *y = NULL;
-    tab_str after;
-    tab_status s = query_page(r, "audit", 20, &q.limit, &after, err);
-    if (s != TAB_OK)
-        return s;
-    for (size_t i = 0; i < after.n; i++)
-        q.before = 10 * q.before + (after.p[i] - '0'); /* our own digits: the signature held */
-    s = call(r, "keys", "ListAudit", &q.base, &tabella__list_audit_reply__descriptor, &y, err);
-    if (s != TAB_OK)
-        return s;
-    char position[24] = "";
-    if (y->n_entries == q.limit && y->n_position == y->n_entries)
-        snprintf(position, sizeof position, "%lld", (long long)y->position[y->n_position - 1]);
-    list_answer(
-        r, &(list_page){ "audit", "audit", y, y->n_entries, audit_entry, tab_str_of(position), y->total });
-    return TAB_OK;
 }

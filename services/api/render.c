@@ -87,6 +87,10 @@ static void metric_members(tab_out *o, const Tabella__HeldOut *h)
 {
     fixed_member(o, "score", h->score);
     text_member(o, "metric", h->metric);
+    if (h->has_interval) {
+        fixed_member(o, "score_low", h->score_low);
+        fixed_member(o, "score_high", h->score_high);
+    }
     for (size_t i = 0; i < h->n_metrics; i++) {
         if (strcmp(h->metrics[i]->name, "score") == 0 || strcmp(h->metrics[i]->name, "metric") == 0)
             continue;
@@ -147,6 +151,8 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     uint_member(o, "test_rows", h->test_rows);
     uint_member(o, "seed", h->seed);
     text_member(o, "unit", h->unit);
+    if (h->split != NULL)
+        tab_split_json(o, h->split);
     tab_out_close(o, '}');
     time_member(o, "data_version", version_us);
     text_member(o, "data_snapshot", snapshot[0] != 0 ? snapshot : NULL);
@@ -210,7 +216,7 @@ tab_status bundle_page(request *r, const Tabella__Bundle *b, const char *list, t
     cursor_of c = { r, list };
     tab_bundle_view view = { .cursor = array_cursor, .arg = &c };
     char *end;
-    /* The cursor was ours (its signature held), its text ends in the arena's 0. */
+    /* The signature held, so the cursor is ours; its text ends in the arena's 0. */
     unsigned long array = strtoul(position.p, &end, 10);
     size_t from = *end == ':' ? strtoul(end + 1, NULL, 10) : 0;
     if (array >= TAB_PAGE_COUNT || *end != ':')
@@ -324,7 +330,7 @@ void job_members(request *r, const Tabella__Job *j, bool detail)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-void list_answer(request *r, const list_page *p)
+void list_answer_with(request *r, const list_page *p, void (*more)(request *r, const void *reply))
 {
     tab_out *o = &r->out;
     tab_out_open(o, '{');
@@ -334,5 +340,12 @@ void list_answer(request *r, const list_page *p)
     tab_out_close(o, ']');
     next_cursor_member(r, p->list, p->next);
     uint_member(o, "total", p->total);
+    if (more != NULL)
+        more(r, p->reply);
     tab_out_close(o, '}');
+}
+
+void list_answer(request *r, const list_page *p)
+{
+    list_answer_with(r, p, NULL);
 }

@@ -65,7 +65,7 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
-/* Pinned data, and data used within the last ten minutes, bill at the cached rate. */
+/* Bills at the cached rate: pinned data, and data used within the last ten minutes. */
 static tab_status resolve(request *r, run *x, tab_error *err)
 {
     const int64_t briefly = 600 * INT64_C(1000000);
@@ -114,6 +114,7 @@ static void head(request *r, const run *x, const char *base, const char *status)
     text_member(o, "base", base);
     text_member(o, "feed", x->feed);
     text_member(o, "status", status);
+    warnings_member(r);
 }
 
 /* ---- as a job -------------------------------------------------------------------------------- */
@@ -258,8 +259,8 @@ static tab_status ended(void *arg, tab_error *err)
 {
     run *x = arg;
     request *r = x->r;
-    bool lost = tab_rpc_lost(x->s, &x->err);
-    bool late = (lost || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
+    bool lost = tab_rpc_lost(x->s, &x->err), stopped = tab_rpc_stopped(x->s, &x->err);
+    bool late = (lost || stopped || x->s == TAB_CANCELLED) && !atomic_load(&r->gone);
     tab_status s = x->s;
     if (s == TAB_OK)
         s = write_answer(r, x, err);

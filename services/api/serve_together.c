@@ -58,8 +58,9 @@ static tab_status state_of(tab_arena *a, const Tabella__Endpoint *e, Tabella__Se
     return TAB_OK;
 }
 
-/* The worker that answered last is asked, so that one call goes to one process; any of them answers where
- * it does not, or is no longer the owner, and says who did. The answer lives in the arena. */
+/* Asks the worker that answered last, so that calls of an endpoint go to one process. Where that one is away
+ * or is no longer the owner of the state, any worker answers and says who did. The answer lives in the
+ * arena. */
 static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabella__ServeReply **ret,
                       tab_error *err)
 {
@@ -118,7 +119,7 @@ static tab_status ask(tab_arena *a, serve_call *const *c, size_t n, const Tabell
     return TAB_OK;
 }
 
-/* A part's bundle with what it has in common with others. NULL: not an answer of ours. */
+/* A part's bundle, completed by what it shares with others. NULL: not an answer of inference. */
 static Tabella__Bundle *whole(const Tabella__ServeReply *y, size_t i)
 {
     size_t first = 0, of = y->parts[i]->tables_of;
@@ -151,6 +152,7 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
+    warnings_member(c->r);
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
@@ -187,7 +189,7 @@ static void work_of(serve_call *c, const Tabella__ServeReply *y, const Tabella__
     w->request_id = r->request_id;
 }
 
-/* Their answers written, and what is to be billed noted. */
+/* Writes their answers and notes what is to be billed. */
 static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeReply *y)
 {
     TAB_AUTO(tab_bundle_memory) *memory = n > 1 ? tab_bundle_memory_new() : NULL;
@@ -209,7 +211,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
 
 static tab_status alone(void *call, tab_error *err);
 
-/* Their places among the organization's calls, then one message. */
+/* Takes their places among the organization's calls, then sends one message. */
 static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, place *p,
                                const Tabella__ServeReply **ret, tab_error *err)
 {
@@ -222,12 +224,14 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
     tab_status s = ask(a, c, n, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);
+    if (s == TAB_CANCELLED) /* its state is still being fitted, say, and will be there for a later call */
+        return tab_fail(err, TAB_UNAVAILABLE, "", "the endpoint was not ready in time, try again");
     return s;
 }
 
-/* There may not be as many places or slots as calls: refused together, each asks for one by itself, our
- * own (which then stands first) here and the others from threads of theirs. What is left in c has its
- * status. */
+/* There may be fewer places or slots than calls. Then they are refused together, and each asks for one by
+ * itself: ours, which now stands first, here, the others from threads of their own. What is left in c has
+ * its status. */
 static void ask_all(tab_arena *a, serve_call **c, size_t *n, const serve_call *own, place *p)
 {
     const Tabella__ServeReply *y = NULL;

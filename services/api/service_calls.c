@@ -9,6 +9,7 @@ tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err)
     ask->org = r->who.org;
     ask->request_id = r->request_id;
     ask->actor = r->who.key;
+    ask->address = r->address;
     ask->arena = r->arena;
     if (ask->deadline == 0)
         ask->deadline = r->deadline;
@@ -26,12 +27,12 @@ tab_status call(request *r, const char *service, const char *method, const void 
     return s;
 }
 
-/* The models change by an operator's hand only: one list serves all requests of two seconds, and longer
- * while inference does not answer, which refuses what it retired by itself. One asks, and who has an old
- * list does not wait for that. */
+/* Only an operator changes the list of models, so one list serves all requests of two seconds, and longer
+ * while inference does not answer (which refuses a retired base by itself). One request asks; those that
+ * still have the old list do not wait for it. */
 static pthread_cond_t models_came = PTHREAD_COND_INITIALIZER;
 
-/* A newer list where inference gives one; the lock is not held meanwhile. */
+/* A newer list, if inference sends one. The lock is not held meanwhile. */
 static void ask_models(request *r, int64_t ms)
 {
     api *a = r->api;

@@ -56,8 +56,9 @@ static bool denied6(const uint8_t a[16])
         { { [10] = 0xff, [11] = 0xff }, 96 }, /* mapped */
         { { 0, 0x64, 0xff, 0x9b }, 96 },      /* NAT64: how public IPv4 is reached where there is none */
     };
-    /* The one block that addresses have been given from (RFC 4291). Outside are loopback, what is compatible
-     * or translated, local-use NAT64 (64:ff9b:1::/48), unique local, link-local, site-local, multicast. */
+    /* 2000::/3, the one block of which addresses have been given out (RFC 4291). Outside of it lie loopback,
+     * compatible and translated addresses, local-use NAT64 (64:ff9b:1::/48), unique local, link-local,
+     * site-local and multicast ones. */
     static const network given = { { 0x20 }, 3 };
     static const network not_public[] = {
         { { 0x20, 0x01, 0x00 }, 23 },             /* protocols: Teredo, benchmarks, ORCHID, AMT */

@@ -7,8 +7,7 @@
 #include "common/hash.h"
 #include "common/table_wire.h"
 
-/* Bytes that a column's rows take, about: 12 a level is a guess that only decides where packs end.
- */
+/* About how many bytes a column's rows take. 12 a level is a guess; it only decides where pieces end. */
 static size_t weight(const tab_column *c, size_t rows)
 {
     if (c->layout == TAB_NUMBERS)
@@ -60,7 +59,7 @@ static bool slice(tab_arena *a, const tab_column *c, size_t first, size_t rows, 
             from[n] = g;
             kind[n] = c->kind[g];
             bytes += tab_level(c, g).n;
-            end[n] = (uint32_t)bytes; /* of c's own text, whose length fits */
+            end[n] = (uint32_t)bytes; /* of c's levels, as far as the length fits */
             of[g] = (uint32_t)++n;
         }
         code[r] = of[g] - 1;
@@ -196,7 +195,7 @@ static bool rehash(tab_arena *a, joining *c)
     return true;
 }
 
-/* The level's code in the joined dictionary; TAB_NULL when memory is out. */
+/* The level's code in the joined dictionary; TAB_NULL: out of memory. */
 static uint32_t level_of(tab_arena *a, joining *c, tab_str s, uint8_t kind)
 {
     if (2 * (c->levels + 1) > c->slots && !rehash(a, c))

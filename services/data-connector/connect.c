@@ -43,7 +43,7 @@ static tab_status read_ref(data_service *self, tab_call *call, const source_ref 
                  .connect_s = self->connect_s,
                  .cancel = call->cancel };
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
-    s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* some of it is for the answer */
+    s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* the rest of the deadline is for the answer */
     TAB_TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
     guard_begin(self->allow, self->read_mib << 20);
     tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
@@ -176,8 +176,7 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
     TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, NULL, err));
-    TAB_TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
-                        "connection.create", id, ref->text, err));
+    TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id, ref->text, err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -239,7 +238,7 @@ static tab_status row_diff_message(tab_arena *a, const row_diff *d, Tabella__Row
     return TAB_OK;
 }
 
-/* The attempt, for whoever retrieves the connection. */
+/* Notes the attempt, for whoever retrieves the connection. */
 static void remember(data_service *self, tab_call *call, const char *id, bool good, const char *said)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -253,7 +252,7 @@ static void remember(data_service *self, tab_call *call, const char *id, bool go
                          TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_bool(good), tab_p_text(said)));
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, &err);
-    (void)s; /* a note: its loss loses nothing */
+    (void)s; /* only a note: the caller loses nothing without it */
 }
 
 /* The answer of a sync that was done before under the same id, or NULL. */
@@ -315,8 +314,7 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TAB_TRY(tab_tx_query(tx, NULL, err,
                          "UPDATE data_connector.snapshot SET diff = $3 WHERE org = $1 AND id = $2",
                          TAB_P(tab_p_text(call->org), tab_p_text(snapshot), tab_p_bytes(bytes))));
-    TAB_TRY(store_audit(tx, call->org, actor[0] != '\0' ? actor : call->actor, call->request_id,
-                        "connection.sync", c->id, snapshot, err));
+    TAB_TRY(store_audit(tx, call, actor, "connection.sync", c->id, snapshot, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret = m;
     return TAB_OK;

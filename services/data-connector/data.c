@@ -10,7 +10,7 @@
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
 
-/* A new dataset and its first snapshot, committed. */
+/* Makes a new dataset and its first snapshot, and commits. */
 static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, const store_dataset *d,
                               const tab_table *t, tab_error *err)
 {
@@ -58,7 +58,7 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
     return TAB_OK;
 }
 
-/* What is shown of a dataset, a temporary one too. */
+/* What is shown of a dataset, also of a temporary one. */
 static tab_status show_any(tab_tx *tx, tab_call *call, const char *id, Tabella__DataObject **ret,
                            tab_error *err)
 {
@@ -90,7 +90,7 @@ static tab_status ingest(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     const char *id = NULL;
     tab_status s = ingest_once(self, call, &id, err);
-    if (s == TAB_CONFLICT) /* the same ingest id came in meanwhile: it is there now */
+    if (s == TAB_CONFLICT) /* another call with this ingest id was faster: its dataset is the answer */
         s = ingest_once(self, call, &id, err);
     if (s != TAB_OK)
         return s;
@@ -152,7 +152,7 @@ static Tabella__Resolved *resolved(tab_arena *a, const char *ref, const store_sn
     return r;
 }
 
-/* Where two names meet, the datasets' ids stand for them. */
+/* Where two datasets have one name, their ids are the tables' ids. */
 static void apart(Tabella__Resolved **t, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -271,7 +271,7 @@ static tab_status acquire(void *arg, tab_call *call, tab_error *err)
     if (s == NULL || out->tables == NULL)
         return tab_no_memory(err);
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
-    TAB_TRY(store_hold_blocks(tx, call->org, false, err)); /* none of them is dropped meanwhile */
+    TAB_TRY(store_hold_blocks(tx, call->org, false, err)); /* so that none of them is dropped meanwhile */
     for (size_t i = 0; i < q->n_snapshots; i++) {
         tab_status found = store_snapshot_get(tx, call->arena, call->org, q->snapshots[i], &s[i], err);
         if (found == TAB_NOT_FOUND || (found == TAB_OK && (!s[i].kept || s[i].temporary)))
@@ -393,8 +393,8 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
             return tab_fail(err, TAB_CONFLICT, "id", "The dataset is pinned by the endpoint %s.", names);
         TAB_TRY(store_dataset_drop(tx, call->org, q->id, NULL, err));
     }
-    TAB_TRY(store_audit(tx, call->org, q->actor[0] != '\0' ? q->actor : call->actor, call->request_id,
-                        is_connection ? "connection.delete" : "dataset.delete", q->id, "", err));
+    TAB_TRY(store_audit(tx, call, q->actor, is_connection ? "connection.delete" : "dataset.delete", q->id, "",
+                        err));
     TAB_TRY(tab_tx_commit(&tx, err));
     tab_relay_nudge(self->relay);
     out->id = tab_proto_text(call->arena, q->id);

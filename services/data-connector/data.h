@@ -11,7 +11,7 @@
 typedef struct {
     tab_pg *pg;
     tab_relay *relay;
-    tab_keyring *kek;      /* seals credentials; NULL: none configured, connections are refused */
+    tab_keyring *kek;      /* encrypts credentials; NULL: none configured, and connections are refused */
     tab_run_keys run_keys; /* seal temporary datasets */
     const char *allow;     /* networks that connections may reach although they are not public */
     int64_t keep_days;     /* rows of old, unpinned snapshots */
@@ -31,11 +31,11 @@ tab_status data_diff(void *self, tab_call *call, tab_error *err);
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
 tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,
                             tab_error *err) TAB_CHECKED;
-/* A new snapshot of the dataset that the connection feeds; ret may be NULL. */
+/* Makes a new snapshot of the dataset that the connection feeds; ret may be NULL. */
 tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
                          const char *actor, Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;
 
-/* The thread that drops what has expired; ends after stop. */
+/* The thread that deletes what has expired; ends after stop. */
 void *data_sweep(void *self);
 
 #endif

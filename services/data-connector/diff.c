@@ -16,7 +16,7 @@ static uint64_t hash(char tag, const void *p, size_t n)
 {
     unsigned char out[crypto_shorthash_BYTES], small[64], *in = small;
     if (n + 1 > sizeof small && (in = malloc(n + 1)) == NULL)
-        in = small, n = sizeof small - 1; /* memory is out: a prefix, the caller's arena fails soon after */
+        in = small, n = sizeof small - 1; /* out of memory: a prefix, the caller's arena fails soon after */
     in[0] = (unsigned char)tag;
     if (n > 0)
         memcpy(in + 1, p, n);
@@ -175,7 +175,7 @@ static bool key_hashes(tab_arena *a, const search *s, int side, const size_t *se
     return true;
 }
 
-/* Is the set unique and complete in both, and how many rows does it match? */
+/* Whether the set of columns is unique and complete in both tables; counts the rows that it matches. */
 static void try_set(search *s, const size_t *set, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 31);
@@ -228,7 +228,7 @@ static void find_key(search *s)
             const tab_column *c = &s->t[side]->col[p->col[side]];
             p->complete = p->complete && !has_null(c, n[side]);
             size_t d = level_bound(c, n[side]);
-            /* what must hold in each table, relative to its rows: keep the worse */
+            /* both tables must satisfy it: keep the worse figure */
             if (d < n[side] && d < p->distinct)
                 p->distinct = d;
         }
@@ -271,8 +271,8 @@ static int by_value(const void *p, const void *q)
     return a->x != b->x ? (a->x < b->x ? -1 : 1) : a->y != b->y ? (a->y < b->y ? -1 : 1) : 0;
 }
 
-/* Each row as the sum over its cells that are not null of (column, value): the order of columns is
- * nothing. */
+/* A row's hash: the sum over its cells that are not null of the hash of (column, value). So the order of
+ * columns does not matter. */
 static bool row_values(tab_arena *a, const search *s, int side, const bool *as_text, wide **ret)
 {
     TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)1 << 31);

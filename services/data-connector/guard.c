@@ -12,7 +12,7 @@
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
 static _Thread_local int64_t receivable;  /* bytes, of a guarded thread */
-static _Thread_local int64_t keyings;     /* left to a guarded thread */
+static _Thread_local int64_t keyings;     /* what a guarded thread may still do */
 
 void guard_begin(const char *allow, int64_t most)
 {

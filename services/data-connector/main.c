@@ -67,7 +67,11 @@ int main(int argc, char **argv)
     static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector", routes);
     pthread_t sweeper;
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "data_connector", .least = 1 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     static const char *const slow[] = { "Ingest", "Connect", "Sync",
                                         NULL }; /* as the source, or the body, is */
@@ -77,9 +81,10 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
     tab_health_ready(health, good);
-    if (good)
+    if (good) {
         tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
+        tab_health_leave(health, cfg.leave_s);
+    }
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
     pthread_join(sweeper, NULL);

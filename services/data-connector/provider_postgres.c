@@ -44,7 +44,7 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     const char *at = r == NULL ? NULL : PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION);
     bool query = s->query[0] != '\0';
     if (state != NULL && (strlen(state) != 5 || strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5))
-        state = NULL; /* the server may be anything: only what can be a code is told */
+        state = NULL; /* an untrusted server: only what has the form of a code is passed on */
     if (at != NULL && (strlen(at) > 9 || strspn(at, "0123456789") != strlen(at)))
         at = NULL;
     if (state == NULL)
@@ -54,7 +54,7 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
                         "The source refuses these credentials (SQLSTATE %s).", state);
     if (strcmp(state, "57014") == 0)
         return tab_fail(err, TAB_CANCELLED, "", "The source took too long.");
-    /* what the caller wrote is at fault, unless the server is (out of room, shutting down, broken) */
+    /* the caller's query is at fault, unless the server is (out of room, shutting down, broken) */
     if (query && strncmp(state, "53", 2) != 0 && strncmp(state, "57", 2) != 0 &&
         strncmp(state, "58", 2) != 0 && strncmp(state, "XX", 2) != 0)
         return tab_fail(err, TAB_VALIDATION, "options.query",
@@ -98,8 +98,8 @@ static void hush(void *arg, const PGresult *notice) /* libpq would print it */
     (void)notice;
 }
 
-/* Whether the socket is ready within a quarter of a second: whoever calls has an eye on the clock and on
- * the caller. */
+/* Whether the socket is ready within a quarter of a second. Between two calls the caller checks the
+ * deadline, and whether anybody still waits. */
 static bool ready(const PGconn *c, short events, tab_deadline deadline)
 {
     struct pollfd p = { PQsocket(c), events, 0 };
@@ -135,7 +135,7 @@ static tab_status broken(tab_error *err)
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
 }
 
-/* Until a result of what was sent can be had. */
+/* Waits for a result of what was sent. */
 static tab_status settled(const source *s, PGconn *c, tab_error *err)
 {
     for (;;) {
@@ -205,7 +205,14 @@ static tab_status unreachable(PGconn *c, tab_error *err)
     if (database)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
     if (certificate)
-        return tab_fail(err, TAB_UNAVAILABLE, "", "The source offers no TLS that can be verified.");
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "The source offers no TLS that can be verified. Turn TLS on there and give its "
+                        "authority's certificate as credentials.ca; in a network that the operator allows, "
+                        "credentials.tls may be disable.");
+    if (strstr(why, "Connection refused") != NULL)
+        return tab_fail(err, TAB_VALIDATION, "source",
+                        "Nothing listens at the source's address and port. Check both, and that the server "
+                        "takes connections from other machines.");
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
 }
 
@@ -250,7 +257,7 @@ static tab_status run(const source *s, PGconn *c, const char *sql, int n, const 
     if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK)
         f = guard_spent() ? broken(err) : failed(s, r, what, err);
     while (f == TAB_OK && (f = settled(s, c, err)) == TAB_OK && (more = PQgetResult(c)) != NULL) {
-        PQclear(more); /* one statement has one result: a server with more of them is none */
+        PQclear(more); /* one statement has one result: more of them is no PostgreSQL */
         f = tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
     }
     if (f == TAB_OK && ret != NULL)
@@ -341,8 +348,8 @@ static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
     tab_builder_text(b, (tab_str){ out, n });
 }
 
-/* The server at the other end may be anything that speaks the protocol: a text is UTF-8 without a zero, as
- * the rest of the service holds it, or it is told by its size alone. */
+/* The server is not trusted: a cell's text must be UTF-8 without a zero byte, as the rest of the service
+ * holds it; else only its size is told. */
 static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
 {
     char size[40];

@@ -84,7 +84,7 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(pinned)));
 }
 
-/* Removes the pieces of snapshots whose rows are let go, and the blocks that only they held. */
+/* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds. */
 #define DROP_PIECES                                                                               \
     "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot " \
     "= u.id "                                                                                     \
@@ -473,8 +473,8 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
     return TAB_OK;
 }
 
-/* Newest first; a page goes on behind (time, id) of its last entry, so that what comes meanwhile
- * neither repeats nor hides one. */
+/* Newest first. A page begins behind (time, id) of the last entry shown, so that datasets that are added
+ * meanwhile neither repeat nor hide one. */
 tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
                          Tabella__ListDataReply *ret, tab_error *err)
 {
@@ -523,19 +523,20 @@ tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t lim
     return TAB_OK;
 }
 
-tab_status store_audit(tab_tx *tx, const char *org, const char *actor, const char *request_id,
-                       const char *action, const char *subject, const char *detail, tab_error *err)
+tab_status store_audit(tab_tx *tx, const tab_call *call, const char *actor, const char *action,
+                       const char *subject, const char *detail, tab_error *err)
 {
     char id[TAB_ID];
     Tabella__AuditEvent e = TABELLA__AUDIT_EVENT__INIT;
     tab_id_new(id, "aud_");
     e.event_id = id;
-    e.org_id = (char *)org;
+    e.org_id = (char *)call->org;
     e.at_us = tab_now_us();
-    e.actor = (char *)actor;
+    e.actor = (char *)(actor[0] != '\0' ? actor : call->actor);
     e.action = (char *)action;
     e.subject = (char *)subject;
-    e.request_id = (char *)request_id;
+    e.request_id = (char *)call->request_id;
     e.detail = (char *)detail;
-    return tab_outbox_put(tx, "data_connector", id, "tabella.event.audit", org, &e.base, err);
+    e.address = (char *)call->address;
+    return tab_outbox_put(tx, "data_connector", id, "tabella.event.audit", call->org, &e.base, err);
 }

@@ -6,11 +6,12 @@
 #include "common/crypto.h"
 #include "common/ids.h"
 #include "common/pg.h"
+#include "common/rpc.h"
 #include "common/table.h"
 #include "proto/data.pb-c.h"
 
-/* Whoever writes pieces holds the organization's blocks shared, whoever throws blocks away alone:
- * so no block goes while a snapshot that is not committed yet counts on it. Ends with the
+/* A transaction that writes pieces holds the organization's blocks shared; one that deletes blocks holds
+ * them alone. So no block is deleted while a snapshot that is not committed yet uses it. Ends with the
  * transaction. */
 tab_status store_hold_blocks(tab_tx *tx, const char *org, bool alone, tab_error *err) TAB_CHECKED;
 
@@ -32,13 +33,12 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
                               tab_error *err) TAB_CHECKED;
 tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
                              tab_error *err) TAB_CHECKED;
-/* Drops datasets by id, by owner (temporary ones), or those expired (all NULL): their snapshots'
- * rows, the blocks that nothing else holds, the connection that feeds them. Needs store_hold_blocks
- * alone. */
+/* Drops datasets: by id, by owner (temporary ones), or the expired ones (both NULL). With them go their
+ * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs
+ * store_hold_blocks alone. */
 tab_status store_dataset_drop(tab_tx *tx, const char *org, const char *id, const char *owner,
                               tab_error *err) TAB_CHECKED;
-/* Lets go of the rows of snapshots that are neither current nor pinned and older than so many days.
- */
+/* Deletes the rows of snapshots that are older than so many days and neither current nor pinned. */
 tab_status store_snapshots_expire(tab_tx *tx, const char *org, int64_t days, tab_error *err) TAB_CHECKED;
 /* Organizations that have something to drop, one a row; TAB_ORG_ALL. */
 tab_status store_orgs_to_sweep(tab_tx *tx, tab_arena *a, int64_t days, const char ***ret, size_t *ret_n,
@@ -80,9 +80,8 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
 tab_status store_objects(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, const char *after,
                          Tabella__ListDataReply *ret, tab_error *err) TAB_CHECKED;
 
-/* An audit event into the outbox. */
-tab_status store_audit(tab_tx *tx, const char *org, const char *actor, const char *request_id,
-                       const char *action, const char *subject, const char *detail,
-                       tab_error *err) TAB_CHECKED;
+/* An audit event of the call into the outbox. actor "": the call's own. */
+tab_status store_audit(tab_tx *tx, const tab_call *call, const char *actor, const char *action,
+                       const char *subject, const char *detail, tab_error *err) TAB_CHECKED;
 
 #endif

@@ -30,7 +30,7 @@ extern char **environ;
 void alone_begin(inference *self)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, ALONE); /* for whoever lists processes */
+    prctl(PR_SET_NAME, ALONE); /* so that a list of processes tells them apart */
     printf("%s\n", tab_rpc_worker(self->rpc));
     if (fflush(stdout) != 0) /* the parent is gone */
         exit(EXIT_FAILURE);
@@ -105,7 +105,7 @@ static bool ended(pid_t child, int64_t ms, int *ret_status)
     }
 }
 
-/* Ended by us; a child that is frozen or hangs is killed. */
+/* Asks the child to stop; kills one that is frozen or hangs. */
 static void end_child(pid_t child)
 {
     int status = 0;
@@ -148,11 +148,12 @@ tab_status alone_call(inference *self, tab_call *call, const char *method,
         tab_log_fields(TAB_INFO, "a pass runs alone", "method", method, "worker", name, NULL);
         tab_error why = { 0 };
         s = tab_rpc_call(self->rpc, &ask, &answer, &why);
-        bool died = s == TAB_UNAVAILABLE && ended(child, LOOK_MS, &status);
+        bool stopped = tab_rpc_stopped(s, &why); /* it was told to, by whoever stops processes here */
+        bool died = s == TAB_UNAVAILABLE && !stopped && ended(child, LOOK_MS, &status);
         if (s == TAB_OK) {
             *(const void **)(uintptr_t)ret = answer.msg;
         } else if (died || tab_rpc_lost(s, &why)) {
-            /* dead, or frozen while it was at work: from outside they look the same */
+            /* dead, or frozen while at work: the two look the same from outside */
             s = tab_fail(err, TAB_JOB_FAILED, "", "the process that computed this, and nothing else, ended");
             tab_metric_add(tab_counter("tabella_inference_died_alone_total",
                                        "Passes that killed a process in which they were alone", NULL),

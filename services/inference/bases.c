@@ -10,14 +10,14 @@
 
 enum { FRESH_MS = 1000 };
 
-/* Reads the retired ones when the last look is older than a second; with Postgres away the last look
- * holds. */
+/* Reads the retired ones where the last read is older than a second. While Postgres is away the last ones
+ * are kept. */
 static void look(inference *self, bool now)
 {
     pthread_mutex_lock(&self->lock);
     bool fresh = self->retired_at != 0 && tab_mono_ms() - self->retired_at < FRESH_MS;
     if (!fresh || now)
-        self->retired_at = tab_mono_ms(); /* others need not look as well */
+        self->retired_at = tab_mono_ms(); /* other threads need not read as well */
     pthread_mutex_unlock(&self->lock);
     if (fresh && !now)
         return;

@@ -59,7 +59,7 @@ static void round_of(inference *self)
     if (ids == NULL)
         return;
     for (size_t i = 0; i < n;
-         i++) { /* the first key that is left names the organization, all of its keys go */
+         i++) { /* one round an organization: the first key left names it, and all of its keys are handled */
         if (key[i] == NULL || owner_of(key[i], &org) == 0)
             continue;
         const char *name = tab_arena_copy(a, (tab_str){ key[i], org }).p;

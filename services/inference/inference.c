@@ -48,11 +48,12 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
     if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
-        (s = options_of(q->options, w.base, &w.options, err)) != TAB_OK ||
+        (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK ||
         (s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
     pass_compute(&w.p, compute_run, &w);
     pass_end(&w.p);
+    w.s = pass_status(&w.p, w.s, err);
     y->base_model = tab_proto_text(call->arena, w.base);
     return w.s;
 }
@@ -81,24 +82,54 @@ static const uint32_t *entities(tab_arena *a, const Tabella__Bundle *b, size_t t
     return entity;
 }
 
+/* The report's split is that of the bundle's own folds; its score stands beside what a random split says. */
+static tab_status evaluate_split(tab_engine *e, const tab_table *t, const Tabella__Split *split,
+                                 tab_evaluate_options *o, Tabella__HeldOut **ret, tab_error *err)
+{
+    Tabella__HeldOut *random = NULL;
+    Tabella__Split *m = split == NULL ? NULL : tab_message(e->arena, Tabella__Split, TABELLA__SPLIT__INIT);
+    bool time = split != NULL && strcmp(split->kind, "time") == 0;
+    bool group = split != NULL && strcmp(split->kind, "group") == 0;
+    if (split != NULL && m == NULL)
+        return tab_no_memory(err);
+    o->split = time ? TAB_SPLIT_TIME : group ? TAB_SPLIT_GROUP : TAB_SPLIT_RANDOM;
+    o->by = split != NULL && split->by != NULL ? split->by->column : t->cols;
+    TAB_TRY(tab_evaluate(e, t, o, ret, err));
+    (*ret)->split = m;
+    if (m == NULL)
+        return TAB_OK;
+    *m = *split;
+    m->metric = (*ret)->metric;
+    m->score = m->random_score = (*ret)->score;
+    if (!time && !group)
+        return TAB_OK;
+    o->split = TAB_SPLIT_RANDOM;
+    TAB_TRY(tab_evaluate(e, t, o, &random, err));
+    m->random_score = random->score;
+    return TAB_OK;
+}
+
 /* The held-out report of what the bundle predicts. Too few rows to hold any out is no failure of the
  * endpoint: it is said where the score would stand. */
-static tab_status held_out(tab_engine *e, const tab_table *const *tables, const char *base,
-                           const Tabella__Bundle *b, Tabella__HeldOut **ret, tab_error *err)
+static tab_status held_out(tab_engine *e, const tab_table *const *tables, const tab_run_options *options,
+                           const tab_links *links, const Tabella__Bundle *b, Tabella__HeldOut **ret,
+                           tab_error *err)
 {
     const Tabella__Prediction *p = b->prediction;
     const tab_table *t = tables[p->table];
     const Tabella__ColumnRef *of = b->target_selection->column; /* an anomaly's labels, too */
-    tab_evaluate_options o = { .base = base,
+    tab_evaluate_options o = { .base = options->base,
+                               .given = &options->given,
                                .table = p->table,
                                .target = of == NULL ? t->cols : of->column,
                                .labels = of != NULL,
+                               .links = links,
                                .entity = entities(e->arena, b, p->table, t->rows) };
     o.task = strcmp(p->task_type, "classification") == 0 ? TAB_TASK_CLASSIFICATION
              : strcmp(p->task_type, "regression") == 0   ? TAB_TASK_REGRESSION
                                                          : TAB_TASK_ANOMALY;
     tab_error why = { 0 };
-    tab_status s = tab_evaluate(e, t, &o, ret, &why);
+    tab_status s = evaluate_split(e, t, p->split, &o, ret, &why);
     if (s == TAB_VALIDATION) {
         Tabella__HeldOut *h = tab_message(e->arena, Tabella__HeldOut, TABELLA__HELD_OUT__INIT);
         if (h == NULL)
@@ -141,19 +172,28 @@ static void compute_evaluation(void *arg)
     /* The bundle's own folds are those of every run (seed 0), so that an endpoint and a run agree. */
     tab_engine e = pass_engine(&w->p, call->arena, 0);
     serve_state *st = w->st;
-    tab_pass_parts parts = { .arena = st == NULL ? NULL : st->arena,
-                             .profile = st == NULL ? NULL : st->profile };
+    tab_pass_parts parts = { .arena = st == NULL ? call->arena : st->arena,
+                             .profile =
+                                 st == NULL ? tab_arena_new_of(call->arena, tab_profile *, n) : st->profile };
+    if (parts.profile == NULL) {
+        w->s = tab_no_memory(w->err);
+        return;
+    }
     w->p.to = 0.5;
-    w->s = tab_engine_pass(&e, tables, n, &w->options, st == NULL ? NULL : &parts, &w->bundle, w->err);
+    w->s = tab_engine_pass(&e, tables, n, &w->options, &parts, &w->bundle, w->err);
     if (st != NULL) {
         st->fitted = parts.fitted;
+        st->linked = parts.linked;
         st->sel = parts.selection;
+        st->key = parts.key;
+    } else {
+        tab_fitted_free(parts.fitted);
     }
     if (w->s == TAB_OK && w->bundle->prediction != NULL) {
         w->p.from = 0.5;
         w->p.to = 1;
         e.seed = q->seed;
-        w->s = held_out(&e, tables, w->base, w->bundle, &y->held_out, w->err);
+        w->s = held_out(&e, tables, &w->options, parts.linked.links, w->bundle, &y->held_out, w->err);
     }
 }
 
@@ -177,7 +217,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
     if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
-        (s = options_of(q->options, w.base, &w.options, err)) != TAB_OK)
+        (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK)
         return s;
     if (w.keep) {
         serve_key(key, call->org, q->keep, w.base);
@@ -193,6 +233,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     pass_compute(&w.p, compute_evaluation, &w);
     pass_end(&w.p);
+    w.s = pass_status(&w.p, w.s, err);
     y->bundle = q->held_out_only ? NULL : w.bundle;
     y->base_model = tab_proto_text(call->arena, w.base);
     if (w.st == NULL)

@@ -18,6 +18,7 @@
 #include "common/turns.h"
 #include "proto/inference.pb-c.h"
 #include "services/inference/engine/engine.h"
+#include "services/inference/memory.h"
 #include "services/inference/pool.h"
 #include "services/inference/shares.h"
 #include "services/inference/states.h"
@@ -28,7 +29,7 @@ enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
 
 typedef struct pass pass;
 
-/* Another inference process, as it says of itself once a second. */
+/* Another inference process, known by the message that each publishes once a second. */
 typedef struct {
     char id[40];
     int64_t seen; /* tab_mono_ms */
@@ -39,12 +40,14 @@ typedef struct {
     tab_rpc *rpc;
     tab_pool *pool, *behind; /* helpers of passes; of those that step back (decision 0259) */
     tab_states *states;
-    bool alone; /* this process is for one pass (alone.c) */
+    bool alone;         /* this process is for one pass (alone.c) */
+    atomic_bool ends;   /* it is over: what nobody waits for ends too */
+    atomic_bool leaves; /* it stops: other workers are to own its states */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t slot;
-    int64_t cores;
-    tab_turns *slots; /* places for passes */
+    int64_t cores, pass_bytes; /* most of a pass */
+    tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
     pthread_t ticker, cleaner;
@@ -60,7 +63,7 @@ typedef struct {
 /* Lanes of slots: somebody waits for the answer; a job, which has a call_id. */
 enum { AWAITED, JOBS, SLOT_LANES };
 
-/* One call while it computes. */
+/* One call while it computes, and what may stop it. */
 struct pass {
     inference *self;
     pass *next;
@@ -73,6 +76,7 @@ struct pass {
     char phase[40];
     tab_turn turn; /* of its slot */
     bool slotted;
+    tab_memory memory;
     bool behind;     /* it steps back: computes at low priority */
     int64_t counted; /* tab_mono_ms up to which its organization's share is counted; 0: it is not */
 };
@@ -82,28 +86,30 @@ extern const tab_rpc_method inference_methods[];
 bool inference_start(inference *self) TAB_CHECKED; /* subscriptions and ticker */
 void inference_stop(inference *self);              /* cancels what runs */
 
-/* passes.c. A pass is begun before the work and ended after it, always; `heavy` waits for a slot. */
+/* passes.c. Every pass begins and ends with these. A `heavy` one waits for a slot. */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
-/* Runs compute(arg) at the pass's priority; returns when it has returned. */
+/* Runs compute(arg) at the pass's priority and under its ceiling of memory; returns when it has returned. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
+/* What the pass ended in: where memory was refused to it, an error that says so. */
+tab_status pass_status(const pass *p, tab_status s, tab_error *err);
 
-/* Rendezvous over the live workers: the one that a key belongs to; NULL: this one. The text lives in buf. */
+/* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);
 
-/* gone.c. A thread's work until self->stop: states of endpoints that were deleted are dropped. */
+/* gone.c. Runs on a thread until self->stop: drops states of deleted endpoints. */
 void *gone_states(void *inference);
 
-/* bases.c. The base to use: resolves "", refuses what is unknown or retired. */
+/* bases.c. Resolves "" to the default base; refuses an unknown or retired one. */
 tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;
 tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella__ModelsReply *ret,
                        tab_error *err) TAB_CHECKED;
 tab_status base_set(inference *self, tab_call *call, const char *name, bool retired,
                     tab_error *err) TAB_CHECKED;
 
-/* tables.c. The tables of a call, in the order of its sources: pinned ones are read from data-connector. */
+/* tables.c. The tables of a call, in the order of its sources. Snapshots are read from data-connector. */
 tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
                         const tab_table *const **ret, uint64_t *ret_cells, tab_error *err) TAB_CHECKED;
 /* The same for snapshots alone, into any arena. */
@@ -111,13 +117,13 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
                          const Tabella__TableSource *source, const tab_table **ret,
                          tab_error *err) TAB_CHECKED;
 /* `param` of errors on an option is the request's field. */
-tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
+tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
                       tab_error *err) TAB_CHECKED;
 
 tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
 
-/* alone.c: the call in a process of its own; *ret is a message pointer. JOB_FAILED: that process died of it.
- * UNAVAILABLE: none could be started. */
+/* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
+ * it. UNAVAILABLE: none could be started. */
 tab_status alone_call(inference *self, tab_call *call, const char *method,
                       const ProtobufCMessageDescriptor *reply, const void *ret, tab_error *err) TAB_CHECKED;
 void alone_begin(inference *self);  /* in that process, once it serves */

@@ -2,10 +2,11 @@
  * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
  * ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "common/config.h"
 #include "common/health.h"
+#include "common/log.h"
+#include "common/machine.h"
 #include "common/signals.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
@@ -14,7 +15,7 @@ extern void openblas_set_num_threads(int n);
 
 typedef struct {
     TAB_COMMON_CONFIG;
-    int64_t passes, helpers, states_mib, call_mib;
+    int64_t passes, helpers, states_mib, call_mib, memory_mib;
     bool alone;
 } config;
 
@@ -28,7 +29,12 @@ static const tab_option options[] = {
                "threads that passes share; 0: one fewer than cores"),
     TAB_OPTION(config, states_mib, INT, "TAB_STATES_MIB", "1024",
                "memory for fitted states of endpoints, in MiB"),
-    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096", "memory that one call may take, in MiB"),
+    TAB_OPTION(config, call_mib, INT, "TAB_CALL_MIB", "4096",
+               "memory that one call may take, and as much again its pass, in MiB"),
+    TAB_OPTION(
+        config, memory_mib, INT, "TAB_MEMORY_MIB", "0",
+        "memory that all calls, passes and states may take together, in MiB; 0: four fifths of what the "
+        "control group, or the machine, has"),
     TAB_OPTION(config, alone, BOOL, "TAB_ALONE", "0",
                "1: a process for one pass; inference starts it itself, for a job whose worker died"),
     TAB_OPTIONS_END,
@@ -48,7 +54,12 @@ int main(int argc, char **argv)
     if (tab_pfn_default(&why) ==
         NULL) /* base-3 goes on without its transformer, the other bases never had it */
         tab_log(TAB_WARN, "%s", why);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const tab_machine machine = tab_machine_look();
+    int64_t cores = machine.cores;
+    const size_t memory = cfg.memory_mib > 0 ? (size_t)cfg.memory_mib << 20 : machine.memory / 5 * 4;
+    const int64_t alone = (int64_t)(memory / 4 * 3); /* a pass that needs more is told so, and not to wait */
+    tab_memory_limit(memory);
+    tab_log(TAB_INFO, "%lld cores, %zu MiB of memory", (long long)cores, machine.memory >> 20);
     int64_t slots = cfg.passes > 0 ? cfg.passes : cores > 2 ? cores : 2;
     int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;
 
@@ -73,10 +84,15 @@ int main(int argc, char **argv)
                         .behind = behind,
                         .shares = shares,
                         .states = states,
-                        .cores = cores > 0 ? cores : 1,
+                        .cores = cores,
+                        .pass_bytes = cfg.call_mib << 20 < alone ? cfg.call_mib << 20 : alone,
                         .slots = turns,
                         .alone = cfg.alone };
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "inference", .least = 1 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     /* A pass holds a thread from when its tables come, before it waits for a slot: twice as many. */
     static const char *const passes[] = { "Run", "Evaluate", NULL };
@@ -90,8 +106,10 @@ int main(int argc, char **argv)
         alone_begin(&self);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
-    bool drained = tab_rpc_drain(rpc, cfg.drain_s);
+    atomic_store(&self.leaves, true);
+    tab_health_leave(health, cfg.leave_s);
+    if (!tab_rpc_drain(rpc, cfg.drain_s)) /* passes may take hours: none is waited for longer */
+        tab_log(TAB_INFO, "what still computes is given back");
     inference_stop(&self);
-    return drained ? EXIT_SUCCESS : EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }

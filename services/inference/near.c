@@ -28,7 +28,7 @@ struct tab_near_space {
     uint32_t feature[ROW_MOST];
 };
 
-/* The features' own start of the hash, which is not FNV's: answers depend on it. */
+/* Where the hash of a feature starts. It is not FNV's constant, and must stay: answers depend on it. */
 #define BASIS UINT64_C(1469598103934665603)
 
 static uint32_t hash(const char *p, size_t n, uint64_t seed)
@@ -101,8 +101,8 @@ tab_near_index *tab_near_new(tab_arena *a, const tab_table *t)
         return NULL;
     }
     x->rows = t->rows;
-    /* Twice over the rows: counts, then places. at[f + 2] counts, so that at[f + 1] is the place to fill
-     * next. */
+    /* Two passes over the rows: counts, then places. at[f + 2] counts first, so that at[f + 1] becomes the
+     * place to fill next. */
     for (size_t r = 0; r < t->rows; r++) {
         size_t n = features_of(t, r, feature);
         for (size_t i = 0; i < n; i++)
@@ -142,7 +142,8 @@ size_t tab_near_rows(const tab_near_index *x, tab_near_space *s, const tab_table
                      uint32_t *ret)
 {
     size_t n = features_of(q, row, s->feature), touched = 0, found = 0, spent = 0;
-    /* The rarest first: how many postings a feature may have doubles until the budget is spent. */
+    /* Reads the rarest features first. How many postings a feature may have doubles until the budget is
+     * spent. */
     for (uint32_t from = 0, to = 1; from < x->rows && spent < BUDGET; from = to, to *= 2)
         for (size_t i = 0; i < n; i++) {
             uint32_t f = s->feature[i], k = x->at[f + 1] - x->at[f];

@@ -52,7 +52,7 @@ static bool plain(const char *s)
            strlen(s) <= 100;
 }
 
-/* To those whose turn it is. The lock is held. */
+/* Gives free slots to those whose turn it is. The lock is held. */
 static void give_slots(inference *self)
 {
     bool any = false;
@@ -72,8 +72,8 @@ static void count_shares(inference *self, int64_t now)
         }
 }
 
-/* Who waits for the answer goes before a job, and who computed little lately before who computed much. The
- * lock is held. */
+/* A pass whose caller waits goes before a job; an organization that computed little lately goes before one
+ * that computed much. The lock is held. */
 static void rank(pass *p)
 {
     int64_t now = tab_mono_ms();
@@ -139,7 +139,7 @@ tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed)
 }
 
 typedef struct {
-    const pass *p;
+    pass *p;
     void (*compute)(void *arg);
     void *arg;
 } behind_work;
@@ -149,19 +149,38 @@ static void *compute_behind(void *arg)
     behind_work *w = arg;
     tab_pool_step_back();
     tab_log_context(w->p->call->request_id, w->p->call->org);
+    tab_memory_enter(&w->p->memory);
     w->compute(w->arg);
     return NULL;
 }
 
-/* A thread that stepped back cannot step forward again without a privilege: each such pass has its own. */
+/* A thread that has lowered its priority cannot raise it again without a privilege. So each such pass runs
+ * on a thread of its own. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg)
 {
     behind_work w = { .p = p, .compute = compute, .arg = arg };
     pthread_t t;
-    if (p->behind && pthread_create(&t, NULL, compute_behind, &w) == 0)
+    p->memory.most = p->self->pass_bytes;
+    if (p->behind && pthread_create(&t, NULL, compute_behind, &w) == 0) {
         pthread_join(t, NULL);
-    else
-        compute(arg);
+        return;
+    }
+    tab_memory *before = tab_memory_enter(&p->memory);
+    compute(arg);
+    tab_memory_enter(before);
+}
+
+tab_status pass_status(const pass *p, tab_status s, tab_error *err)
+{
+    if (s == TAB_OK || s == TAB_CANCELLED)
+        return s;
+    if (atomic_load(&p->memory.full))
+        return tab_fail(err, TAB_VALIDATION, "tables",
+                        "the computation needs more than %lld MiB of memory, the most that it may take",
+                        (long long)(p->self->pass_bytes >> 20));
+    if (atomic_load(&p->memory.crowded))
+        return tab_fail(err, TAB_UNAVAILABLE, "", "what is under way takes all memory, try again");
+    return s;
 }
 
 static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
@@ -204,7 +223,7 @@ static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
     natsMsg_Destroy(m);
 }
 
-/* Whether this other worker gave a sign of life lately. The caller holds the lock. */
+/* Whether the other worker has been heard of lately. The lock is held. */
 static bool lives(const inference *self, const peer *p, int64_t now)
 {
     return now - p->seen <= DEAD_MS && strcmp(p->id, tab_rpc_worker(self->rpc)) != 0;
@@ -260,6 +279,8 @@ static void figures(void *arg)
     pthread_mutex_unlock(&self->lock);
     tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
     tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
+    tab_metric_set(tab_gauge("tabella_inference_memory_bytes", "Large blocks of memory in use", NULL),
+                   (double)tab_memory_used());
     tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL), (double)f.count);
     tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
     tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
@@ -273,7 +294,8 @@ static void figures(void *arg)
     tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
 }
 
-/* Carries the calls' own flags over, drops peers that are silent, says that this one lives. */
+/* Sets the cancelled flag of passes whose call has ended, drops peers that are silent, and publishes that
+ * this process lives. */
 static void *tick(void *arg)
 {
     inference *self = arg;
@@ -291,7 +313,7 @@ static void *tick(void *arg)
         if (woken)
             pthread_cond_broadcast(&self->slot);
         pthread_mutex_unlock(&self->lock);
-        if (now - said >= ALIVE_MS && !self->alone) {
+        if (now - said >= ALIVE_MS && !self->alone && !atomic_load(&self->leaves)) {
             said = now;
             const char *id = tab_rpc_worker(self->rpc);
             natsConnection *nc = tab_rpc_nats(self->rpc);
@@ -327,12 +349,14 @@ bool inference_start(inference *self)
 void inference_stop(inference *self)
 {
     tab_metrics_before(NULL, NULL);
+    atomic_store(&self->ends, true);
     pthread_mutex_lock(&self->lock);
     self->stop = true;
     for (pass *p = self->running; p != NULL; p = p->next)
         atomic_store(&p->cancel, true);
     pthread_cond_broadcast(&self->slot);
     pthread_mutex_unlock(&self->lock);
+    tab_states_wait(self->states);
     if (self->ticks)
         pthread_join(self->ticker, NULL);
     if (self->cleans)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "services/inference/memory.h"
 
 enum { BEHIND = 10 }; /* a weight of 110 beside 1,024 (sched(7)) */
 
@@ -16,8 +17,9 @@ struct batch {
     void (*fn)(void *ctx, size_t i);
     void *ctx;
     size_t n;
-    size_t next;    /* under the pool's lock, as are all members below */
-    size_t running; /* turns that have been taken and not finished */
+    size_t next;        /* under the pool's lock, as are all members below */
+    tab_memory *memory; /* what the turns allocate is their caller's */
+    size_t running;     /* turns that have been taken and not finished */
     pthread_cond_t done;
     batch *older, *newer;
 };
@@ -45,7 +47,9 @@ static void turn(tab_pool *p, batch *b)
     if (b->next == b->n)
         unlink_batch(p, b);
     pthread_mutex_unlock(&p->lock);
+    tab_memory *before = tab_memory_enter(b->memory);
     b->fn(b->ctx, i);
+    tab_memory_enter(before);
     pthread_mutex_lock(&p->lock);
     if (--b->running == 0 && b->next == b->n)
         pthread_cond_signal(&b->done); /* its caller, who frees b only after taking the lock */
@@ -116,7 +120,7 @@ void tab_pool_for(void *pool, size_t n, void (*fn)(void *ctx, size_t i), void *c
             fn(ctx, i);
         return;
     }
-    batch b = { .fn = fn, .ctx = ctx, .n = n };
+    batch b = { .fn = fn, .ctx = ctx, .n = n, .memory = tab_memory_mine() };
     pthread_cond_init(&b.done, NULL);
     pthread_mutex_lock(&p->lock);
     b.older = p->newest;

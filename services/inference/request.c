@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "services/inference/engine/profile/column.h"
+#include "services/inference/engine/profile/given.h"
 
 typedef struct {
     inference *self;
@@ -42,7 +43,7 @@ static size_t count_name(const tab_table *t, tab_str name, size_t *at)
     return n;
 }
 
-/* By name where the pinned names are unique and given, else by position. */
+/* Finds columns by name where the pinned names are unique and given, else by position. */
 static bool by_name(const tab_table *pinned)
 {
     size_t at;
@@ -52,7 +53,7 @@ static bool by_name(const tab_table *pinned)
     return true;
 }
 
-/* Names are the caller's own columns, quoted short. */
+/* Names of columns come from the caller: they are quoted short. */
 static void list_names(char *buf, size_t size, const tab_table *in, const tab_table *against)
 {
     size_t used = 0, n = 0, at;
@@ -100,7 +101,7 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     for (size_t c = 0; c < pinned->cols; c++) {
         from[c] = c;
         if (names)
-            (void)!count_name(t, pinned->col[c].name, &from[c]); /* once: as many as there are */
+            (void)!count_name(t, pinned->col[c].name, &from[c]); /* each once: then there are as many */
         col[c] = t->col[from[c]];
         col[c].name = pinned->col[c].name;
     }
@@ -110,7 +111,7 @@ static tab_status match_columns(tab_arena *a, const tab_table *pinned, const tab
     return TAB_OK;
 }
 
-/* A value that cannot be what the pinned column holds: named by the request's own position. Marks that
+/* Refuses a value that the pinned column cannot hold; names it by the request's own position. Marks that
  * stand for "missing" pass, as they did in the pinned data. */
 static tab_status check_types(tab_arena *a, const tab_profile *p, const tab_table *t, const size_t *from,
                               size_t i, tab_error *err)
@@ -170,6 +171,8 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
         if (rows > SERVE_ROWS)
             return tab_fail(err, TAB_VALIDATION, "tables", "a serve call takes at most %d rows", SERVE_ROWS);
         tab_status s = match_columns(a, st->table[t], tables[i], i, &ret->table[i], &ret->from[i], err);
+        if (s == TAB_OK && (ret->table[i] = tab_void_cells(a, st->profile[t], ret->table[i])) == NULL)
+            s = tab_no_memory(err);
         if (s == TAB_OK)
             s = check_types(a, st->profile[t], ret->table[i], ret->from[i], i, err);
         if (s != TAB_OK)

@@ -31,7 +31,7 @@ tab_status serve_impute(const tab_engine *e, serve_state *st, const serve_reques
                         tab_error *err) TAB_CHECKED;
 
 /* tab_score_together of the calls' rows by the state's fitted model, and of others that come at once; the
- * same bytes. False: memory is out. */
+ * same bytes. False: out of memory. */
 bool serve_score(inference *self, const tab_engine *e, serve_state *st, tab_scoring *const *part,
                  size_t n) TAB_CHECKED;
 

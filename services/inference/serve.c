@@ -24,8 +24,8 @@
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-/* The pinned table's understanding with the request's rows merged in: what is counted is added, what was
- * concluded from all values stands. */
+/* The pinned table's profile with the request's rows merged in: counts are added; what was concluded from
+ * all values stays. */
 static Tabella__TableUnderstanding *merged(tab_arena *a, const serve_state *st, size_t t,
                                            const tab_table *rows)
 {
@@ -90,9 +90,16 @@ static tab_status begin(const tab_engine *e, serve_state *st, part *p, Tabella__
             return tab_no_memory(err);
         if (st->fitted == NULL || r->pinned[i] != st->sel.table)
             continue;
-        p->scores = r->table[i]->rows < SERVE_ALONE_ROWS;
-        s = p->scores ? tab_score_read(e, st->fitted, r->table[i], &p->score, err)
-                      : tab_score(e, st->fitted, r->table[i], st->explain, &b->prediction, err);
+        const tab_table *rows = r->table[i];
+        tab_table *wide = NULL;
+        p->scores = rows->rows < SERVE_ALONE_ROWS;
+        if (st->linked.set != NULL) {
+            if ((s = tab_links_rows(e, st->linked.links, st->linked.set, rows, &wide, err)) != TAB_OK)
+                return s;
+            rows = wide;
+        }
+        s = p->scores ? tab_score_read(e, st->fitted, rows, &p->score, err)
+                      : tab_score(e, st->fitted, rows, st->explain, &b->prediction, err);
         if (s != TAB_OK)
             serve_request_param(r, i, err);
         else if (p->scores)
@@ -115,7 +122,8 @@ static tab_status end(const tab_engine *e, serve_state *st, part *p, tab_error *
     return s;
 }
 
-/* Both stand for the same pinned tables with as many rows and gaps merged in. */
+/* Whether two parts have one profile: of the same pinned tables, with as many rows and missing cells merged
+ * in. */
 static bool same_tables(const Tabella__Bundle *a, const Tabella__Bundle *b)
 {
     bool same = a->n_tables == b->n_tables;
@@ -129,7 +137,7 @@ static bool same_tables(const Tabella__Bundle *a, const Tabella__Bundle *b)
     return same;
 }
 
-/* What the answers have in common travels once. */
+/* What several answers have in common is sent once. */
 static void share(const part *p, Tabella__ServePart *const *y, size_t n)
 {
     size_t first = n;
@@ -212,7 +220,7 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
     if (k == NULL || k->endpoint_id[0] == 0)
         return tab_fail(err, TAB_VALIDATION, "state", "no endpoint to serve");
 
-    /* A retired base is refused although its state may still be warm. */
+    /* A retired base is refused although its state may still be in the cache. */
     const char *base = NULL;
     tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
@@ -227,10 +235,11 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
             *y = *theirs;
         return s;
     }
-    serve_maker m = { self, call, k };
+    serve_first first = { self, call, k };
     tab_loan *loan = NULL;
     bool warm = false;
-    s = tab_states_take(self->states, tab_str_of(key), serve_state_make, &m, call->cancel, &loan, &warm, err);
+    s = tab_states_take(self->states, tab_str_of(key), &serve_state_maker, &first, call->cancel, &loan, &warm,
+                        err);
     if (s != TAB_OK)
         return s;
     s = serve_answer(self, call, q, tab_loan_state(loan), y, err);

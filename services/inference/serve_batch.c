@@ -10,7 +10,8 @@ enum {
     CROWD = 4         /* so many waiting requests are worth another core */
 };
 
-/* Each waits until it is done, or is told to lead. Where calls wait and nobody scores, one has been told. */
+/* A call waits until it is done, or until it is told to lead. Where calls wait and nobody scores, one of
+ * them has been told. */
 typedef struct serve_waiting {
     struct serve_waiting *next;
     tab_scoring *const *part; /* (n) calls */
@@ -35,7 +36,7 @@ static void lead(const tab_engine *e, serve_state *st)
     st->batch.waiting -= n;
     st->batch.leaders++;
     pthread_mutex_unlock(&st->batch.lock);
-    tab_engine own = *e; /* nobody's arena but ours while the others wait */
+    tab_engine own = *e; /* the arena is this thread's while the others wait */
     TAB_AUTO(tab_arena) *scratch = parts > 1 ? tab_arena_new((size_t)256 << 20) : NULL;
     own.arena = scratch;
     bool ok = (parts == 1 || scratch != NULL) && tab_score_together(&own, st->fitted, part, parts);

@@ -183,16 +183,66 @@ static void keep_cells(Tabella__Column *c, const uint32_t *kept, size_t n)
         c->numbers.len = n * sizeof(double);
 }
 
+/* Walks the entities of the unified rows, which their further rows and their children follow in order. */
+typedef struct {
+    const side *side_of;
+    Tabella__UnifiedRows *u;
+    size_t tables;
+    size_t kept, also_kept, child_kept; /* how many of each are written so far */
+} keeper;
+
+/* Writes the entity's row in each table, its further rows [also, also_end) and its children [child,
+ * child_end) behind what is kept. Nothing is overwritten that is still to be read: no more is kept than was
+ * read. */
+static void keep_entity(keeper *k, const uint32_t *from, size_t also, size_t also_end, size_t child,
+                        size_t child_end)
+{
+    Tabella__UnifiedRows *u = k->u;
+    bool pinned;
+    for (size_t t = 0; t < k->tables; t++) {
+        pinned = false;
+        uint32_t row = from[t] == TAB_NULL ? TAB_NULL : moved(&k->side_of[t], from[t], &pinned);
+        u->from_row[k->kept * k->tables + t] = row;
+        u->from_pinned[k->kept * k->tables + t] = pinned;
+    }
+    for (; also < also_end; also++, k->also_kept++) {
+        pinned = false;
+        u->also_entity[k->also_kept] = (uint32_t)k->kept;
+        u->also_row[k->also_kept] = moved(&k->side_of[u->also_table[also]], u->also_row[also], &pinned);
+        u->also_table[k->also_kept] = u->also_table[also];
+        u->also_pinned[k->also_kept] = pinned;
+    }
+    for (; child < child_end; child++, k->child_kept++) {
+        pinned = false;
+        u->child_entity[k->child_kept] = (uint32_t)k->kept;
+        u->child_row[k->child_kept] = moved(&k->side_of[u->child_table[child]], u->child_row[child], &pinned);
+        u->child_table[k->child_kept] = u->child_table[child];
+        u->child_pinned[k->child_kept] = pinned;
+    }
+}
+
+/* The columns of the unified rows, cut to the entities kept (n). */
+static void keep_columns(Tabella__UnifiedRows *u, const uint32_t *kept, size_t n)
+{
+    for (size_t c = 0; c < u->records->n_columns; c++)
+        keep_cells(u->records->columns[c], kept, n);
+    u->records->rows = n;
+    for (size_t v = 0; v < u->n_shared_variants; v++)
+        keep_cells(u->shared_variants[v]->values, kept, n);
+}
+
+/* Keeps the entities that a row of the request is part of, or hangs under. *ret_linked: rows of the request
+ * that are one entity with another row. False: out of memory. */
 static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRows *u, uint64_t *ret_linked)
 {
-    size_t tables = u->n_from_tables, all = tables == 0 ? 0 : u->n_from_row / tables, n = 0;
+    size_t tables = u->n_from_tables, all = tables == 0 ? 0 : u->n_from_row / tables, also = 0, child = 0;
     uint32_t *kept = tab_arena_new_of(a, uint32_t, all + 1);
+    keeper k = { .side_of = side_of, .u = u, .tables = tables };
     u->from_pinned = tab_arena_new_of(a, uint32_t, u->n_from_row + 1);
     u->also_pinned = tab_arena_new_of(a, uint32_t, u->n_also_row + 1);
     u->child_pinned = tab_arena_new_of(a, uint32_t, u->n_child_row + 1);
     if (kept == NULL || u->from_pinned == NULL || u->also_pinned == NULL || u->child_pinned == NULL)
         return false;
-    size_t also = 0, also_kept = 0, child = 0, child_kept = 0;
     *ret_linked = u->matched = 0;
     for (size_t t = 0; t < u->n_unmatched; t++)
         u->unmatched[t] = 0;
@@ -217,38 +267,15 @@ static bool keep_entities(tab_arena *a, const side *side_of, Tabella__UnifiedRow
         } else if (only < u->n_unmatched) {
             u->unmatched[only]++;
         }
-        for (size_t t = 0; t < tables; t++) {
-            bool pinned = false;
-            uint32_t row = from[t] == TAB_NULL ? TAB_NULL : moved(&side_of[t], from[t], &pinned);
-            u->from_row[n * tables + t] = row;
-            u->from_pinned[n * tables + t] = pinned;
-        }
-        for (size_t k = first; k < also; k++, also_kept++) {
-            bool pinned = false;
-            u->also_entity[also_kept] = (uint32_t)n;
-            u->also_row[also_kept] = moved(&side_of[u->also_table[k]], u->also_row[k], &pinned);
-            u->also_table[also_kept] = u->also_table[k];
-            u->also_pinned[also_kept] = pinned;
-        }
-        for (size_t k = first_child; k < child; k++, child_kept++) {
-            bool pinned = false;
-            u->child_entity[child_kept] = (uint32_t)n;
-            u->child_row[child_kept] = moved(&side_of[u->child_table[k]], u->child_row[k], &pinned);
-            u->child_table[child_kept] = u->child_table[k];
-            u->child_pinned[child_kept] = pinned;
-        }
-        u->confidence[n] = u->confidence[e];
-        kept[n++] = (uint32_t)e;
+        keep_entity(&k, from, first, also, first_child, child);
+        u->confidence[k.kept] = u->confidence[e];
+        kept[k.kept++] = (uint32_t)e;
     }
-    u->n_child_entity = u->n_child_table = u->n_child_row = u->n_child_pinned = child_kept;
-    u->n_from_row = u->n_from_pinned = n * tables;
-    u->n_also_entity = u->n_also_table = u->n_also_row = u->n_also_pinned = also_kept;
-    u->n_confidence = n;
-    for (size_t c = 0; c < u->records->n_columns; c++)
-        keep_cells(u->records->columns[c], kept, n);
-    u->records->rows = n;
-    for (size_t v = 0; v < u->n_shared_variants; v++)
-        keep_cells(u->shared_variants[v]->values, kept, n);
+    u->n_child_entity = u->n_child_table = u->n_child_row = u->n_child_pinned = k.child_kept;
+    u->n_from_row = u->n_from_pinned = k.kept * tables;
+    u->n_also_entity = u->n_also_table = u->n_also_row = u->n_also_pinned = k.also_kept;
+    u->n_confidence = k.kept;
+    keep_columns(u, kept, k.kept);
     return true;
 }
 
@@ -290,7 +317,7 @@ tab_status serve_cross(const tab_engine *e, const serve_state *st, const serve_r
     }
     if (status == TAB_OK)
         status = tab_cross_tables(e, p, n, st->threshold, &b->cross_table_map, &b->unified_rows,
-                                  &b->records_linked, err);
+                                  &b->records_linked, NULL, err);
     if (status != TAB_OK)
         return status;
     if (!keep_matches(a, s, b->cross_table_map->entity_matches) ||

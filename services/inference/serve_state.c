@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/log.h"
+#include "common/proto.h"
+#include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/given.h"
 #include "services/inference/request.h"
 
-/* The organization first, so that one's state is never another's. */
+/* The key begins with the organization, so that a state is never another's. */
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base)
 {
     snprintf(key, SERVE_KEY, "%s/%s/%s/%llu/%llu", org, k->endpoint_id, base,
@@ -40,7 +44,7 @@ tab_status serve_at_owner(inference *self, tab_call *call, const char *method, c
     tab_answer answer = { 0 };
     tab_error away = { 0 };
     tab_ask_inherit(&ask, call);
-    ask.actor = "inference"; /* the owner answers itself, whatever it thinks of who owns */
+    ask.actor = "inference"; /* the owner answers by itself, whoever it takes for the owner */
     tab_status s = tab_rpc_call(self->rpc, &ask, &answer, &away);
     if (s == TAB_OK)
         *(const void **)(uintptr_t)ret = answer.msg;
@@ -113,6 +117,7 @@ tab_status serve_state_ready(serve_state *st, tab_error *err)
     st->seen = tab_arena_new_of(a, Tabella__TableUnderstanding *, st->n);
     serve_imputer **imputer = tab_arena_new_of(a, serve_imputer *, st->n);
     for (size_t t = 0; imputer != NULL && st->seen != NULL && t < st->n; t++) {
+        st->table[t] = st->profile[t]->table; /* without the cells that count as missing */
         st->seen[t] = tab_understanding(a, st->profile[t]);
         imputer[t] = tab_arena_new_of(a, serve_imputer, st->table[t]->cols + 1);
     }
@@ -133,24 +138,26 @@ size_t serve_state_bytes(const serve_state *st)
 
 static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_options *options, tab_error *err)
 {
+    tab_references refs = { 0 };
     tab_status s = TAB_OK;
     for (size_t t = 0; s == TAB_OK && t < st->n; t++)
-        s = tab_profile_table(e, st->table[t], &st->profile[t], err);
+        s = tab_profile_given(e, st->table[t], &options->given, &st->profile[t], err);
     if (s == TAB_OK)
         s = tab_select(e, st->profile, st->n, options, &st->sel, err);
-    if (s == TAB_OK && !st->sel.none) {
-        tab_fit_options how = { .base = st->base,
-                                .task = st->sel.task,
-                                .target = st->sel.column,
-                                .labels = st->sel.column < st->table[st->sel.table]->cols,
-                                .table = (uint32_t)st->sel.table };
-        s = tab_fit(e, st->profile[st->sel.table], &how, &st->fitted, err);
-    }
+    if (s == TAB_OK && !st->sel.none &&
+        (s = tab_references_find(e, st->profile, st->n, &refs, err)) == TAB_OK)
+        s = tab_fit_linked(e, st->profile, st->n, &refs, &st->sel, st->base, options->split, &st->linked,
+                           &st->fitted, err);
+    if (s == TAB_OK && st->n > 1)
+        s = tab_key_columns_named(e, st->profile, st->n, &st->key, err);
     return s == TAB_OK ? serve_state_ready(st, err) : s;
 }
 
+/* The fit of an endpoint, with a copy of what the call that caused it said. */
 typedef struct {
-    const serve_maker *m;
+    inference *self;
+    tab_call call;
+    const Tabella__ServeState *key;
     pass p;
     tab_run_options options;
     serve_state *st;
@@ -158,39 +165,71 @@ typedef struct {
     tab_error *err;
 } make;
 
+enum { FIT_MS = 2 * 3600000 }; /* as long as the pass of a creation */
+
+static void *make_new(void *arg)
+{
+    const serve_first *f = arg;
+    tab_arena *a = tab_arena_new(16 << 20);
+    make *k = a == NULL ? NULL : tab_arena_new_of(a, make, 1);
+    tab_str bytes = k == NULL ? (tab_str){ NULL, 0 } : tab_proto_write(a, &f->key->base);
+    if (bytes.p != NULL) {
+        k->self = f->self;
+        k->key = tab_proto_read(a, &tabella__serve_state__descriptor, bytes);
+        k->call = (tab_call){ .method = f->call->method,
+                              .org = tab_proto_text(a, f->call->org),
+                              .request_id = tab_proto_text(a, f->call->request_id),
+                              .actor = tab_proto_text(a, f->call->actor),
+                              .deadline = tab_in_ms(FIT_MS),
+                              .cancel = &f->self->ends,
+                              .arena = a,
+                              .rpc = f->call->rpc };
+    }
+    if (bytes.p != NULL && k->key != NULL && !tab_arena_full(a))
+        return k;
+    tab_arena_free(a);
+    return NULL;
+}
+
+static void make_free(void *own)
+{
+    make *k = own;
+    tab_arena_free(k->call.arena); /* k lies in it */
+}
+
 static void compute_state(void *arg)
 {
     make *k = arg;
-    const Tabella__ServeState *key = k->m->key;
     k->s =
-        serve_state_load(k->m->self, k->m->call, key->sources, key->n_sources, &k->options, &k->st, k->err);
+        serve_state_load(k->self, &k->call, k->key->sources, k->key->n_sources, &k->options, &k->st, k->err);
     if (k->s != TAB_OK)
         return;
     tab_engine e = pass_engine(&k->p, k->st->arena, 0);
     k->s = fit(&e, k->st, &k->options, k->err);
 }
 
-tab_status serve_state_make(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
+static tab_status make_state(void *own, void **ret, size_t *ret_bytes, tab_error *err)
 {
-    serve_maker *m = arg;
-    const Tabella__RunOptions *o = m->key->options;
+    make *k = own;
+    const Tabella__RunOptions *o = k->key->options;
     const char *base = NULL;
-    make k = { .m = m, .err = err };
-    tab_status s;
-    if ((s = base_resolve(m->self, o == NULL ? NULL : o->base_model, &base, err)) != TAB_OK ||
-        (s = options_of(o, base, &k.options, err)) != TAB_OK ||
-        (s = pass_begin(&k.p, m->self, m->call, NULL, true, err)) != TAB_OK)
-        return s;
-    pass_compute(&k.p, compute_state, &k);
-    pass_end(&k.p);
-    if (k.s != TAB_OK) {
-        serve_state_free(k.st);
-        return k.s;
+    k->err = err;
+    tab_log_context(k->call.request_id, k->call.org);
+    TAB_TRY(base_resolve(k->self, o == NULL ? NULL : o->base_model, &base, err));
+    TAB_TRY(options_of(k->call.arena, o, base, &k->options, err));
+    TAB_TRY(pass_begin(&k->p, k->self, &k->call, NULL, true, err));
+    pass_compute(&k->p, compute_state, k);
+    pass_end(&k->p);
+    if (k->s != TAB_OK) {
+        serve_state_free(k->st);
+        return pass_status(&k->p, k->s, err);
     }
-    *ret = k.st;
-    *ret_bytes = serve_state_bytes(k.st);
+    *ret = k->st;
+    *ret_bytes = serve_state_bytes(k->st);
     return TAB_OK;
 }
+
+const tab_states_maker serve_state_maker = { make_new, make_state, make_free };
 
 bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *st)
 {

@@ -9,9 +9,13 @@
 /* What fills the missing cells of a column: fitted when a request first lacks one. */
 typedef struct {
     bool tried;
-    tab_fitted *fitted; /* NULL after a try: nothing can be learned; the usual value is taken */
-    double mean, sd;    /* numeric columns: of the present values */
-    uint32_t mode;      /* coded columns: the most frequent level, TAB_NULL without any */
+    const char *left;   /* why nothing is filled; NULL: it is */
+    tab_fitted *fitted; /* NULL after a try: nothing is better than the usual value */
+    const char *method, *metric;
+    double score, baseline, gain; /* of cells hidden from the fill (impute/grade.h) */
+    double median, sd;   /* numeric columns: of the present values, far ones held within the fences */
+    double median_share; /* of them, within half an sd of the median */
+    uint32_t mode;       /* coded columns: the most frequent level, TAB_NULL without any */
     double mode_share;
 } serve_imputer;
 
@@ -27,6 +31,9 @@ typedef struct {
     bool explain;
     double threshold;
     tab_selection sel;
+    tab_linked linked;
+    const char *const *const
+        *key;           /* [table][column] why a key stays as it is (keys/keys.h); NULL: one table */
     tab_fitted *fitted; /* NULL without a prediction */
     struct {
         pthread_mutex_t lock;
@@ -41,10 +48,10 @@ typedef struct {
 enum { SERVE_KEY = 400 };
 void serve_key(char key[SERVE_KEY], const char *org, const Tabella__ServeState *k, const char *base);
 
-/* The call, handed to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE, with err
- * untouched: this worker is the owner, or the owner is away: answer here. The owner died of the call, perhaps
- * (tab_rpc_lost): err is filled, and it is not answered here. slot, or NULL: the call
- * takes one of its endpoint. */
+/* Hands the call to the worker that the key belongs to; *ret is a message pointer. UNAVAILABLE with err
+ * untouched: this worker is the owner, or the owner is away, so answer here. With err filled: the owner
+ * died, perhaps of this call (tab_rpc_lost), and it is not answered here. slot, or NULL: the call takes one
+ * of its endpoint's slots. */
 tab_status serve_at_owner(inference *self, tab_call *call, const char *method, const char *key,
                           const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply,
                           const Tabella__ServeRequest *slot, const void *ret, tab_error *err) TAB_CHECKED;
@@ -56,23 +63,24 @@ tab_status serve_state_new(size_t n, const tab_run_options *options, serve_state
 tab_status serve_state_load(inference *self, const tab_call *call, Tabella__TableSource *const *sources,
                             size_t n, const tab_run_options *options, serve_state **ret,
                             tab_error *err) TAB_CHECKED;
-/* What follows from profiles, selection and fitted model, once they are in. */
+/* Fills in what follows from profiles, selection and fitted model; they are set before. */
 tab_status serve_state_ready(serve_state *st, tab_error *err) TAB_CHECKED;
 size_t serve_state_bytes(const serve_state *st);
 
-/* For tab_states_take: the whole state, by a pass over the snapshots. */
+/* For tab_states_take: the whole state, by a pass over the snapshots. It belongs to the endpoint, not to the
+ * call that came first: it ends by itself, or with the process. */
 typedef struct {
     inference *self;
-    tab_call *call;
+    const tab_call *call;
     const Tabella__ServeState *key;
-} serve_maker;
-tab_status serve_state_make(void *maker, void **ret_state, size_t *ret_bytes, tab_error *err);
+} serve_first;
+extern const tab_states_maker serve_state_maker; /* its arg is a serve_first */
 
 /* serve.c: the answers of a finished state to the calls whose tables came with `call`, one part a call. */
 tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeRequest *q, serve_state *st,
                         Tabella__ServeReply *y, tab_error *err) TAB_CHECKED;
 
-/* Hands a finished state to the cache and holds it until the call's arena ends. False: memory is out; the
+/* Hands a finished state to the cache and holds it until the call's arena ends. False: out of memory; the
  * state is gone. */
 bool serve_keep(inference *self, tab_call *call, const char *key, serve_state *st) TAB_CHECKED;
 

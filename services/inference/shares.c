@@ -37,7 +37,7 @@ void tab_shares_free(tab_shares *s)
     free(s);
 }
 
-/* Brings all to now, and forgets those that used nothing lately. */
+/* Lets all uses decay up to now, and drops those near zero. */
 static void decay(tab_shares *s, int64_t now)
 {
     for (share **at = &s->first; *at != NULL;) {

@@ -27,7 +27,7 @@ struct tab_states {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     entry *oldest, *newest;
-    size_t budget;
+    size_t budget, fits;
     void (*free_state)(void *state);
     tab_states_figures fig;
 };
@@ -81,6 +81,7 @@ void tab_states_free(tab_states *s)
 {
     if (s == NULL)
         return;
+    tab_states_wait(s);
     while (s->oldest != NULL) {
         entry *e = s->oldest;
         unlink_entry(s, e);
@@ -89,6 +90,14 @@ void tab_states_free(tab_states *s)
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);
+}
+
+void tab_states_wait(tab_states *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->fits > 0)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static entry *find(tab_states *s, tab_str key)
@@ -127,7 +136,7 @@ static entry *entry_new(tab_str key)
     return e;
 }
 
-/* Room for what e brings: the least recently used out first, never e, never what is being fitted. */
+/* Makes room for e: removes the least recently used, but neither e nor what is being fitted. */
 static void make_room(tab_states *s, const entry *e)
 {
     for (entry *o = s->oldest, *next; o != NULL && s->fig.bytes > s->budget; o = next) {
@@ -160,13 +169,11 @@ bool tab_states_put(tab_states *s, tab_str key, void *state, size_t bytes, tab_l
     return true;
 }
 
-/* A state that is there or being fitted by another call, which is waited for. The lock is held. */
+/* Waits for a state that is there or being fitted, and gives up the caller's use of it where it cannot be
+ * had. The lock is held. */
 static tab_status join_entry(tab_states *s, entry *e, const atomic_bool *cancel, tab_loan **ret,
-                             bool *ret_warm, tab_error *err)
+                             tab_error *err)
 {
-    e->users++;
-    bool warm = e->phase == READY;
-    *(warm ? &s->fig.hits : &s->fig.joined) += 1;
     bool there = wait_for(s, e, cancel);
     if (there && e->phase == READY) {
         if (e->linked) {
@@ -174,7 +181,6 @@ static tab_status join_entry(tab_states *s, entry *e, const atomic_bool *cancel,
             link_newest(s, e);
         }
         *ret = e;
-        *ret_warm = warm;
         return TAB_OK;
     }
     tab_error failed = e->error;
@@ -184,63 +190,123 @@ static tab_status join_entry(tab_states *s, entry *e, const atomic_bool *cancel,
     return tab_fail(err, failed.status, failed.param, "%s", failed.message);
 }
 
-/* The fit has ended, in `why` or in a state: those that wait are told. */
-static tab_status end_fit(tab_states *s, entry *e, void *state, size_t bytes, const tab_error *why,
-                          tab_error *err)
+typedef struct {
+    tab_states *s;
+    entry *e;
+    const tab_states_maker *maker;
+    void *own;
+} fitting;
+
+/* The fit has ended, in `why` or in a state: those that wait are told. The lock is held; the fit's own use of
+ * the entry ends. */
+static void end_fit(tab_states *s, entry *e, void *state, size_t bytes, const tab_error *why)
 {
-    tab_status st = why->status;
-    pthread_mutex_lock(&s->lock);
-    if (st != TAB_OK) {
+    if (why->status != TAB_OK) {
         e->phase = FAILED;
         e->error = *why;
         if (e->linked)
             unlink_entry(s, e), s->fig.count--;
-        pthread_cond_broadcast(&s->changed);
-        release(s, e);
-        pthread_mutex_unlock(&s->lock);
-        return tab_fail(err, st, why->param, "%s", why->message);
+    } else {
+        e->state = state;
+        e->phase = READY;
+        if (e->linked) {
+            e->bytes = bytes;
+            s->fig.bytes += bytes;
+            make_room(s, e);
+        }
     }
-    e->state = state;
-    e->phase = READY;
-    if (e->linked) {
-        e->bytes = bytes;
-        s->fig.bytes += bytes;
-        make_room(s, e);
-    }
+    s->fits--;
     pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-    return TAB_OK;
+    release(s, e);
 }
 
-tab_status tab_states_take(tab_states *s, tab_str key, tab_states_fit fit, void *arg,
-                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm, tab_error *err)
+static void *run_fit(void *arg)
 {
-    pthread_mutex_lock(&s->lock);
-    entry *e = find(s, key);
-    if (e != NULL) {
-        tab_status st = join_entry(s, e, cancel, ret, ret_warm, err);
-        pthread_mutex_unlock(&s->lock);
-        return st;
-    }
-    e = entry_new(key);
-    if (e == NULL) {
-        pthread_mutex_unlock(&s->lock);
-        return tab_no_memory(err);
-    }
-    e->phase = FITTING;
-    link_newest(s, e);
-    s->fig.count++;
-    s->fig.misses++;
-    pthread_mutex_unlock(&s->lock);
-
+    fitting f = *(fitting *)arg;
     void *state = NULL;
     size_t bytes = 0;
     tab_error why = { 0 };
-    why.status = fit(arg, &state, &bytes, &why);
-    TAB_TRY(end_fit(s, e, state, bytes, &why, err));
-    *ret = e;
-    *ret_warm = false;
-    return TAB_OK;
+    free(arg);
+    why.status = f.maker->fit(f.own, &state, &bytes, &why);
+    f.maker->disown(f.own);
+    pthread_mutex_lock(&f.s->lock);
+    end_fit(f.s, f.e, state, bytes, &why);
+    pthread_mutex_unlock(&f.s->lock);
+    return NULL;
+}
+
+/* False: nothing was begun. */
+static bool begin_fit(tab_states *s, entry *e, const tab_states_maker *maker, void *arg)
+{
+    fitting *f = malloc(sizeof *f);
+    void *own = f == NULL ? NULL : maker->own(arg);
+    pthread_attr_t detached;
+    pthread_t t;
+    if (own == NULL) {
+        free(f);
+        return false;
+    }
+    *f = (fitting){ s, e, maker, own };
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    bool begun = pthread_create(&t, &detached, run_fit, f) == 0;
+    pthread_attr_destroy(&detached);
+    if (!begun) {
+        maker->disown(own);
+        free(f);
+    }
+    return begun;
+}
+
+/* A new entry that is being fitted, used by its fit and by the caller; NULL after filling err. The lock is
+ * held. */
+static entry *add_entry(tab_states *s, tab_str key, tab_error *err)
+{
+    if (s->fits >= TAB_STATES_FITS) {
+        tab_fail(err, TAB_UNAVAILABLE, "", "too many endpoints are being made ready, try again");
+        return NULL;
+    }
+    entry *e = entry_new(key);
+    if (e == NULL) {
+        tab_no_memory(err);
+        return NULL;
+    }
+    e->phase = FITTING;
+    e->users = 2;
+    link_newest(s, e);
+    s->fits++;
+    s->fig.count++;
+    s->fig.misses++;
+    return e;
+}
+
+tab_status tab_states_take(tab_states *s, tab_str key, const tab_states_maker *maker, void *arg,
+                           const atomic_bool *cancel, tab_loan **ret, bool *ret_warm, tab_error *err)
+{
+    tab_error none = { 0 };
+    pthread_mutex_lock(&s->lock);
+    entry *e = find(s, key);
+    bool warm = e != NULL && e->phase == READY;
+    if (e != NULL) {
+        e->users++;
+        *(warm ? &s->fig.hits : &s->fig.joined) += 1;
+    } else if ((e = add_entry(s, key, &none)) == NULL) {
+        pthread_mutex_unlock(&s->lock);
+        return tab_fail(err, none.status, none.param, "%s", none.message);
+    } else {
+        pthread_mutex_unlock(&s->lock);
+        bool begun = begin_fit(s, e, maker, arg);
+        pthread_mutex_lock(&s->lock);
+        if (!begun) {
+            (void)tab_no_memory(&none);
+            end_fit(s, e, NULL, 0, &none);
+        }
+    }
+    tab_status st = join_entry(s, e, cancel, ret, err);
+    pthread_mutex_unlock(&s->lock);
+    if (st == TAB_OK)
+        *ret_warm = warm;
+    return st;
 }
 
 void *tab_loan_state(const tab_loan *loan)

@@ -39,7 +39,7 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
 tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *const *sources, size_t n,
                         const tab_table *const **ret, uint64_t *ret_cells, tab_error *err)
 {
-    /* Without a list of sources the inline tables are all there is, in their own order. */
+    /* Without a list of sources, the inline tables are all, in their own order. */
     size_t total = n == 0 ? call->n_tables : n, inline_at = 0;
     if (total == 0 || total > MAX_TABLES)
         return tab_fail(err, TAB_VALIDATION, "tables", "1 to %d tables are needed", MAX_TABLES);
@@ -69,7 +69,37 @@ tab_status sources_load(inference *self, tab_call *call, Tabella__TableSource *c
     return TAB_OK;
 }
 
-tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_options *ret, tab_error *err)
+static tab_str str_of(ProtobufCBinaryData d)
+{
+    return (tab_str){ (const char *)d.data, d.len };
+}
+
+/* What is said of cells and columns; texts stay the message's. */
+static tab_status given_of(tab_arena *a, const Tabella__RunOptions *o, tab_given *ret, tab_error *err)
+{
+    tab_column_option *column = tab_arena_new_of(a, tab_column_option, o->n_columns + 1);
+    tab_str *text = tab_arena_new_of(a, tab_str, o->n_missing_texts + 1);
+    if (column == NULL || text == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < o->n_columns; i++) {
+        const Tabella__ColumnOption *c = o->columns[i];
+        column[i] = (tab_column_option){ str_of(c->table), str_of(c->column), tab_str_of(c->role),
+                                         tab_str_of(c->type), tab_str_of(c->use) };
+    }
+    for (size_t i = 0; i < o->n_missing_texts; i++)
+        text[i] = str_of(o->missing_texts[i]);
+    *ret = (tab_given){ .column = column,
+                        .columns = o->n_columns,
+                        .missing_auto = o->missing_auto,
+                        .missing_text = text,
+                        .missing_texts = o->n_missing_texts,
+                        .missing_number = o->missing_numbers,
+                        .missing_numbers = o->n_missing_numbers };
+    return TAB_OK;
+}
+
+tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
+                      tab_error *err)
 {
     *ret = (tab_run_options){ .base = base, .threshold = 0.5 };
     if (o == NULL)
@@ -101,5 +131,14 @@ tab_status options_of(const Tabella__RunOptions *o, const char *base, tab_run_op
                         "a threshold is between 0 and 1");
     ret->threshold = o->threshold;
     ret->explain = o->explain;
-    return TAB_OK;
+    static const char *const splits[] = { "", "auto", "random", "time", "group" };
+    static const tab_split kinds[] = { TAB_SPLIT_AUTO, TAB_SPLIT_AUTO, TAB_SPLIT_RANDOM, TAB_SPLIT_TIME,
+                                       TAB_SPLIT_GROUP };
+    size_t k = 0;
+    while (k < sizeof kinds / sizeof *kinds && strcmp(splits[k], o->split) != 0)
+        k++;
+    if (k == sizeof kinds / sizeof *kinds)
+        return tab_fail(err, TAB_VALIDATION, "options.split", "a split is auto, random, time or group");
+    ret->split = kinds[k];
+    return given_of(a, o, &ret->given, err);
 }

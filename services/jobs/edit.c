@@ -1,15 +1,44 @@
 /* EditEndpoint: what the platform changes without a job. A new target or task is evaluated before it is
  * put in force, so that the held-out block beside it is always its own. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/proto.h"
 #include "proto/inference.pb-c.h"
 #include "services/jobs/jobs.h"
 
+/* What is said of columns and cells, packed; NULL: out of memory. */
+static uint8_t *packed_given(const Tabella__RunOptions *o, size_t *n)
+{
+    Tabella__RunOptions given = TABELLA__RUN_OPTIONS__INIT;
+    given.n_columns = o->n_columns, given.columns = o->columns;
+    given.missing_auto = o->missing_auto;
+    given.n_missing_texts = o->n_missing_texts, given.missing_texts = o->missing_texts;
+    given.n_missing_numbers = o->n_missing_numbers, given.missing_numbers = o->missing_numbers;
+    given.split = o->split;
+    *n = tabella__run_options__get_packed_size(&given);
+    uint8_t *p = malloc(*n + 1);
+    if (p != NULL)
+        *n = tabella__run_options__pack(&given, p);
+    return p;
+}
+
+/* Without memory to tell they count as different: the endpoint is then evaluated again. */
+static bool same_given(const Tabella__RunOptions *a, const Tabella__RunOptions *b)
+{
+    size_t n = 0, m = 0;
+    uint8_t *p = packed_given(a, &n), *q = packed_given(b, &m);
+    bool same = p != NULL && q != NULL && n == m && memcmp(p, q, n) == 0;
+    free(p);
+    free(q);
+    return same;
+}
+
 /* The same choice, or another one? */
 static bool same_options(const Tabella__RunOptions *a, const Tabella__RunOptions *b)
 {
-    return strcmp(a->target_mode, b->target_mode) == 0 && strcmp(a->task, b->task) == 0 &&
+    return same_given(a, b) && strcmp(a->target_mode, b->target_mode) == 0 && strcmp(a->task, b->task) == 0 &&
            a->threshold == b->threshold && // NOLINT: the very number, as it was set
            a->target_column.len == b->target_column.len &&
            (a->target_column.len == 0 ||
@@ -24,16 +53,7 @@ static tab_status evaluate(jobs *self, tab_call *call, const Tabella__Endpoint *
     options.base_model = e->base_model;
     q.options = &options;
     q.seed = e->held_out != NULL ? e->held_out->seed : work_seed(e->id);
-    q.sources = tab_arena_new_of(call->arena, Tabella__TableSource *, e->n_datasets + 1);
-    Tabella__TableSource *t = tab_arena_new_of(call->arena, Tabella__TableSource, e->n_datasets + 1);
-    if (q.sources == NULL || t == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < e->n_datasets; i++) {
-        tabella__table_source__init(&t[i]);
-        t[i].id = e->datasets[i]->table_id;
-        t[i].snapshot = e->datasets[i]->snapshot;
-        q.sources[q.n_sources++] = &t[i];
-    }
+    TAB_TRY(endpoint_sources(call->arena, e, &q.sources, &q.n_sources, err));
     Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
     keep.endpoint_id = e->id;
     keep.config_revision = e->config_revision + 1;
@@ -65,6 +85,7 @@ static tab_status audit(tab_tx *tx, tab_call *call, const Tabella__Endpoint *e, 
     a.action = (char *)what;
     a.subject = e->id;
     a.request_id = (char *)call->request_id;
+    a.address = (char *)call->address;
     return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", call->org, &a.base, err);
 }
 
@@ -76,11 +97,11 @@ static tab_status busy(const Tabella__Endpoint *e, tab_error *err)
                     "a mutating job of this endpoint is running: wait for it or cancel it");
 }
 
-/* One edit: what is asked for, and what it comes to. */
+/* One edit: the request, and what follows from it. */
 typedef struct {
     const Tabella__EditEndpointRequest *q;
     Tabella__RunOptions options;
-    bool changed;                    /* of target, task or threshold: the endpoint is evaluated anew */
+    bool changed;                    /* of anything but the name: the endpoint is evaluated anew */
     const Tabella__EvaluateReply *y; /* what came of that; else NULL */
     bool renamed;
     char output[TAB_ID]; /* the id that its new bundle is kept under, like a job's; "" without */
@@ -101,6 +122,19 @@ static void choose_options(edit *x, const Tabella__Endpoint *e)
         x->options.task = q->options->task;
     if (q->options != NULL && q->set_threshold)
         x->options.threshold = q->options->threshold;
+    if (q->options != NULL && q->set_columns) {
+        x->options.n_columns = q->options->n_columns;
+        x->options.columns = q->options->columns;
+    }
+    if (q->options != NULL && q->set_missing_values) {
+        x->options.missing_auto = q->options->missing_auto;
+        x->options.n_missing_texts = q->options->n_missing_texts;
+        x->options.missing_texts = q->options->missing_texts;
+        x->options.n_missing_numbers = q->options->n_missing_numbers;
+        x->options.missing_numbers = q->options->missing_numbers;
+    }
+    if (q->options != NULL && q->set_split)
+        x->options.split = q->options->split;
     x->changed = !same_options(&old, &x->options);
 }
 
@@ -113,8 +147,8 @@ static tab_status rename_to(tab_call *call, Tabella__Endpoint *now, const char *
     return TAB_OK;
 }
 
-/* The edit into the endpoint's row as it was read in this transaction; what it needs beside the row is
- * written. */
+/* Applies the edit to the endpoint's row as this transaction has read it, and writes what else belongs to
+ * it. */
 static tab_status apply(edit *x, tab_call *call, tab_tx *tx, Tabella__Endpoint *now, tab_error *err)
 {
     const Tabella__EditEndpointRequest *q = x->q;
@@ -171,16 +205,18 @@ tab_status jobs_edit_endpoint(void *arg, tab_call *call, tab_error *err)
     if (x.changed)
         TAB_TRY(evaluate(self, call, e, &x.options, &x.y, err));
 
-    /* In force in one transaction, on the state that was evaluated. */
+    /* Puts the edit in force in one transaction, on the state that was evaluated. */
     soon = tab_within_ms(call->deadline, TAB_SMALL_TX_MS);
+    state_forget(self, call->org, e);
     TAB_TRY(tab_tx_begin(self->pg, call->org, soon, &tx, err));
     TAB_TRY(endpoint_get(tx, call->arena, call->org, e->id, true, &now, err));
     if (x.changed && now->job_id[0] != 0)
         return busy(now, err);
+    if (x.q->set_revision && now->config_revision != x.q->config_revision)
+        return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
     if (x.changed && (now->data_revision != e->data_revision || now->config_revision != e->config_revision ||
                       strcmp(now->base_model, e->base_model) != 0))
         return tab_fail(err, TAB_CONFLICT, "", "the endpoint was changed meanwhile: read it and try again");
-    state_forget(self, call->org, now);
     TAB_TRY(apply(&x, call, tx, now, err));
     if (x.changed || x.renamed || x.q->set_prompts) {
         TAB_TRY(store(&x, call, &tx, now, err));

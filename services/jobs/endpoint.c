@@ -7,7 +7,7 @@
 #include "common/outbox.h"
 #include "common/proto.h"
 
-/* The open job of an endpoint, else the one that created it: what `job` shows. */
+/* The `job` member: the endpoint's open job, else the one that created it. */
 #define COLUMNS                                                                         \
     "e.body, e.name, e.status, e.base, e.calls, e.config_revision, e.data_revision, "   \
     "e.state_version, e.created_at, e.updated_at, e.seq, j.job_id, j.status, j.error, " \
@@ -91,7 +91,7 @@ tab_status endpoint_list(tab_tx *tx, tab_arena *a, const char *org, const Tabell
 
 /* ---- moving it ------------------------------------------------------------------------------- */
 
-/* What the columns hold is not kept in the body as well, but for what a reader of the body alone needs. */
+/* What columns hold is not kept in the body as well, except what is read from the body alone. */
 static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
 {
     Tabella__Endpoint b = *e;
@@ -101,8 +101,8 @@ static tab_str body_of(tab_arena *a, const Tabella__Endpoint *e)
     return tab_proto_write(a, &b.base);
 }
 
-/* The name is free, or has just been freed: what a failed or cancelled creation left behind gives it up.
- * *ret_again: this very call has been made before. */
+/* Takes the name: it is free, or held by a creation that failed or was cancelled, which is removed.
+ * *ret_again: this same call has been made before. */
 static tab_status free_name(tab_tx *tx, const char *org, const Tabella__CreateEndpointRequest *q,
                             bool *ret_again, tab_error *err)
 {
@@ -159,7 +159,7 @@ static tab_status first_state(tab_tx *tx, tab_arena *a, const char *org,
     }
     e.snapshot = e.data_snapshot = q->n_sources > 0 ? q->sources[0]->snapshot : e.snapshot;
 
-    /* How an LLM should read what the endpoint answers. */
+    /* The first system prompt: how a language model should read what the endpoint answers. */
     Tabella__SystemPrompt first = TABELLA__SYSTEM_PROMPT__INIT, *list[] = { &first };
     first.name = (char *)"default";
     first.active = true;
@@ -195,7 +195,7 @@ tab_status endpoint_create(tab_tx *tx, tab_arena *a, const char *org, const Tabe
                          "RETURNING 1",
                          TAB_P(tab_p_text(org), tab_p_text(q->endpoint_id), tab_p_text(q->name),
                                tab_p_text(base), tab_p_bytes(body), tab_p_text(q->job_id))));
-    if (tab_rows_count(rows) == 0) /* two at once: the other one was first */
+    if (tab_rows_count(rows) == 0) /* of two calls at once the other was first */
         return tab_fail(err, TAB_CONFLICT, "name", "an endpoint of this name exists");
     char report[TAB_ID];
     tab_id_hex(report, "r_");
@@ -288,9 +288,10 @@ tab_status endpoints_gone(tab_tx *tx, tab_arena *a, const char *org, const char 
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
-tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
+tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e, const char *actor,
                            int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy, tab_error *err)
 {
+    const char *org = call->org;
     TAB_AUTO(tab_rows) *rows = NULL;
     *ret_attempt = 0;
     *ret_busy = false;
@@ -336,6 +337,8 @@ tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint 
     audit.action = (char *)"endpoint.delete";
     audit.subject = e->id;
     audit.detail = e->name;
+    audit.request_id = (char *)call->request_id;
+    audit.address = (char *)call->address;
     return tab_outbox_put(tx, "jobs", id, "tabella.event.audit", org, &audit.base, err);
 }
 
@@ -468,4 +471,23 @@ tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls
     return tab_tx_query(tx, NULL, err,
                         "UPDATE jobs.endpoint SET calls = calls + $3 WHERE org = $1 AND endpoint_id = $2",
                         TAB_P(tab_p_text(e->org_id), tab_p_text(e->endpoint_id), tab_p_int(calls)));
+}
+
+tab_status endpoint_sources(tab_arena *a, const Tabella__Endpoint *e, Tabella__TableSource ***ret,
+                            size_t *ret_n, tab_error *err)
+{
+    Tabella__TableSource **list = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
+    Tabella__TableSource *own = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
+    if (list == NULL || own == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < e->n_datasets; i++) {
+        tabella__table_source__init(&own[i]);
+        own[i].id = e->datasets[i]->table_id;
+        own[i].snapshot = e->datasets[i]->snapshot;
+        own[i].dataset = e->datasets[i]->dataset;
+        list[i] = &own[i];
+    }
+    *ret = list;
+    *ret_n = e->n_datasets;
+    return TAB_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef TAB_JOBS_ENDPOINT_H
 #define TAB_JOBS_ENDPOINT_H
 
+#include "common/rpc.h"
 #include "services/jobs/store.h"
 
 /* An endpoint with its row's columns filled in over its stored body. Lives in the arena.
@@ -28,12 +29,13 @@ tab_status endpoint_mutate(tab_tx *tx, const char *org, const Tabella__Endpoint 
                            const char *base, tab_error *err) TAB_CHECKED;
 
 /* Writes e over the stored endpoint: body, name, status, base, revisions; state_version rises by one.
- * `output_job` not NULL: whose output is now its bundle; the one before goes after JOBS_OUTPUT_HOURS. */
+ * `output_job`, unless NULL, is the job whose output becomes its bundle; the old bundle is deleted after
+ * JOBS_OUTPUT_HOURS. */
 tab_status endpoint_put(tab_tx *tx, tab_arena *a, const char *org, const Tabella__Endpoint *e,
                         const char *output_job, tab_error *err) TAB_CHECKED;
-/* *ret_busy: nothing was done, a job of it is being committed: roll back, ask again. *ret_attempt: as of
- * jobs_cancel. */
-tab_status endpoint_delete(tab_tx *tx, const char *org, const Tabella__Endpoint *e, const char *actor,
+/* *ret_busy: nothing was done, for a job of it is being committed: roll back and ask again. *ret_attempt: as
+ * of jobs_cancel. */
+tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endpoint *e, const char *actor,
                            int64_t *ret_deleted_us, int64_t *ret_attempt, bool *ret_busy,
                            tab_error *err) TAB_CHECKED;
 
@@ -51,12 +53,16 @@ tab_status endpoint_logs(tab_tx *tx, tab_arena *a, const char *org, const Tabell
 tab_status endpoint_output_job(tab_tx *tx, const char *org, const char *endpoint_id, char ret[TAB_ID],
                                tab_error *err) TAB_CHECKED;
 
-/* Fragments: every version of a body is kept. Fills in ids and versions of q's prompts against e's and
- * leaves the new list in e. VALIDATION on system_prompts[i]. */
+/* Stores fragments of the system prompt; every version of a body is kept. Fills in ids and versions of q's
+ * prompts by comparing them with e's, and leaves the new list in e. VALIDATION on system_prompts[i]. */
 tab_status endpoint_prompts(tab_tx *tx, tab_arena *a, const char *org, Tabella__Endpoint *e,
                             Tabella__SystemPrompt *const *prompts, size_t n, tab_error *err) TAB_CHECKED;
 
-/* The count of calls of e's endpoint rises by so many. */
+/* What a pass over the endpoint's data reads: a source for each of its pinned snapshots, in the arena. */
+tab_status endpoint_sources(tab_arena *a, const Tabella__Endpoint *e, Tabella__TableSource ***ret,
+                            size_t *ret_n, tab_error *err) TAB_CHECKED;
+
+/* Adds to the count of calls of e's endpoint. */
 tab_status endpoint_called(tab_tx *tx, const Tabella__WorkDone *e, int64_t calls, tab_error *err) TAB_CHECKED;
 
 #endif

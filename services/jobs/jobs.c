@@ -8,14 +8,13 @@
 #include "common/proto.h"
 #include "proto/inference.pb-c.h"
 
-/* Begins a transaction of the call; for `return BEGIN(...)`-free code each method has the same three
- * lines. */
+/* Begins the call's transaction, in one place for all methods. */
 static tab_status begin(jobs *self, tab_call *call, tab_tx **tx, tab_error *err)
 {
     return tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), tx, err);
 }
 
-/* A queue's eta: who is ahead, at the pace of late, shared by the workers. */
+/* The eta of a waiting job: the jobs ahead of it at the recent pace, shared by the workers. */
 static void fill_eta(jobs *self, Tabella__Job *j)
 {
     if (j->eta == NULL)
@@ -266,8 +265,8 @@ static tab_status list_endpoints(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* One try. *ret_busy: a job of the endpoint is being committed, within milliseconds, and needs the row
- * that we hold. */
+/* One try. *ret_busy: a job of the endpoint is being committed; it needs the row that this transaction
+ * holds, and takes milliseconds. */
 static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, bool *ret_busy,
                              Tabella__Endpoint **ret, tab_error *err)
 {
@@ -278,8 +277,7 @@ static tab_status delete_now(jobs *self, tab_call *call, int64_t *ret_attempt, b
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
         (s = endpoint_get(tx, call->arena, call->org, q->id_or_name, true, ret, err)) != TAB_OK)
         return s;
-    state_forget(self, call->org, *ret);
-    s = endpoint_delete(tx, call->org, *ret, q->actor, &y->deleted_us, ret_attempt, ret_busy, err);
+    s = endpoint_delete(tx, call, *ret, q->actor, &y->deleted_us, ret_attempt, ret_busy, err);
     return s != TAB_OK || *ret_busy ? s : tab_tx_commit(&tx, err);
 }
 
@@ -342,7 +340,7 @@ static tab_status mutate(jobs *self, tab_call *call, const char *id, const jobs_
     return s;
 }
 
-/* Said at once rather than by a job that fails: an endpoint on a retired base is not refreshed on it. */
+/* Refused here rather than by a job that fails: an endpoint on a retired base is not refreshed on it. */
 static tab_status base_serves(jobs *self, tab_call *call, const Tabella__RefreshRequest *q, tab_error *err)
 {
     Tabella__Endpoint *e = NULL;

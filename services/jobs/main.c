@@ -55,7 +55,11 @@ int main(int argc, char **argv)
                    .give_up_s = cfg.give_up_s };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "jobs", .least = 4 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     static const tab_event_route routes[] = {
         { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
@@ -73,7 +77,7 @@ int main(int argc, char **argv)
     tab_health_ready(health, true);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
+    tab_health_leave(health, cfg.leave_s);
     jobs_work_stop(&self);
     return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

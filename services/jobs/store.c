@@ -43,7 +43,7 @@ tab_status jobs_insert(tab_tx *tx, const char *org, const jobs_new *j, tab_error
     if (tab_rows_count(rows) == 1)
         return jobs_log(tx, org, j->job_id, err, "%s submitted", j->kind);
 
-    /* Either the job itself is there, or another open job of its endpoint. */
+    /* Why nothing was inserted: the job is there already, or the endpoint has another open job. */
     TAB_AUTO(tab_rows) *have = NULL;
     s = tab_tx_query(
         tx, &have, err,

@@ -19,7 +19,7 @@
 enum { JOBS_TRIES = 3, JOBS_KILLED = 2, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
 enum { ENDPOINTS_MOST = 1000 }; /* of an organization (decision 0157) */
 
-/* What a call works with. */
+/* The organization, deadline and arena that a statement works with. */
 typedef struct {
     tab_pg *pg;
     const char *org;
@@ -51,7 +51,7 @@ typedef struct {
     bool suspect;
 } jobs_claimed;
 
-/* *ret is NULL when nothing is ready. full: organizations, divided by spaces, of which none is taken. */
+/* *ret is NULL when no job is ready. full: organizations, divided by spaces, whose jobs are not taken. */
 tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_error *err) TAB_CHECKED;
 void jobs_claimed_free(jobs_claimed *c);
 TAB_DEFINE_AUTO(jobs_claimed)
@@ -59,7 +59,7 @@ TAB_DEFINE_AUTO(jobs_claimed)
 /* Renews the lease and stores progress. *ret_held false: the lease is no longer this attempt's. */
 tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const char *phase, bool *ret_held,
                       tab_error *err) TAB_CHECKED;
-/* What an attempt that ended without an answer says of its job (decision 0240). */
+/* Why an attempt ended without an answer (decision 0240). */
 typedef enum {
     JOBS_BLAMELESS, /* a server was away: nothing is counted */
     /* a worker died that had others, too: nothing is counted, and it runs alone from now on */
@@ -73,18 +73,19 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
 tab_status jobs_log(tab_tx *tx, const char *org, const char *job_id, tab_error *err, const char *fmt,
                     ...) TAB_CHECKED __attribute__((format(printf, 5, 6)));
 
-/* Ends a job in the caller's transaction: status, result, its event, its log line, the drop of what it
- * spooled. CANCELLED: the attempt no longer holds the job (cancelled, expired, or taken over): roll back. */
+/* Ends a job in the caller's transaction: status, result, event, log line, and the chore that drops what it
+ * spooled. CANCELLED: the attempt no longer holds the job (cancelled, expired or taken over), so roll
+ * back. */
 typedef struct {
     const char *status, *error, *report_id; /* report_id NULL: as it is */
     const Tabella__JobResult *result;       /* NULL: none */
 } jobs_end;
 tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab_error *err) TAB_CHECKED;
 
-/* The rest of every end, whatever made it: JobEnded, and the chore that drops temporary snapshots. */
+/* What belongs to every end of a job: the event JobEnded, and the chore that drops temporary snapshots. */
 tab_status jobs_ended(tab_tx *tx, const char *org, const char *job_id, tab_error *err) TAB_CHECKED;
 
-/* What the job's usage is: put in the transaction that ends it. */
+/* The event of the job's usage, for the transaction that ends it. */
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e,
                      tab_error *err) TAB_CHECKED;
 
@@ -107,13 +108,13 @@ tab_status jobs_get(tab_tx *tx, tab_arena *a, const char *org, const char *job_i
 tab_status jobs_list(tab_tx *tx, tab_arena *a, const char *org, const Tabella__ListJobsRequest *q,
                      Tabella__ListJobsReply *y, tab_error *err) TAB_CHECKED;
 
-/* Cancels. CONFLICT for a job that has ended otherwise; *ret_busy: its end is being committed, ask again.
- * *ret_attempt: the attempt that was at work and is to be told, 0: none. */
+/* Cancels a job. CONFLICT: it has ended otherwise. *ret_busy: its end is being committed, so ask again.
+ * *ret_attempt: the attempt that is at work and must be told; 0: none. */
 tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const char *actor, bool *ret_busy,
                        int64_t *ret_attempt, tab_error *err) TAB_CHECKED;
 
-/* Bundles, compressed, in parts. run: of a run, sealed under these keys and gone after JOBS_OUTPUT_HOURS;
- * NULL: kept with its endpoint. */
+/* Stores a bundle, compressed, in parts. run: the bundle of a run, sealed under these keys and deleted after
+ * JOBS_OUTPUT_HOURS. NULL: kept as long as its endpoint. */
 tab_status jobs_output_put(tab_tx *tx, const char *org, const char *job_id, const Tabella__Bundle *b,
                            const tab_run_keys *run, tab_error *err) TAB_CHECKED;
 /* The Bundle's bytes, in the arena. NOT_FOUND when there is none (any more). */

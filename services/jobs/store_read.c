@@ -24,7 +24,7 @@ static tab_status job_of(const tab_rows *r, size_t i, tab_arena *a, Tabella__Job
     j->phase = tab_proto_text(a, tab_rows_text(r, i, 4));
     j->label = tab_proto_text(a, tab_rows_text(r, i, 5));
     j->endpoint_id = tab_proto_text(a, tab_rows_text(r, i, 6));
-    /* A report's id is decided at submit; it shows once the report is there. */
+    /* The id of a report is chosen at submission; it is shown once the report exists. */
     j->report_id = tab_proto_text(a, strcmp(j->status, "done") == 0 ? tab_rows_text(r, i, 7) : "");
     j->error = tab_proto_text(a, tab_rows_text(r, i, 8));
     j->created_us = tab_rows_time(r, i, 9);

@@ -33,7 +33,7 @@ static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
     tab_status s = tab_tx_query(
         tx, &failed, err,
         "UPDATE jobs.job "
-        "SET status = 'failed', lease_until = NULL, phase = '', "
+        "SET status = 'failed', lease_until = NULL, phase = '', request = '', "
         "error = 'the job was started ' || tries || ' times and its worker was lost each time' "
         "WHERE status = 'running' AND lease_until < clock_timestamp() AND tries >= $1 AND staged IS NULL "
         "RETURNING org, job_id, kind, endpoint_id, status",

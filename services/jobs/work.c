@@ -52,9 +52,9 @@ static void on_progress(natsConnection *nc, natsSubscription *sub, natsMsg *m, v
 
 /* ---- the beat -------------------------------------------------------------------------------- */
 
-static void sleep_ms(jobs *self, int64_t ms)
+static void sleep_ms(const atomic_bool *stop, int64_t ms)
 {
-    for (tab_deadline end = tab_in_ms(ms); !atomic_load(&self->stop) && tab_left_ms(end, 1) > 0;) {
+    for (tab_deadline end = tab_in_ms(ms); !atomic_load(stop) && tab_left_ms(end, 1) > 0;) {
         struct timespec t = { 0, 50000000 };
         nanosleep(&t, NULL);
     }
@@ -63,7 +63,7 @@ static void sleep_ms(jobs *self, int64_t ms)
 static void *beat(void *arg)
 {
     jobs *self = arg;
-    while (!atomic_load(&self->stop)) {
+    while (!atomic_load(&self->beats_end)) {
         /* The list is short (one a worker), so that it is walked by position: a worker that leaves it
          * waits for the lock, and the lease is renewed from a copy of what that needs. */
         for (size_t i = 0;; i++) {
@@ -91,12 +91,14 @@ static void *beat(void *arg)
                 jobs_cancel_call(self, copy.job_id, copy.attempt);
                 pthread_mutex_lock(&self->lock);
                 for (work *x = self->held; x != NULL; x = x->next)
-                    if (strcmp(x->c->job_id, copy.job_id) == 0 && x->c->attempt == copy.attempt)
+                    if (strcmp(x->c->job_id, copy.job_id) == 0 && x->c->attempt == copy.attempt) {
                         atomic_store(&x->lost, true);
+                        atomic_store(&x->gone, true);
+                    }
                 pthread_mutex_unlock(&self->lock);
             }
         }
-        sleep_ms(self, BEAT_MS);
+        sleep_ms(&self->beats_end, BEAT_MS);
     }
     return NULL;
 }
@@ -123,7 +125,7 @@ static void *sweep(void *arg)
         } else if (st != TAB_UNAVAILABLE && st != TAB_CANCELLED) {
             tab_log(TAB_ERROR, "sweep: %s", err.message);
         }
-        sleep_ms(self, 1000);
+        sleep_ms(&self->stop, 1000);
     }
     return NULL;
 }
@@ -159,14 +161,15 @@ static void settle(work *w, tab_status s, const tab_error *why)
     if (atomic_load(&w->lost))
         return;
     bool away = s == TAB_UNAVAILABLE, lost = tab_rpc_lost(s, why), killed = s == TAB_JOB_FAILED;
-    bool interrupted = s == TAB_CANCELLED && atomic_load(&self->stop);
+    bool ours = s == TAB_CANCELLED && atomic_load(&self->stop), theirs = tab_rpc_stopped(s, why);
     bool passes = strcmp(w->c->work, "sync") != 0; /* in inference, which can run it alone */
     bool again = w->c->age_s < self->give_up_s;
     snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind, away ? "away" : "error");
     tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label),
                    1);
-    if (interrupted) {
-        st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS, "its worker is stopping", &err);
+    if (ours || theirs) {
+        st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS, ours ? "its worker is stopping" : why->message,
+                          &err);
     } else if (killed && w->c->killed + 1 < JOBS_KILLED) {
         st = jobs_requeue(self->pg, w->c, 1000, JOBS_KILLER, why->message, &err);
     } else if (lost && again && passes && !w->c->suspect) {
@@ -196,12 +199,13 @@ static void settle(work *w, tab_status s, const tab_error *why)
     jobs_wake(self);
 }
 
-/* Before the next worker asks, which counts what is held. */
+/* Before the next worker asks for a job: it counts those that are held. */
 static void hold(work *w)
 {
     jobs *self = w->self;
     snprintf(w->call_id, sizeof w->call_id, "%s-%lld", w->c->job_id, (long long)w->c->attempt);
     pthread_mutex_lock(&self->lock);
+    atomic_store(&w->gone, atomic_load(&self->stop));
     w->next = self->held;
     self->held = w;
     pthread_mutex_unlock(&self->lock);
@@ -244,8 +248,8 @@ static void work_on(work *w)
     tab_log_context(NULL, NULL);
 }
 
-/* The organizations of which this process works on as many jobs as it has workers left, as one text; the
- * worker that asks is one of those. */
+/* The organizations that have as many jobs at work here as there are workers left, counting the one that
+ * asks; as one text. */
 static void full_ones(jobs *self, char *ret, size_t size)
 {
     size_t busy = 0, used = 0;
@@ -320,15 +324,17 @@ bool jobs_work_start(jobs *self)
 
 void jobs_work_stop(jobs *self)
 {
-    atomic_store(&self->stop, true);
-    pthread_cond_broadcast(&self->wake);
-    /* What is at work is told to end; it comes back as cancelled and is handed back to the queue. */
+    /* What is at work is given up at whatever it calls, begins no further step, and is handed back to the
+     * queue. */
     pthread_mutex_lock(&self->lock);
+    atomic_store(&self->stop, true);
     for (work *w = self->held; w != NULL; w = w->next)
-        jobs_cancel_call(self, w->c->job_id, w->c->attempt);
+        atomic_store(&w->gone, true);
     pthread_mutex_unlock(&self->lock);
+    pthread_cond_broadcast(&self->wake);
     for (int64_t i = 0; i < self->n_thread; i++)
         pthread_join(self->thread[i], NULL);
+    atomic_store(&self->beats_end, true);
     if (self->beats)
         pthread_join(self->beat_thread, NULL);
     if (self->sweeps)

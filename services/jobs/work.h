@@ -7,7 +7,7 @@
  * A pass is one call to inference. Whoever does not answer is given up by the RPC within seconds, and the
  * job goes back to the queue. What is counted against it (decision 0240):
  *
- *   a server was away                             nothing
+ *   a server was away, or a process stopped       nothing
  *   a worker died that had the job, in company    nothing; from now on the job runs alone
  *   a process died in which it was alone          the second one fails it
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
@@ -37,7 +37,8 @@ typedef struct {
 
     pthread_mutex_t take; /* held by the worker that asks or waits for the next job */
     pthread_cond_t wake;
-    atomic_bool stop, woken;
+    atomic_bool stop, woken,
+        beats_end;        /* stop: no job is begun, no step of one; the beat outlives the workers */
     pthread_mutex_t lock; /* of the list of what is at work */
     work *held;
     pthread_t *thread, beat_thread, sweep_thread;
@@ -55,6 +56,7 @@ struct work {
     work *next;
     char call_id[TAB_ID + 24];
     atomic_bool lost; /* cancelled, expired, or another attempt has it */
+    atomic_bool gone; /* lost, or this process stops: what is called for it is given up */
     /* What the beat stores; under self->lock. */
     int progress;
     char phase[48];

@@ -18,8 +18,10 @@ void work_phase(work *w, const char *phase, double from, double to)
 tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
                      const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
 {
-    if (atomic_load(&w->lost))
-        return tab_fail(err, TAB_CANCELLED, "", "the job is no longer this worker's");
+    if (atomic_load(&w->gone))
+        return tab_fail(err, TAB_CANCELLED, "",
+                        atomic_load(&w->lost) ? "the job is no longer this worker's"
+                                              : "the worker is stopping");
     tab_ask ask = { .service = service,
                     .method = method,
                     .org = w->c->org,
@@ -30,7 +32,8 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
                     .reply = reply,
                     .arena = a,
                     .tell_begun = true,
-                    .gone = &w->lost };
+                    .returns = true,
+                    .gone = &w->gone };
     tab_answer answer = { 0 };
     tab_status s = tab_rpc_call(w->self->rpc, &ask, &answer, err);
     if (s == TAB_OK)

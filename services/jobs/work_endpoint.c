@@ -80,13 +80,13 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
         return TAB_OK;
     Tabella__SyncRequest sync = TABELLA__SYNC_REQUEST__INIT;
     char id[TAB_ID + 32];
-    snprintf(id, sizeof id, "%s:%zu", w->c->job_id, i); /* a repeated step syncs no second time */
+    snprintf(id, sizeof id, "%s:%zu", w->c->job_id, i); /* a step that is repeated syncs no second time */
     sync.id = d->dataset;
     sync.sync_id = id;
     sync.actor = (char *)w->c->key_id;
     s = work_call(w, "data-connector", "Sync", SYNC_MS, &sync.base, &tabella__sync_reply__descriptor, a, &msg,
                   err);
-    if (s == TAB_VALIDATION) /* its connection is gone: what it holds is what there is */
+    if (s == TAB_VALIDATION) /* its connection was deleted: its last snapshot is used */
         return TAB_OK;
     if (s == TAB_OK)
         d->snapshot = ((const Tabella__SyncReply *)msg)->snapshot;
@@ -130,17 +130,7 @@ static tab_status evaluate(work *w, tab_arena *a, const Tabella__Endpoint *e, ui
     q.seed = seed;
     q.call_id = w->call_id;
     q.alone = w->c->suspect;
-    q.sources = tab_arena_new_of(a, Tabella__TableSource *, e->n_datasets + 1);
-    Tabella__TableSource *t = tab_arena_new_of(a, Tabella__TableSource, e->n_datasets + 1);
-    if (q.sources == NULL || t == NULL)
-        return tab_no_memory(err);
-    for (size_t i = 0; i < e->n_datasets; i++) {
-        tabella__table_source__init(&t[i]);
-        t[i].id = e->datasets[i]->table_id;
-        t[i].snapshot = e->datasets[i]->snapshot;
-        t[i].dataset = e->datasets[i]->dataset;
-        q.sources[q.n_sources++] = &t[i];
-    }
+    TAB_TRY(endpoint_sources(a, e, &q.sources, &q.n_sources, err));
     Tabella__ServeState keep = TABELLA__SERVE_STATE__INIT;
     keep.endpoint_id = e->id;
     keep.config_revision = e->config_revision;
@@ -248,6 +238,7 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
 
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__Endpoint *now = NULL;
+    state_forget(w->self, c->org, g->endpoint);
     if ((s = tab_tx_begin(w->self->pg, c->org, tab_in_ms(60000), &tx, err)) != TAB_OK)
         return s;
     s = endpoint_get(tx, a, c->org, c->endpoint_id, true, &now, err);
@@ -268,7 +259,6 @@ static tab_status end(work *w, tab_arena *a, Tabella__Staged *g, tab_error *err)
     jobs_end done = { .status = "done", .result = g->result };
     char event[32];
     snprintf(event, sizeof event, "%s.done", c->kind);
-    state_forget(w->self, c->org, now);
     if ((s = jobs_finish(tx, c, &done, err)) == TAB_OK &&
         (s = endpoint_put(tx, a, c->org, &next, c->job_id, err)) == TAB_OK &&
         (s = jobs_bill(tx, c, g->done, err)) == TAB_OK &&

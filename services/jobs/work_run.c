@@ -6,8 +6,8 @@
 #include "proto/inference.pb-c.h"
 #include "services/jobs/work.h"
 
-/* What the run's record says, from what the pass found: as much as of a run answered inline. No
- * labels: they are cells of rows that are not kept, and the record is kept for good. */
+/* The run's record, made from what the pass found: as much as that of a run answered inline. It holds no
+ * labels: they are cells, and the record is kept for good. */
 static void describe(const Tabella__SubmitRequest *q, const Tabella__Bundle *b, Tabella__InlineRun *r,
                      tab_arena *a)
 {

@@ -12,7 +12,7 @@
 
 enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 
-/* g NULL: a tombstone. What is signed before `epoch` is worth nothing once this has been written. */
+/* g NULL: writes a tombstone. What was signed before `epoch` is worth nothing from then on. */
 static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
                       const char *org, int64_t version, const tab_grant *g, uint64_t epoch, tab_error *err)
 {
@@ -79,7 +79,7 @@ tab_status keys_cache_take(tab_redis *redis, tab_arena *a, keys_uses *ret, tab_e
         for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
             u.key_id[i] = tab_arena_copy(a, tab_str_of(reply->element[1 + 2 * i]->str)).p;
             if (!tab_integer_read(tab_str_of(reply->element[2 + 2 * i]->str), 0, INT32_MAX, &u.count[i]))
-                u.count[i] = 0; /* a damaged counter: the date of its last use still moves */
+                u.count[i] = 0; /* a damaged counter still moves the date of its last use */
         }
         u.n = n;
     }

@@ -17,15 +17,15 @@ typedef struct {
     const tab_identity_key *sign;
 } keys_cache;
 
-/* A fill: tried once, briefly; its failure only costs the next look-up. */
+/* Writes an entry, once and briefly; if it fails, the next request looks the key up again. */
 void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g,
                      uint64_t epoch);
 
-/* TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
+/* Writes a tombstone. TAB_OK: from now on no gateway that reads this Redis lets the secret in. */
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
-/* Counted uses since the last batch; n 0: none. Confirm after they are stored. Texts live in the
- * arena. */
+/* Takes the uses counted since the last batch; n 0: none. Confirm the batch once it is stored. Texts live in
+ * the arena. */
 typedef struct {
     const char *batch;
     size_t n;

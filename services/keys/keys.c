@@ -10,10 +10,10 @@
 #include "common/metrics.h"
 #include "common/proto.h"
 #include "common/routes.h"
-#include "proto/events.pb-c.h"
 #include "services/keys/cache.h"
+#include "services/keys/mail.h"
 
-enum { LOAD_MS = 500, NAME_MOST = 128, AUDIT_PAGE = 100 };
+enum { LOAD_MS = 500, NAME_MOST = 128, ADDRESSES_MOST = 10 };
 
 tab_status keys_scopes(char **names, size_t n, unsigned *ret, tab_error *err)
 {
@@ -37,24 +37,6 @@ static tab_status name_good(const char *name, tab_error *err)
     if (n == 0 || n > NAME_MOST)
         return tab_fail(err, TAB_VALIDATION, "name", "name must have 1 to %d bytes.", NAME_MOST);
     return TAB_OK;
-}
-
-/* One audit entry of this call, in its transaction. */
-static tab_status audit(tab_tx *tx, const tab_call *call, const char *org, const char *actor,
-                        const char *action, const char *object, const char *detail, tab_error *err)
-{
-    char id[TAB_ID];
-    tab_id_new(id, "aud_");
-    Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
-    e.id = id;
-    e.org = (char *)org;
-    e.actor = (char *)(actor[0] != '\0' ? actor : call->actor[0] != '\0' ? call->actor : "operator");
-    e.action = (char *)action;
-    e.object = (char *)object;
-    e.detail = (char *)detail;
-    e.at = tab_now_us();
-    e.request_id = (char *)call->request_id;
-    return keys_store_audit(tx, &e, err);
 }
 
 /* ---- the gateway's question ------------------------------------------------------------------ */
@@ -171,7 +153,9 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_store_create(tx, call->org, id, q->name, scopes, secret, err);
     if (s == TAB_OK)
-        s = audit(tx, call, call->org, q->actor, "key.create", id, detail, err);
+        s = keys_audit(tx, call, call->org, q->actor, "key.create", id, detail, err);
+    if (s == TAB_OK)
+        s = keys_notify_key(tx, call, true, id, "created", err);
     if (s == TAB_OK)
         s = show(tx, call, id, secret, err);
     if (s == TAB_OK)
@@ -180,16 +164,15 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* After the commit that wrote the tombstone's row: Redis first, then the row goes. Only then is the
- * change answered. What fails here is finished by the chores, and by the caller's retry. */
+/* After the commit that wrote the tombstone's row: Redis gets the tombstone, then the row is deleted, then
+ * the call is answered. What fails here is repeated by the chores, and by the caller. */
 static tab_status revoke(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     tab_status s = keys_cache_revoke(&self->cache, t, err);
     if (s != TAB_OK)
         return s;
-    /* The secret is refused everywhere from here on: a failure of this clean-up is the chores' to
-     * repeat. */
+    /* From here on every gateway refuses the secret. If the clean-up fails, the chores repeat it. */
     tab_error ignored;
     s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
     if (s == TAB_OK)
@@ -212,7 +195,9 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_store_rotate(tx, call->org, q->id, secret, &old, err);
     if (s == TAB_OK)
-        s = audit(tx, call, call->org, q->actor, "key.rotate", q->id, "", err);
+        s = keys_audit(tx, call, call->org, q->actor, "key.rotate", q->id, "", err);
+    if (s == TAB_OK)
+        s = keys_notify_key(tx, call, false, q->id, "rotated", err);
     if (s == TAB_OK)
         s = show(tx, call, q->id, secret, err);
     if (s == TAB_OK)
@@ -236,7 +221,9 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_store_end(tx, call->org, q->id, &old, &again, err);
     if (s == TAB_OK && !again)
-        s = audit(tx, call, call->org, q->actor, "key.delete", q->id, "", err);
+        s = keys_audit(tx, call, call->org, q->actor, "key.delete", q->id, "", err);
+    if (s == TAB_OK && !again)
+        s = keys_notify_key(tx, call, false, q->id, "deleted", err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
@@ -246,40 +233,24 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* ---- audit ----------------------------------------------------------------------------------- */
-
-static tab_status audit_entry(void *arg, tab_call *call, tab_error *err)
-{
-    keys *self = arg;
-    const Tabella__AuditEntry *q = call->in;
-    TAB_AUTO(tab_tx) *tx = NULL;
-    const char *org = q->org[0] != '\0' ? q->org : call->org;
-    Tabella__AuditEntry e = *q;
-    e.org = (char *)org;
-    if (e.id[0] == '\0' || org[0] == '\0')
-        return tab_fail(err, TAB_VALIDATION, "id", "an audit entry needs an id and an organization");
-    if (e.at == 0)
-        e.at = tab_now_us();
-    tab_status s = tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
-    if (s == TAB_OK)
-        s = keys_store_audit(tx, &e, err);
-    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
-}
-
-static tab_status list_audit(void *arg, tab_call *call, tab_error *err)
-{
-    keys *self = arg;
-    const Tabella__ListAuditRequest *q = call->in;
-    TAB_AUTO(tab_tx) *tx = NULL;
-    uint32_t limit = q->limit == 0 || q->limit > AUDIT_PAGE ? AUDIT_PAGE : q->limit;
-    tab_status s =
-        tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
-    if (s == TAB_OK)
-        s = keys_store_audit_list(tx, call->arena, call->org, limit, q->before, call->out, err);
-    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
-}
-
 /* ---- the operator's calls -------------------------------------------------------------------- */
+
+/* Up to ADDRESSES_MOST mail addresses with a comma between, or none. */
+static tab_status addresses_good(const char *email, tab_error *err)
+{
+    size_t count = 0;
+    for (const char *p = email; *email != '\0'; p++) {
+        size_t n = strcspn(p, ",");
+        if (!mail_address_good((tab_str){ p, n }) || ++count > ADDRESSES_MOST)
+            return tab_fail(err, TAB_VALIDATION, "email",
+                            "email is up to %d addresses like ann@example.org with a comma between.",
+                            ADDRESSES_MOST);
+        p += n;
+        if (*p == '\0')
+            break;
+    }
+    return TAB_OK;
+}
 
 static tab_status create_org(void *arg, tab_call *call, tab_error *err)
 {
@@ -289,6 +260,8 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     TAB_AUTO(tab_tx) *tx = NULL;
     char org[TAB_ID], id[TAB_ID], secret[TAB_SECRET_LENGTH + 1];
     tab_status s = name_good(q->name, err);
+    if (s == TAB_OK)
+        s = addresses_good(q->email, err);
     if (s != TAB_OK)
         return s;
     tab_id_new(org, "org_");
@@ -300,9 +273,10 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = keys_store_create(tx, org, id, "first key", TAB_SCOPE_ALL, secret, err);
     if (s == TAB_OK)
-        s = audit(tx, call, org, "operator", "org.create", org, q->plan, err);
+        s = keys_audit(tx, call, org, "operator", "org.create", org, q->plan, err);
     if (s == TAB_OK)
-        s = audit(tx, call, org, "operator", "key.create", id, "scopes read,run,serve,manage,delete", err);
+        s = keys_audit(tx, call, org, "operator", "key.create", id, "scopes read,run,serve,manage,delete",
+                       err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK) {
@@ -314,8 +288,8 @@ static tab_status create_org(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* What the gateway remembers of the organization's keys is written anew, so that a new plan holds
- * at once; with Redis away the entries end by themselves within KEYS_CACHE_ENTRY_S. */
+/* Writes the gateway's entries of the organization's keys anew, so that a new plan holds at once. With Redis
+ * away they expire within KEYS_CACHE_ENTRY_S. */
 static void refill(keys *self, tab_call *call, const char *org)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -336,28 +310,36 @@ static void refill(keys *self, tab_call *call, const char *org)
     }
 }
 
+static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
+{
+    static const char *const alerts[] = { "", ", alerts" };
+    static const char *const email[] = { "", ", email" };
+    return tab_arena_printf(
+        a, "plan %s, add_usage %d, spend_cap %d%s%s", q->plan[0] ? q->plan : "-", (int)q->add_usage,
+        (int)q->spend_cap, email[q->email[0] != '\0' || q->set_email == TABELLA__SET_ORG_REQUEST__SWITCH__ON],
+        alerts[q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON]);
+}
+
 static tab_status set_org(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
     const Tabella__SetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    char detail[128];
+    const char *actor = q->actor[0] != '\0' ? q->actor : "operator", *change = org_change(call->arena, q);
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
-    snprintf(detail, sizeof detail, "plan %s, add_usage %d, spend_cap %d", q->plan[0] ? q->plan : "-",
-             (int)q->add_usage, (int)q->spend_cap);
-    tab_status s = tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
-    if (s == TAB_OK)
-        s = keys_store_org_set(tx, q, err);
-    if (s == TAB_OK)
-        s = audit(tx, call, q->org, "operator", "org.set", q->org, detail, err);
-    if (s == TAB_OK)
-        s = keys_store_org(tx, call->arena, q->org, call->out, err);
-    if (s == TAB_OK)
-        s = tab_tx_commit(&tx, err);
-    if (s == TAB_OK)
-        refill(self, call, q->org);
-    return s;
+    if (q->alerts > KEYS_ALERT_ALL)
+        return tab_fail(err, TAB_VALIDATION, "alerts", "There is no such alert.");
+    if (change == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(addresses_good(q->email, err));
+    TAB_TRY(tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_org_set(tx, q, err));
+    TAB_TRY(keys_audit(tx, call, q->org, actor, "org.set", q->org, change, err));
+    TAB_TRY(keys_store_org(tx, call->arena, q->org, call->out, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    refill(self, call, q->org);
+    return TAB_OK;
 }
 
 static tab_status get_org(void *arg, tab_call *call, tab_error *err)
@@ -382,8 +364,10 @@ const tab_rpc_method keys_methods[] = {
     METHOD("CreateKey", create_key_request, api_key, create_key),
     METHOD("RotateKey", rotate_key_request, api_key, rotate_key),
     METHOD("DeleteKey", delete_key_request, delete_key_reply, delete_key),
-    METHOD("Audit", audit_entry, audit_reply, audit_entry),
-    METHOD("ListAudit", list_audit_request, list_audit_reply, list_audit),
+    METHOD("Audit", audit_entry, audit_reply, keys_audit_entry),
+    METHOD("ListAudit", list_audit_request, list_audit_reply, keys_list_audit),
+    METHOD("ListNotices", list_notices_request, list_notices_reply, keys_list_notices),
+    METHOD("ReadNotice", read_notice_request, notice, keys_read_notice),
     METHOD("CreateOrg", create_org_request, create_org_reply, create_org),
     METHOD("SetOrg", set_org_request, org, set_org),
     METHOD("GetOrg", get_org_request, org, get_org),
@@ -392,58 +376,15 @@ const tab_rpc_method keys_methods[] = {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static tab_status on_audit(tab_tx *tx, const tab_event *event, tab_error *err)
-{
-    const Tabella__AuditEvent *m =
-        tab_proto_read(event->arena, &tabella__audit_event__descriptor, event->payload);
-    if (m == NULL)
-        return TAB_OK; /* never readable */
-    Tabella__AuditEntry e = TABELLA__AUDIT_ENTRY__INIT;
-    e.id = (char *)event->event_id;
-    e.org = (char *)event->org;
-    e.actor = m->actor;
-    e.action = m->action;
-    e.object = m->subject;
-    e.detail = m->detail;
-    e.at = m->at_us;
-    e.request_id = m->request_id;
-    return keys_store_audit(tx, &e, err);
-}
-
-static tab_status on_job(tab_tx *tx, const tab_event *event, tab_error *err)
-{
-    const Tabella__JobEnded *m =
-        tab_proto_read(event->arena, &tabella__job_ended__descriptor, event->payload);
-    if (m == NULL)
-        return TAB_OK;
-    char *text = tab_arena_printf(event->arena, "Job %s (%s %s) is %s.%s%s", m->job_id, m->kind, m->label,
-                                  m->status, m->error[0] != '\0' ? " " : "", m->error);
-    return keys_store_notify(tx, event->org, event->event_id, "job.ended", m->job_id,
-                             text == NULL ? "" : text, m->at_us, err);
-}
-
-static tab_status on_alert(tab_tx *tx, const tab_event *event, tab_error *err)
-{
-    const Tabella__UsageAlert *m =
-        tab_proto_read(event->arena, &tabella__usage_alert__descriptor, event->payload);
-    if (m == NULL)
-        return TAB_OK;
-    char *text = tab_arena_printf(event->arena,
-                                  "%u %% of the allowance is used: %" PRIu64 " of %" PRIu64 " cells, %s.",
-                                  m->percent, m->used_cells, m->allowance, m->window);
-    return keys_store_notify(tx, event->org, event->event_id, "usage.alert", m->window,
-                             text == NULL ? "" : text, m->at_us, err);
-}
-
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err)
 {
     static const struct {
         const char *subject;
         tab_status (*fn)(tab_tx *tx, const tab_event *event, tab_error *err);
     } kinds[] = {
-        { "tabella.event.audit", on_audit },
-        { "tabella.event.job.ended", on_job },
-        { "tabella.event.usage.alert", on_alert },
+        { "tabella.event.audit", keys_on_audit },
+        { "tabella.event.job.ended", keys_on_job },
+        { "tabella.event.usage.alert", keys_on_alert },
     };
     (void)self;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -482,7 +423,7 @@ static tab_status add_uses(keys *self, tab_arena *a, const keys_uses *u, tab_err
     ids[0] = counts[0] = '{';
     for (size_t i = 0; i < u->n; i++) {
         if (!tab_id_valid(tab_str_of(u->key_id[i]), "key_"))
-            continue; /* nobody else writes there; what is no id is no key */
+            continue; /* only gateways write there; a name that is no id is no key */
         at_id += (size_t)sprintf(ids + at_id, "%s%s", at_id > 1 ? "," : "", u->key_id[i]);
         at_n += (size_t)sprintf(counts + at_n, "%s%" PRId64, at_n > 1 ? "," : "", u->count[i]);
     }
@@ -523,7 +464,7 @@ static void count_own(keys *self)
     pthread_mutex_unlock(&self->lock);
     if (!taken || n == 0 || add_uses(self, a, &u, &err) == TAB_OK)
         return;
-    for (size_t i = 0; i < n; i++) /* given back, for the next round */
+    for (size_t i = 0; i < n; i++) /* not stored: left for the next round */
         for (int64_t k = 0; k < u.count[i]; k++)
             count_use(self, u.key_id[i]);
 }
@@ -539,6 +480,7 @@ void *keys_chores(void *arg)
         confirm_tombstones(self);
         count_gateways(self);
         count_own(self);
+        keys_log_heads(self);
         for (int ms = 0; ms < KEYS_CHORES_MS && !last && !atomic_load(&self->stop); ms += 50)
             nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000000 }, NULL);
     } while (!last);

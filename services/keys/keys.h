@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "common/json.h"
 #include "common/outbox.h"
 #include "common/redis.h"
 #include "services/keys/cache.h"
@@ -14,13 +15,16 @@ enum { KEYS_COUNTED = 1024, KEYS_CHORES_MS = 1000 };
 typedef struct {
     tab_pg *pg;
     keys_cache cache;
-    /* Uses that the gateway did not count, since its Redis was away; added with the others. */
+    /* Uses that the gateway did not count because its Redis was away; added to the others. */
     pthread_mutex_t lock;
     size_t counted;
     struct {
         char key_id[TAB_ID];
         int64_t n;
     } count[KEYS_COUNTED];
+    /* The chores': up to which row the heads of audit logs were logged. */
+    bool heads_begun;
+    int64_t heads;
     atomic_bool stop;
 } keys;
 
@@ -28,6 +32,41 @@ extern const tab_rpc_method keys_methods[];
 
 /* tabella.event.audit, .job.ended, .usage.alert */
 tab_status keys_on_event(void *self, tab_tx *tx, const tab_event *event, tab_error *err);
+
+/* audit.c. One entry of this call, in its transaction; actor "": the call's own. */
+tab_status keys_audit(tab_tx *tx, const tab_call *call, const char *org, const char *actor,
+                      const char *action, const char *object, const char *detail, tab_error *err) TAB_CHECKED;
+tab_status keys_on_audit(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+tab_status keys_audit_entry(void *self, tab_call *call, tab_error *err);
+tab_status keys_list_audit(void *self, tab_call *call, tab_error *err);
+/* The newest number and hash of each organization whose audit log grew, as lines of the operator's log. */
+void keys_log_heads(keys *self);
+
+/* notices.c. What an organization may have mailed: bits of keys.org.alerts. */
+enum {
+    KEYS_ALERT_JOBS = 1,
+    KEYS_ALERT_USAGE = 2,
+    KEYS_ALERT_KEYS = 4,
+    KEYS_ALERT_CONNECTIONS = 8,
+    KEYS_ALERT_ALL = 15
+};
+typedef struct {
+    const char *event_id; /* the same one again is no second notice */
+    const char *kind, *subject;
+    const char *text; /* NULL: its allocation failed */
+    tab_out data;     /* a JSON object; empty: {} */
+    int64_t at;
+    unsigned alert;
+} keys_notice;
+tab_status keys_notify(tab_tx *tx, tab_arena *a, const char *org, const keys_notice *n,
+                       tab_error *err) TAB_CHECKED;
+/* what: "created", "rotated" or "deleted". */
+tab_status keys_notify_key(tab_tx *tx, const tab_call *call, bool created, const char *key_id,
+                           const char *what, tab_error *err) TAB_CHECKED;
+tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
+tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
+tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
 
 /* The thread of chores: confirms tombstones, adds counted uses; once in KEYS_CHORES_MS until stop,
  * and once more then. Gives NULL. */

@@ -8,11 +8,13 @@
 #include "common/health.h"
 #include "common/signals.h"
 #include "services/keys/keys.h"
+#include "services/keys/mail.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_REDIS_CONFIG;
     const char *grant_secret;
+    mail_config mail;
 } keys_config;
 
 static const tab_option keys_options[] = {
@@ -21,6 +23,17 @@ static const tab_option keys_options[] = {
     TAB_OPTION(
         keys_config, grant_secret, SECRET, "TAB_GRANT_SECRET", "",
         "signs what the gateway finds in Redis about a key; 32 characters or more, shared with the gateway"),
+    TAB_OPTION(keys_config, mail.url, SECRET, "TAB_SMTP_URL", "",
+               "mail server: smtp://HOST:587 or smtps://HOST; empty: notices are not mailed"),
+    TAB_OPTION(keys_config, mail.from, TEXT, "TAB_SMTP_FROM", "", "whom mails come from: an address"),
+    TAB_OPTION(keys_config, mail.user, TEXT, "TAB_SMTP_USER", "", "user at the mail server; empty: none"),
+    TAB_OPTION(keys_config, mail.password, SECRET, "TAB_SMTP_PASSWORD", "", "and its password"),
+    TAB_OPTION(keys_config, mail.ca, TEXT, "TAB_SMTP_CA", "",
+               "PEM file of authorities for the mail server; empty: the system's"),
+    TAB_OPTION(keys_config, mail.plain, BOOL, "TAB_SMTP_PLAIN", "0",
+               "1: without TLS, on a trusted network alone"),
+    TAB_OPTION(keys_config, mail.pause_s, INT, "TAB_SMTP_PAUSE_S", "60",
+               "seconds between two mails to one address; what fires meanwhile goes into one"),
     TAB_OPTIONS_END,
 };
 
@@ -52,20 +65,27 @@ int main(int argc, char **argv)
 
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "keys", .least = 5 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "redis", tab_redis_alive, redis);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
-    if (!tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) ||
+    mail *post = mail_open(pg, &cfg.mail);
+    if (post == NULL || !tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) ||
         pthread_create(&chores, NULL, keys_chores, &self) != 0)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, keys_methods, &self);
     tab_health_ready(health, good);
-    if (good)
+    if (good) {
         tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
+        tab_health_leave(health, cfg.leave_s);
+    }
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
     pthread_join(chores, NULL);
+    mail_close(post);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -229,68 +229,6 @@ tab_status keys_store_confirmed(tab_tx *tx, const keys_tombstone *t, tab_error *
                         TAB_P(tab_p_text(t->org), hash_param(t->hash)));
 }
 
-/* ---- audit and notices ----------------------------------------------------------------------- */
-
-tab_status keys_store_audit(tab_tx *tx, const Tabella__AuditEntry *e, tab_error *err)
-{
-    return tab_tx_query(
-        tx, NULL, err,
-        "INSERT INTO keys.audit (org, event_id, actor, action, object, detail, request_id, at) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
-        "ON CONFLICT (org, event_id) DO NOTHING",
-        TAB_P(tab_p_text(e->org), tab_p_text(e->id), tab_p_text(e->actor), tab_p_text(e->action),
-              tab_p_text(e->object), tab_p_text(e->detail), tab_p_text(e->request_id), tab_p_time(e->at)));
-}
-
-tab_status keys_store_audit_list(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, int64_t before,
-                                 Tabella__ListAuditReply *ret, tab_error *err)
-{
-    TAB_AUTO(tab_rows) *r = NULL;
-    TAB_AUTO(tab_rows) *total = NULL;
-    TAB_TRY(tab_tx_query(tx, &total, err, "SELECT count(*) FROM keys.audit WHERE org = $1",
-                         TAB_P(tab_p_text(org))));
-    TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT position, event_id, actor, action, object, detail, at, request_id "
-                         "FROM keys.audit "
-                         "WHERE org = $1 AND ($2::bigint = 0 OR position < $2::bigint) "
-                         "ORDER BY position DESC "
-                         "LIMIT $3",
-                         TAB_P(tab_p_text(org), tab_p_int(before), tab_p_int(limit))));
-    size_t n = tab_rows_count(r);
-    ret->entries = tab_arena_new_of(a, Tabella__AuditEntry *, n);
-    ret->position = tab_arena_new_of(a, int64_t, n);
-    Tabella__AuditEntry *entry = tab_arena_new_of(a, Tabella__AuditEntry, n);
-    if (ret->entries == NULL || ret->position == NULL || entry == NULL)
-        return tab_fail(err, TAB_INTERNAL, "", "the audit log's page does not fit in memory");
-    for (size_t i = 0; i < n; i++) {
-        Tabella__AuditEntry *e = ret->entries[i] = &entry[i];
-        tabella__audit_entry__init(e);
-        ret->position[i] = tab_rows_int(r, i, 0);
-        e->org = tab_proto_text(a, org);
-        e->id = tab_proto_text(a, tab_rows_text(r, i, 1));
-        e->actor = tab_proto_text(a, tab_rows_text(r, i, 2));
-        e->action = tab_proto_text(a, tab_rows_text(r, i, 3));
-        e->object = tab_proto_text(a, tab_rows_text(r, i, 4));
-        e->detail = tab_proto_text(a, tab_rows_text(r, i, 5));
-        e->at = tab_rows_time(r, i, 6);
-        e->request_id = tab_proto_text(a, tab_rows_text(r, i, 7));
-    }
-    ret->n_entries = ret->n_position = n;
-    ret->total = (uint64_t)tab_rows_int(total, 0, 0);
-    return TAB_OK;
-}
-
-tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, const char *kind,
-                             const char *subject, const char *text, int64_t at, tab_error *err)
-{
-    return tab_tx_query(tx, NULL, err,
-                        "INSERT INTO keys.notification (org, event_id, kind, subject, text, at) "
-                        "VALUES ($1, $2, $3, $4, $5, $6) "
-                        "ON CONFLICT (org, event_id) DO NOTHING",
-                        TAB_P(tab_p_text(org), tab_p_text(event_id), tab_p_text(kind), tab_p_text(subject),
-                              tab_p_text(text), tab_p_time(at)));
-}
-
 /* ---- organizations --------------------------------------------------------------------------- */
 
 static tab_status plan_exists(tab_tx *tx, const char *plan, tab_error *err)
@@ -314,23 +252,28 @@ tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__Cre
 tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
+    tab_param alerts =
+        q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON ? tab_p_int(q->alerts) : tab_p_null();
     if (q->plan[0] != '\0')
         TAB_TRY(plan_exists(tx, q->plan, err));
     TAB_TRY(
         tab_tx_query(tx, &r, err,
                      "UPDATE keys.org "
                      "SET name = coalesce(nullif($2, ''), name), plan = coalesce(nullif($3, ''), plan), "
-                     "email = coalesce(nullif($4, ''), email), add_usage = CASE $5::int WHEN 1 THEN true "
+                     "email = CASE WHEN $8::bool THEN $4 ELSE coalesce(nullif($4, ''), email) END, "
+                     "alerts = coalesce($9::int, alerts), add_usage = CASE $5::int WHEN 1 THEN true "
                      "WHEN 2 THEN false ELSE add_usage END, spend_cap_usd = CASE $6::int WHEN 1 THEN "
                      "$7::double precision WHEN 2 THEN NULL ELSE spend_cap_usd END, "
                      "epoch = nextval('keys.version') "
                      "WHERE org = $1 "
                      "RETURNING org",
                      TAB_P(tab_p_text(q->org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),
-                           tab_p_int(q->add_usage), tab_p_int(q->spend_cap), tab_p_real(q->spend_cap_usd))));
+                           tab_p_int(q->add_usage), tab_p_int(q->spend_cap), tab_p_real(q->spend_cap_usd),
+                           tab_p_bool(q->set_email == TABELLA__SET_ORG_REQUEST__SWITCH__ON), alerts)));
     if (tab_rows_count(r) == 0)
         return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
-    /* What its keys may do has changed: a cache fill that read the old plan must lose. */
+    /* What its keys may do has changed: a cache fill that read the old plan has an older version, and
+     * loses. */
     return tab_tx_query(tx, NULL, err,
                         "UPDATE keys.api_key "
                         "SET version = nextval('keys.version') "
@@ -345,7 +288,7 @@ tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Or
         tab_tx_query(tx, &r, err,
                      "SELECT o.name, o.plan, o.email, o.add_usage, o.spend_cap_usd, o.created, p.key_rpm, "
                      "p.org_rpm, p.endpoint_rpm, p.cells_per_minute, p.endpoint_concurrency, "
-                     "p.batch_concurrency, p.allowance, p.lifetime "
+                     "p.batch_concurrency, p.allowance, p.lifetime, o.alerts "
                      "FROM keys.org o "
                      "JOIN keys.plan p ON p.name = o.plan "
                      "WHERE o.org = $1",
@@ -375,6 +318,7 @@ tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Or
     ret->limits = g;
     ret->allowance_cells = (uint64_t)tab_rows_int(r, 0, 12);
     ret->lifetime = tab_rows_bool(r, 0, 13);
+    ret->alerts = (uint32_t)tab_rows_int(r, 0, 14);
     return TAB_OK;
 }
 

@@ -29,8 +29,8 @@ enum { KEYS_MOST = 1000 }; /* of an organization (decision 0157) */
 tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const char *name, unsigned scopes,
                              const char *secret, tab_error *err) TAB_CHECKED;
 
-/* Gives a live key a new secret, or ends it; writes the old secret's tombstone row. NOT_FOUND. A
- * key that was ended before, but whose tombstone is not confirmed, is given once more by _end. */
+/* Gives a live key a new secret, or ends it, and writes the old secret's tombstone row. NOT_FOUND. _end on a
+ * key that was ended before, but whose tombstone is not confirmed, gives the same tombstone again. */
 tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const char *secret,
                              keys_tombstone *ret, tab_error *err) TAB_CHECKED;
 tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tombstone *ret, bool *ret_again,
@@ -42,12 +42,6 @@ tab_status keys_store_pending(tab_tx *tx, tab_arena *a, size_t most, keys_tombst
                               tab_error *err) TAB_CHECKED;
 tab_status keys_store_confirmed(tab_tx *tx, const keys_tombstone *t, tab_error *err) TAB_CHECKED;
 
-tab_status keys_store_audit(tab_tx *tx, const Tabella__AuditEntry *e, tab_error *err) TAB_CHECKED;
-tab_status keys_store_audit_list(tab_tx *tx, tab_arena *a, const char *org, uint32_t limit, int64_t before,
-                                 Tabella__ListAuditReply *ret, tab_error *err) TAB_CHECKED;
-tab_status keys_store_notify(tab_tx *tx, const char *org, const char *event_id, const char *kind,
-                             const char *subject, const char *text, int64_t at, tab_error *err) TAB_CHECKED;
-
 tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__CreateOrgRequest *q,
                                  tab_error *err) TAB_CHECKED;
 tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_error *err) TAB_CHECKED;
@@ -56,8 +50,8 @@ tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Or
 tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],
                              size_t *ret_n, tab_error *err) TAB_CHECKED; /* of live keys */
 
-/* Adds counted uses: ids and counts are PostgreSQL array literals. A batch is added once; "" has no
- * name. */
+/* Adds counted uses. ids and counts are PostgreSQL array literals. A batch's name makes sure that it is
+ * added once; a batch named "" is always added. */
 tab_status keys_store_uses(tab_tx *tx, const char *batch, const char *ids, const char *counts,
                            tab_error *err) TAB_CHECKED;
 

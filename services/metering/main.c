@@ -55,7 +55,11 @@ int main(int argc, char **argv)
     self.usd_per_million = cfg.usd_per_million;
     for (int i = 0; i < METERING_OP_COUNT; i++)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "metering", .least = 3 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
@@ -65,6 +69,6 @@ int main(int argc, char **argv)
     tab_health_ready(health, true);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
+    tab_health_leave(health, cfg.leave_s);
     return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

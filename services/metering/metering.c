@@ -50,7 +50,7 @@ static metering_slot *slot_of(metering *m, const char *org)
     return &m->slot[tab_text_slot(org, METERING_SLOTS)];
 }
 
-/* The organization from keys, else as it was last known; NULL when nobody has ever said. */
+/* What the organization may use, from keys, else as it was last known. NULL: it was never known. */
 static tab_status org_read(metering *m, tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
                            tab_error *err)
 {
@@ -82,7 +82,7 @@ static void slot_fill(metering_slot *s, const Tabella__Org *o)
     s->org_at = tab_mono_ms();
 }
 
-/* A fresh copy of the organization's slot. *ret_known false: nobody can say what it may use. */
+/* A fresh copy of the organization's slot. *ret_known false: what it may use is not known. */
 static tab_status look(metering *m, tab_call *call, metering_slot *ret, bool *ret_known, tab_error *err)
 {
     int64_t now = tab_mono_ms();
@@ -176,7 +176,7 @@ static tab_status usage(void *self, tab_call *call, tab_error *err)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* By the settings as last known: a look at keys would hold the transaction. */
+/* By the settings as last known: a call to keys would hold the transaction. */
 static tab_status look_at_alerts(tab_tx *tx, tab_arena *a, const char *org, tab_error *err)
 {
     Tabella__Org *account = NULL;
@@ -226,7 +226,7 @@ static tab_status charge(void *self, tab_call *call, tab_error *err)
     return s;
 }
 
-/* NULL: it can never be counted: an alarm, not an obstacle. */
+/* NULL: an event that can never be counted. It is logged as an error and does not stop others. */
 static const Tabella__WorkDone *readable(const tab_event *event)
 {
     const Tabella__WorkDone *e =

@@ -38,7 +38,8 @@ extern const tab_rpc_method metering_methods[];
  * transaction at once. */
 tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
-/* Whether `cost_milli` more may be used; when not, why and for how long. Decides, asks nobody. */
+/* Whether `cost_milli` more may be used; when not, why and for how long. Only decides: calls no other
+ * service. */
 bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,
                      size_t size, uint32_t *ret_retry_s);
 

@@ -1,5 +1,6 @@
 /* See store.h. Cells are counted in thousandths of a fresh cell (milli), so that sums are whole numbers. */
 #include "services/metering/store.h"
+#include "services/metering/whole_cells.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,7 +181,8 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
                                 TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
         return s;
-    int64_t total = 0;
+    int64_t milli[METERING_OP_COUNT] = { 0 };
+    uint64_t whole[METERING_OP_COUNT];
     y->by_op = LIST(a, METERING_OP_COUNT, Tabella__OpCells, tabella__op_cells__init);
     if (y->by_op == NULL)
         return tab_no_memory(err);
@@ -191,12 +193,14 @@ static tab_status fill_ops(tab_tx *tx, tab_arena *a, const char *org, const char
         o->multiplier = equivalents(r->milli[i]);
         for (size_t k = 0; k < tab_rows_count(rows); k++)
             if (strcmp(tab_rows_text(rows, k, 0), metering_op_names[i]) == 0) {
-                o->cells = equivalents(tab_rows_int(rows, k, 1));
+                milli[i] = tab_rows_int(rows, k, 1);
                 o->raw = (uint64_t)tab_rows_int(rows, k, 2);
-                total += tab_rows_int(rows, k, 1);
             }
     }
-    y->total_cells = equivalents(total);
+    whole_cells(milli, METERING_OP_COUNT, whole);
+    for (int i = 0; i < METERING_OP_COUNT; i++)
+        y->by_op[i]->cells = (double)whole[i];
+    y->total_cells = (double)whole_total(milli, METERING_OP_COUNT);
     return TAB_OK;
 }
 
@@ -220,10 +224,17 @@ static tab_status fill_surfaces(tab_tx *tx, tab_arena *a, const char *org, const
     if (y->by_surface == NULL)
         return tab_no_memory(err);
     y->n_by_surface = n;
+    int64_t *milli = tab_arena_new_of(a, int64_t, n + 1);
+    uint64_t *whole = tab_arena_new_of(a, uint64_t, n + 1);
+    if (milli == NULL || whole == NULL)
+        return tab_no_memory(err);
+    for (size_t k = 0; k < n; k++)
+        milli[k] = tab_rows_int(rows, k, 1);
+    whole_cells(milli, n, whole);
     for (size_t k = 0; k < n; k++) {
         Tabella__SurfaceCells *c = y->by_surface[k];
         c->surface = tab_proto_text(a, tab_rows_text(rows, k, 0));
-        c->cells = equivalents(tab_rows_int(rows, k, 1));
+        c->cells = (double)whole[k];
     }
     return s;
 }
@@ -253,7 +264,8 @@ static tab_status fill_endpoints(tab_tx *tx, tab_arena *a, const char *org, cons
         Tabella__EndpointCells *c = y->top_endpoints[k];
         c->endpoint = tab_proto_text(a, tab_rows_text(rows, k, 0));
         c->id = tab_proto_text(a, tab_rows_text(rows, k, 1));
-        c->cells = equivalents(tab_rows_int(rows, k, 2));
+        int64_t milli = tab_rows_int(rows, k, 2);
+        c->cells = (double)whole_total(&milli, 1);
     }
     return s;
 }

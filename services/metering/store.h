@@ -36,8 +36,8 @@ int64_t metering_milli(const metering_rates *r, metering_op op, uint64_t cells);
 
 /* VALIDATION for an event without id or with an unknown operation: it can never be counted. */
 tab_status metering_countable(const Tabella__WorkDone *e, tab_error *err) TAB_CHECKED;
-/* Counts n countable events of one organization, no id twice, within a transaction of it. ret (n): false
- * where it was counted before. */
+/* Counts n events that can be counted, of one organization, no id twice, within its transaction. ret (n):
+ * false where an event was counted before. */
 tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
                           const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err) TAB_CHECKED;
 
@@ -59,8 +59,8 @@ tab_status metering_account_put(tab_tx *tx, const Tabella__Org *org, tab_error *
 tab_status metering_account_get(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org **ret,
                                 tab_error *err) TAB_CHECKED;
 
-/* Records that 80 % or 100 % was reached, each once a window, with its event for the notification.
- * Nothing without an allowance. */
+/* Records that 80 % or 100 % of the allowance was reached, each once a window, with the event for its
+ * notification. Does nothing without an allowance. */
 tab_status metering_alerts(tab_tx *tx, const Tabella__Org *org, tab_error *err) TAB_CHECKED;
 
 /* "3d", "4h", "12m": the largest whole unit that is left, rounded up. */

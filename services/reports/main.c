@@ -30,7 +30,11 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     reports self = { .pg = pg };
+    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
+    static tab_schema schema = { .schema = "reports", .least = 1 };
+    schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (!tab_events_take(pg, rpc, "reports", reports_on_work, NULL, &self) ||
@@ -39,6 +43,6 @@ int main(int argc, char **argv)
     tab_health_ready(health, true);
 
     tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_ready(health, false);
+    tab_health_leave(health, cfg.leave_s);
     return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

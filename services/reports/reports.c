@@ -81,7 +81,7 @@ tab_status reports_on_work(void *self, tab_tx *tx, const tab_event *event, tab_e
     if (e->run == NULL || e->run->report_id[0] == 0)
         return TAB_OK;
     tab_status s = reports_record_run(tx, event->arena, e, err);
-    if (s == TAB_VALIDATION) { /* it will never be a record: say so, once, and go on */
+    if (s == TAB_VALIDATION) { /* it can never become a record: logged once and skipped */
         tab_log_fields(TAB_ERROR, "a run's event makes no record", "event_id", event->event_id, NULL);
         s = TAB_OK;
     }

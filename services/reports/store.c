@@ -13,7 +13,7 @@ static tab_str text(const char *s)
     return tab_str_of(s == NULL ? "" : s);
 }
 
-/* "base-3" -> "b3"; what is not of that form stays itself. */
+/* "base-3" -> "b3"; a text of another form stays as it is. */
 static void base_short(const char *base, char *buf, size_t size)
 {
     snprintf(buf, size, strncmp(base, "base-", 5) == 0 ? "b%s" : "%s",
@@ -35,7 +35,7 @@ tab_status reports_mint_in(tab_tx *tx, tab_arena *a, const char *org, const Tabe
 {
     if (!tab_id_valid(text(given->id), "r_"))
         return tab_fail(err, TAB_VALIDATION, "id", "a report's id is r_ and 32 hexadecimal digits");
-    Tabella__Report r = *given; /* a view with what mint decides filled in */
+    Tabella__Report r = *given; /* a copy of the message with what minting fills in */
     TAB_AUTO(tab_rows) *now = NULL;
     tab_status s = tab_tx_query(tx, &now, err, "SELECT now()", TAB_P_NONE);
     if (s != TAB_OK)
@@ -100,7 +100,7 @@ static tab_status read_one(tab_tx *tx, tab_arena *a, const char *org, const char
     return report_of(rows, 0, a, ret, err);
 }
 
-/* Reads after a write, and gives the report only when the write is committed. */
+/* Reads the report after a write, and returns it only once the write is committed. */
 static tab_status read_and_commit(tab_tx **tx, const reports_at *at, const char *id, Tabella__Report **ret,
                                   tab_error *err)
 {

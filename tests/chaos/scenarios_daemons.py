@@ -54,7 +54,7 @@ def all_killed(x):
 
 @fault("F06", "one of two apis frozen", twins=True, within=10)
 def api_frozen(x):
-    """Late work of the thawed process is its transactions' business: I2 and I9 tell."""
+    """What the thawed process still commits must change nothing: invariants I2 and I9 check it."""
     pids = x.world.freeze("api")
     time.sleep(3)  # the gateway finds out by a timeout; then the other api has it all
     at = len(x.raw_failures())
@@ -179,7 +179,7 @@ def jobs_killed(x):
 
 @fault("F11B", "one of two jobs daemons frozen past its lease", twins=True, within=10)
 def jobs_frozen(x):
-    """Whoever held the job thaws and finds its attempt gone: nothing of it may count."""
+    """The worker that held the job thaws after another has taken it over: nothing that it does may count."""
     org = x.organization("f11b")
     job = x.slow_job(org)
     x.check("a pass is under way", x.running(org, job))

@@ -24,8 +24,21 @@ ANSWERS = {
     "Job": _types.Job,
     "Key": _types.Key,
     "Report": _types.Report,
+    "Uploaded": _types.Uploaded,
 }
-GROUPS = ("endpoints", "prompts", "data", "reports", "jobs", "models", "usage", "keys", "audit")
+GROUPS = (
+    "endpoints",
+    "prompts",
+    "data",
+    "reports",
+    "jobs",
+    "models",
+    "usage",
+    "keys",
+    "audit",
+    "notifications",
+    "organization",
+)
 
 
 def methods_of(client):
@@ -50,7 +63,8 @@ def arguments_of(doc, operation):
     names = set()
     for p in operation.get("parameters", []):
         names.add("idempotency_key" if p["name"] == "Idempotency-Key" else p["name"])
-    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    content = operation.get("requestBody", {}).get("content", {})
+    body = next((x.get("schema") for x in content.values()), None)
     for name, schema in (resolved(doc, body).get("properties", {}) if body else {}).items():
         own = resolved(doc, schema).get("properties")
         if name == "options" and own:

@@ -108,6 +108,15 @@ def endpoints(check, c, other):
     check("and removed", tone.id not in [x.id for x in e.system_prompts])
     events = [x.event for x in c.endpoints.logs(e.id, limit=2)]
     check("its log comes through pages", "create.submitted" in events and len(events) > 4, events)
+    up = c.data.upload(("churn.csv", b"id;name\n1;a\n2;b\n"), name="second")
+    check("a file is uploaded", (up.dataset.name, up.dataset.rows, up.dataset.cols) == ("second", 2, 2), up)
+    check(
+        "not for another organization",
+        raises(tabella.NotFoundError, lambda: other.data.retrieve(up.dataset.id)),
+    )
+    none = raises(tabella.ValidationError, lambda: c.data.upload(("x.pdf", b"%PDF-1.7")))
+    check("a file that is no table", none and none.param == "file" and "PDF" in str(none), none)
+    check("is deleted", c.data.delete(up.dataset.id).id == up.dataset.id)
     check("its own description", "/v2/serve/" + e.id in c.endpoints.openapi(e.id)["paths"])
     check("the list", [x.id for x in c.endpoints.list()] == [e.id])
     for name, call in {
@@ -142,6 +151,14 @@ def endpoints(check, c, other):
         "key.create" in actions and len(actions) > 3,
         actions,
     )
+    check("filtered", {x.action for x in c.audit.list(event="key.create")} == {"key.create"})
+    notices = [x for x in c.notifications.list(unread=True, limit=2)]
+    check("notifications, by pages", len(notices) > 2 and notices[0].text, notices)
+    check("one is read", c.notifications.read(notices[0].id).read_at is not None)
+    cap = c.organization.update(emails=["ann@example.org"], alerts={"jobs": False}, spend_cap_usd=5)
+    check("settings", cap.emails == ["ann@example.org"] and cap.spend_cap_usd == 5 and not cap.alerts["jobs"])
+    free = c.organization.update(emails=[], spend_cap_usd="none")
+    check("of the organization", free.spend_cap_usd is None and c.organization.retrieve().emails == [])
 
 
 def runs(check, c, stack):

@@ -219,6 +219,27 @@ static void counts(tab_redis *redis)
     CHECK(list(a->org)->keys[0]->last_used > 0);
 }
 
+/* A new organization whose notices go to these addresses; gives it by name on stdout. */
+static void mailed(const char *email)
+{
+    Tabella__CreateOrgRequest q = TABELLA__CREATE_ORG_REQUEST__INIT;
+    char name[] = "Tom & <b>Jerry</b>", plan[] = "pro";
+    const void *r = NULL;
+    q.name = name;
+    q.plan = plan;
+    q.email = (char *)email;
+    CHECK(call("", "CreateOrg", &q.base, &tabella__create_org_reply__descriptor, &r) == TAB_OK);
+    if (r != NULL)
+        printf("%s\n", ((const Tabella__CreateOrgReply *)r)->org);
+}
+
+static void make_keys(const char *org, int n)
+{
+    char read[] = "read", *scopes[] = { read };
+    for (int i = 0; i < n; i++)
+        CHECK(create_key(org, "k", scopes, 1) != NULL);
+}
+
 /* Revoking while Redis is away is not answered with success, and holds as soon as Redis is back. */
 static void redis_away(const char *org, const char *id, const char *secret)
 {
@@ -257,6 +278,10 @@ int main(int argc, char **argv)
         printf("%s %s %s\n", a->org, a->key_id, a->key);
     } else if (strcmp(step, "known") == 0 && argc > 2)
         printf("%d\n", known(argv[2], NULL));
+    else if (strcmp(step, "mailed") == 0 && argc > 2)
+        mailed(argv[2]);
+    else if (strcmp(step, "keys") == 0 && argc > 3)
+        make_keys(argv[2], atoi(argv[3]));
     else if (strcmp(step, "away") == 0 && argc > 4)
         redis_away(argv[2], argv[3], argv[4]);
     else if (strcmp(step, "back") == 0 && argc > 2)

@@ -81,12 +81,14 @@ static tab_status big(void *self, tab_call *call, tab_error *err)
     return TAB_OK;
 }
 
-/* Ends its process as a crash does; another call may be under way in it. */
+/* Ends its process as a crash does, once a call of Slow is under way in it. */
 static tab_status die(void *self, tab_call *call, tab_error *err)
 {
     (void)self;
     (void)call;
     (void)err;
+    while (atomic_load(&running) == 0)
+        poll(NULL, 0, 5);
     raise(SIGKILL);
     return TAB_OK;
 }
@@ -153,7 +155,8 @@ static void values_and_errors(tab_rpc *c)
     CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_CONFLICT);
     CHECK(strcmp(err.param, "name") == 0 && strcmp(err.message, "the name is taken") == 0);
     q = ask_of(a, "Nothing", &in, 30000);
-    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_INTERNAL);
+    CHECK(tab_rpc_call(c, &q, &ans, &err) == TAB_UNAVAILABLE);
+    CHECK(tab_rpc_own_param(TAB_UNAVAILABLE, &err) && !tab_rpc_lost(TAB_UNAVAILABLE, &err));
     q = ask_of(a, "Echo", &in, 60000);
     q.service = "nobody";
     int64_t from = tab_mono_ms();
@@ -261,7 +264,7 @@ static void an_event_loop_calls_without_waiting(tab_rpc *c)
         tab_ask q = ask_of(a, "Echo", &in, 20000);
         q.tables = &r[i].sent;
         q.n_tables = 1;
-        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
+        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err));
     }
     for (size_t i = 0; i < N; i++) {
         turn_loop(c, &r[i].done, 1, PATIENCE_MS);
@@ -271,10 +274,12 @@ static void an_event_loop_calls_without_waiting(tab_rpc *c)
     in.cells = 60000;
     int before = atomic_load(&saw_cancel);
     tab_ask q = ask_of(a, "Slow", &in, 60000);
-    tab_ticket t = tab_rpc_start(c, &q, async_done, &gone, &err);
+    atomic_bool left = false;
+    q.gone = &left;
+    CHECK(tab_rpc_start(c, &q, async_done, &gone, &err));
     for (int i = 0; i < 3000 && atomic_load(&running) == 0; i++)
         poll(NULL, 0, 10);
-    tab_rpc_abandon(c, t);
+    atomic_store(&left, true); /* the caller's client went */
     turn_loop(c, &gone.done, 1, 30000);
     CHECK(atomic_load(&gone.done) == 1 && gone.s == TAB_CANCELLED);
     for (int i = 0; i < 1000 && atomic_load(&saw_cancel) == before; i++)
@@ -332,7 +337,7 @@ static void a_full_queue_says_so(const char *nats, tab_rpc *c)
     for (size_t i = 0; i < N; i++) {
         tab_ask q = ask_of(a, "Hold", &in, PATIENCE_MS);
         q.service = "tiny";
-        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err) != 0);
+        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err));
         if (i == 0) /* it is worked on, not waiting */
             CHECK(reaches(&holding, 1));
     }
@@ -362,14 +367,15 @@ static void an_organization_leaves_others_workers(const char *nats, tab_rpc *c)
     CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "shared"));
     enum { N = 20 };
     async_result r[N + 1] = { 0 };
-    tab_ticket ticket[N];
+    atomic_bool left[N] = { false };
     atomic_store(&let_go, false);
     CHECK(atomic_load(&holding) == 0);
     for (size_t i = 0; i < N; i++) {
         tab_ask q = ask_of(a, "Hold", &in, PATIENCE_MS);
         q.service = "shared";
         q.org = "org_noisy";
-        CHECK((ticket[i] = tab_rpc_start(c, &q, async_done, &r[i], &err)) != 0);
+        q.gone = &left[i];
+        CHECK(tab_rpc_start(c, &q, async_done, &r[i], &err));
     }
     CHECK(reaches(&holding, 2));
     tab_ask q = ask_of(a, "Echo", &in, PATIENCE_MS);
@@ -379,9 +385,9 @@ static void an_organization_leaves_others_workers(const char *nats, tab_rpc *c)
     q = ask_of(a, "Hold", &in, PATIENCE_MS);
     q.service = "shared";
     q.org = "org_quiet";
-    CHECK(tab_rpc_start(c, &q, async_done, &r[N], &err) != 0 && reaches(&holding, 3));
+    CHECK(tab_rpc_start(c, &q, async_done, &r[N], &err) && reaches(&holding, 3));
     for (size_t i = 2; i < N; i++) /* what waits and is given up does not wait for its turn */
-        tab_rpc_abandon(c, ticket[i]);
+        atomic_store(&left[i], true);
     for (size_t i = 2; i < N; i++)
         turn_loop(c, &r[i].done, 1, PATIENCE_MS);
     CHECK(atomic_load(&holding) == 3);
@@ -414,7 +420,7 @@ static void calls_of_a_word_are_counted_over_all_callers(tab_rpc *one, tab_rpc *
     atomic_store(&let_go, false);
     for (size_t i = 0; i < N; i++) { /* the last two are another word's */
         tab_ask q = hold_of(a, &in, i < N - FREE ? "word" : "another", SLOTS);
-        CHECK(tab_rpc_start(i % 2 == 0 ? one : other, &q, async_done, &r[i], &err) != 0);
+        CHECK(tab_rpc_start(i % 2 == 0 ? one : other, &q, async_done, &r[i], &err));
     }
     int refused = 0;
     for (int turn = 0; turn < 2000 && refused < N - FREE - SLOTS; turn++) {
@@ -437,11 +443,11 @@ static void calls_of_a_word_are_counted_over_all_callers(tab_rpc *one, tab_rpc *
     async_result two = { 0 };
     tab_ask q = hold_of(a, &in, "word", SLOTS);
     q.slot_calls = 2;
-    CHECK(tab_rpc_start(one, &q, async_done, &two, &err) != 0 && reaches(&holding, 1));
+    CHECK(tab_rpc_start(one, &q, async_done, &two, &err) && reaches(&holding, 1));
     CHECK(tab_rpc_call(other, &q, &ans, &err) == TAB_RATE_LIMIT);
     q.slot_calls = 1;
     async_result third = { 0 };
-    CHECK(tab_rpc_start(one, &q, async_done, &third, &err) != 0 && reaches(&holding, 2));
+    CHECK(tab_rpc_start(one, &q, async_done, &third, &err) && reaches(&holding, 2));
     q.slot_calls = 0; /* one */
     CHECK(tab_rpc_call(other, &q, &ans, &err) == TAB_RATE_LIMIT);
     atomic_store(&let_go, true);
@@ -466,7 +472,7 @@ static void a_dead_callers_slot_is_free_soon(const char *nats, tab_rpc *c)
         poll(NULL, 0, 10);
     atomic_store(&let_go, false);
     tab_ask q = hold_of(a, &in, "word", 1);
-    CHECK(tab_rpc_start(dies, &q, async_done, &lost, &err) != 0);
+    CHECK(tab_rpc_start(dies, &q, async_done, &lost, &err));
     for (int i = 0; i < 2000 && atomic_load(&holding) == 0; i++)
         poll(NULL, 0, 10);
     q = hold_of(a, &in, "word", 1);
@@ -507,6 +513,103 @@ static void a_draining_service_finishes_its_work(const char *nats, tab_rpc *c)
     CHECK(tab_rpc_drain(s, 60));
     pthread_join(t, &ok);
     CHECK(ok != NULL);
+}
+
+typedef struct {
+    tab_rpc *rpc;
+    const char *method;
+    bool returns;
+    uint64_t ms;
+    tab_status s;
+    tab_error err;
+} leaving_call;
+
+static void *leaving_caller(void *arg)
+{
+    leaving_call *x = arg;
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+    tab_answer ans;
+    in.cells = x->ms;
+    tab_ask q = ask_of(a, x->method, &in, PATIENCE_MS);
+    q.service = "leaving";
+    q.tell_begun = true;
+    q.returns = x->returns;
+    x->s = tab_rpc_call(x->rpc, &q, &ans, &x->err);
+    return NULL;
+}
+
+/* Longer than a known worker goes without being asked for (RPC_PING_MS): it is there until its end. */
+static void a_call_under_way_is_not_lost_in_a_drain(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "leaving");
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
+    leaving_call x = { .rpc = c, .method = "Slow", .returns = true, .ms = 2500 };
+    pthread_t t;
+    pthread_create(&t, NULL, leaving_caller, &x);
+    CHECK(reaches(&running, 1));
+    CHECK(tab_rpc_drain(s, 60));
+    pthread_join(t, NULL);
+    CHECK(x.s == TAB_OK);
+}
+
+/* What a drain did not wait for is given back, also what had not begun: to its caller, or to a worker. */
+static void a_stopping_service_gives_calls_back(const char *nats, tab_rpc *c)
+{
+    enum { CALLS = 4 };
+    tab_rpc *s = tab_rpc_open(TAB_AT(nats), "leaving");
+    tab_rpc_limits(s, 1, 64, 0);
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
+    atomic_store(&let_go, false);
+    leaving_call x[CALLS];
+    pthread_t t[CALLS];
+    for (int i = 0; i < CALLS; i++) {
+        x[i] = (leaving_call){ .rpc = c, .method = "Hold", .returns = i < CALLS - 1 };
+        pthread_create(&t[i], NULL, leaving_caller, &x[i]);
+    }
+    CHECK(reaches(&holding, 1));
+    TAB_AUTO(tab_rpc) *next = tab_rpc_open(TAB_AT(nats), "leaving");
+    CHECK(tab_rpc_serve(next, methods, NULL) && rpc_ready(next));
+    CHECK(!tab_rpc_drain(s, 1));
+    tab_rpc_free(s);
+    for (int i = 0; i < CALLS - 1; i++) {
+        pthread_join(t[i], NULL);
+        CHECK(tab_rpc_stopped(x[i].s, &x[i].err) && !tab_rpc_lost(x[i].s, &x[i].err));
+    }
+    CHECK(reaches(&holding, 1)); /* the last one, at the other worker */
+    atomic_store(&let_go, true);
+    pthread_join(t[CALLS - 1], NULL);
+    CHECK(x[CALLS - 1].s == TAB_OK);
+}
+
+/* Two builds side by side: one knows the method and reads its message, the other has no such method, or
+ * cannot read it. It is nobody's fault, and comes to the one that can; who is asked is NATS' choice. */
+static void what_one_build_cannot_read_another_does(const char *nats, tab_rpc *c)
+{
+    enum { CALLS = 20 };
+    static const tab_rpc_method older[] = {
+        { "Slow", &tabella__usage_line__descriptor, &tabella__usage_line__descriptor, slow },
+        { "Hold", &tabella__work_done__descriptor, &tabella__usage_line__descriptor, hold },
+        TAB_RPC_METHODS_END,
+    };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+    TAB_AUTO(tab_rpc) *old = tab_rpc_open(TAB_AT(nats), "mixed"), *new = tab_rpc_open(TAB_AT(nats), "mixed");
+    CHECK(tab_rpc_serve(old, older, NULL) && tab_rpc_serve(new, methods, NULL));
+    CHECK(rpc_ready(old) && rpc_ready(new));
+    atomic_store(&let_go, true);
+    static const char *const names[] = { "Echo", "Hold" };
+    for (int ok = 0, i = 0; ok < CALLS && i < 100 * CALLS; i++) {
+        Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+        tab_answer ans;
+        tab_error err = { 0 };
+        in.cells = UINT64_MAX; /* a varint where a text is wanted */
+        tab_ask q = ask_of(a, names[i % 2], &in, PATIENCE_MS);
+        q.service = "mixed";
+        tab_status s = tab_rpc_call(c, &q, &ans, &err);
+        CHECK(s == TAB_OK || (s == TAB_UNAVAILABLE && tab_rpc_own_param(s, &err)));
+        ok += s == TAB_OK;
+        CHECK(ok > 0 || i < 99 * CALLS);
+    }
 }
 
 /* 64 MiB of table there and back. Beyond the tables themselves neither side may grow by more than some
@@ -640,7 +743,7 @@ static void a_death_is_told_from_absence(tab_rpc *c)
         tab_ask q = ask_of(a, "Slow", &in, PATIENCE_MS);
         q.service = "mortal";
         q.tell_begun = true;
-        CHECK(tab_rpc_start(c, &q, async_done, &beside, &err) != 0);
+        CHECK(tab_rpc_start(c, &q, async_done, &beside, &err));
         q = ask_of(a, "Die", &in, PATIENCE_MS);
         q.service = "mortal";
         q.worker = addressed ? name : NULL;
@@ -678,6 +781,9 @@ int main(int argc, char **argv)
     a_full_queue_says_so(nats, client);
     an_organization_leaves_others_workers(nats, client);
     a_draining_service_finishes_its_work(nats, client);
+    a_call_under_way_is_not_lost_in_a_drain(nats, client);
+    a_stopping_service_gives_calls_back(nats, client);
+    what_one_build_cannot_read_another_does(nats, client);
     a_death_is_told_from_absence(client);
     TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(TAB_AT(nats), "narrow");
     tab_rpc_limits(narrow, 4, 64, 0);

@@ -32,7 +32,7 @@ class Servers:
         self.dir = tempfile.mkdtemp(prefix="tab-servers-")
         os.chmod(self.dir, 0o755)
         self.pg_port, self.nats_port, self.redis_port = free_port(), free_port(), free_port()
-        self.daemons = {}
+        self.daemons, self.health = {}, {}  # by name: the process, its health port
         self.env = dict(
             os.environ,
             TAB_NATS=f"nats://127.0.0.1:{self.nats_port}",
@@ -141,7 +141,7 @@ class Servers:
         p = subprocess.Popen(
             [f"{BIN}/{name}"], env=dict(self.env, TAB_HEALTH_PORT=str(port), **env), stderr=log, stdout=log
         )
-        self.daemons[name] = p
+        self.daemons[name], self.health[name] = p, port
 
         def ready():
             if p.poll() is not None:

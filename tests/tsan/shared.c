@@ -47,6 +47,15 @@ static tab_status fit(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
     return TAB_OK;
 }
 
+static void *own_key(void *arg)
+{
+    unsigned *k = malloc(sizeof *k);
+    *k = *(unsigned *)arg;
+    return k;
+}
+
+static const tab_states_maker maker = { own_key, fit, free };
+
 static bool is_of(const tab_loan *loan, unsigned key)
 {
     const unsigned char *state = tab_loan_state(loan);
@@ -76,7 +85,8 @@ static void *borrow(void *arg)
                 wrong += !is_of(loan, key);
                 tab_states_give(states, loan);
             }
-        } else if (tab_states_take(states, tab_str_of(name), fit, &key, NULL, &loan, &warm, NULL) == TAB_OK) {
+        } else if (tab_states_take(states, tab_str_of(name), &maker, &key, NULL, &loan, &warm, NULL) ==
+                   TAB_OK) {
             wrong += !is_of(loan, key);
             tab_states_give(states, loan);
         }

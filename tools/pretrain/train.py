@@ -142,39 +142,13 @@ def train(rank, a, team):
         if not a.plain:
             net.compile_pieces()
     gen = torch.Generator(device).manual_seed(state["seed"] * 1000003 + 64 * state["step"] + rank)
-    stream = prior.Stream(
-        lib,
-        state["seed"] + 1,
-        state["batch"],
-        a.batch,
-        a.low,
-        a.high,
-        a.cells,
-        a.easy,
-        a.threads,
-        a.ahead,
-        rank,
-        team.workers,
-    )
-    numbers = (
-        prior.Stream(
-            lib,
-            state["seed"] + 1,
-            state["batch"],
-            a.numeric,
-            a.low,
-            a.high,
-            a.cells,
-            a.easy,
-            a.threads,
-            a.ahead,
-            rank,
-            team.workers,
-            1,
-        )
-        if a.numeric
-        else None
-    )
+
+    def stream_of(tables, *regression):
+        of = (a.low, a.high, a.cells, a.easy, a.threads, a.ahead, rank, team.workers)
+        return prior.Stream(lib, state["seed"] + 1, state["batch"], tables, *of, *regression)
+
+    stream = stream_of(a.batch)
+    numbers = stream_of(a.numeric, 1) if a.numeric else None
     held = []
     if a.held and rank == 0:
         shapes = [

@@ -1,35 +1,48 @@
-/* `tabella run`: CSV files in, a bundle out, in this process. */
+/* `tabella run`: reads files, runs the engine in this process, and prints the bundle as a summary or as
+ * JSON. */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/csv.h"
+#include "common/files/files.h"
+#include "common/machine.h"
 #include "services/inference/pool.h"
-#include "tools/tabella/tabella.h"
+#include "tools/tabella/out.h"
 
 static const char HELP[] =
-    "usage: tabella run FILE.csv [FILE.csv ...] [options]\n\n"
-    "Understands the tables in CSV files; a table's id is its file's name without folder and ending. "
-    "An empty\n"
-    "field is null. The first record is the header.\n\n"
+    "usage: tabella run FILE [FILE ...] [options]\n\n"
+    "Understands the tables in files: CSV (any delimiter, quotes, encoding), JSON, NDJSON, xlsx, ods, each\n"
+    "also packed (.gz, .zip); - is what comes in. A table's id is its file's name without folder and\n"
+    "ending, with the sheet's name where there are several. An empty field is null.\n\n"
     "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); "
     "none: predict nothing\n"
-    "                          (default: the most predictable column)\n"
+    "                          (default: one that an analyst would ask for)\n"
     "  --task TASK             classification, regression or anomaly (default: as the target asks)\n"
     "  --base base-N           the engine's recipe (default: the latest)\n"
     "  --threshold X           least confidence of reported alignments and matches, 0 to 1 (0.5)\n"
+    "  --na LIST               cells that are missing, parted by commas; none: empty fields alone;\n"
+    "                          auto: marks as NA, ? or -999 where the other values say so (auto)\n"
     "  --explain               say which columns moved each prediction\n"
+    "  --out FOLDER            write predictions, filled and joined tables as CSV, and a page to look at\n"
     "  --json                  the whole bundle as JSON on stdout, instead of a summary\n"
     "  --threads N             threads to use; the bundle does not depend on it (all processors)\n"
     "  --help\n";
 
+enum { TABLES = 64, MARKS_MOST = 32 };
+enum { EXPLAINED = 20000 }; /* rows up to which predictions are explained unasked */
+
 typedef struct {
     tab_run_options o;
+    tab_str mark[MARKS_MOST];
+    double number[MARKS_MOST];
     bool json;
+    const char *out; /* folder, or NULL */
     long threads;
     size_t n;
     char **file;
@@ -46,6 +59,30 @@ static bool parse_task(const char *s, tab_task *ret)
     return false;
 }
 
+/* A mark that is a number is one as text and as number. */
+static bool parse_marks(const char *s, arguments *a)
+{
+    tab_given *g = &a->o.given;
+    g->missing_auto = strcmp(s, "auto") == 0;
+    g->missing_texts = g->missing_numbers = 0;
+    g->missing_text = a->mark;
+    g->missing_number = a->number;
+    if (g->missing_auto || strcmp(s, "none") == 0)
+        return true;
+    while (g->missing_texts < MARKS_MOST) {
+        size_t n = strcspn(s, ",");
+        char *end;
+        double v = strtod(s, &end);
+        a->mark[g->missing_texts++] = (tab_str){ s, n };
+        if (n > 0 && end == s + n && isfinite(v))
+            a->number[g->missing_numbers++] = v;
+        if (s[n] == 0)
+            return true;
+        s += n + 1;
+    }
+    return false;
+}
+
 static int wrong(const char *what, const char *value)
 {
     fprintf(stderr, "tabella run: %s: %s\n", what, value);
@@ -58,10 +95,12 @@ static int parse(int argc, char **argv, arguments *a)
     static const struct option options[] = {
         { "target", 1, NULL, 't' },    { "task", 1, NULL, 'k' },    { "base", 1, NULL, 'b' },
         { "threshold", 1, NULL, 'c' }, { "explain", 0, NULL, 'e' }, { "json", 0, NULL, 'j' },
-        { "threads", 1, NULL, 'n' },   { "help", 0, NULL, 'h' },    { NULL, 0, NULL, 0 },
+        { "threads", 1, NULL, 'n' },   { "help", 0, NULL, 'h' },    { "out", 1, NULL, 'o' },
+        { "na", 1, NULL, 'm' },        { NULL, 0, NULL, 0 },
     };
     char *end;
-    *a = (arguments){ .o = TAB_RUN_DEFAULTS, .threads = sysconf(_SC_NPROCESSORS_ONLN) };
+    *a = (arguments){ .o = TAB_RUN_DEFAULTS, .threads = tab_machine_look().cores };
+    a->o.given.missing_auto = true;
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
@@ -88,8 +127,15 @@ static int parse(int argc, char **argv, arguments *a)
             if (*optarg == 0 || *end != 0 || a->threads < 1 || a->threads > 256)
                 return wrong("--threads is a number from 1 to 256, not", optarg);
             break;
+        case 'm':
+            if (!parse_marks(optarg, a))
+                return wrong("--na is auto, none or at most 32 values parted by commas, not", optarg);
+            break;
         case 'e':
             a->o.explain = true;
+            break;
+        case 'o':
+            a->out = optarg;
             break;
         case 'j':
             a->json = true;
@@ -103,8 +149,8 @@ static int parse(int argc, char **argv, arguments *a)
         }
     a->file = argv + optind;
     a->n = (size_t)(argc - optind);
-    if (a->n == 0 || a->n > 64)
-        return wrong("give 1 to 64 CSV files", a->n == 0 ? "none given" : "too many given");
+    if (a->n == 0 || a->n > TABLES)
+        return wrong("give 1 to 64 files", a->n == 0 ? "none given" : "too many given");
     return -1;
 }
 
@@ -139,46 +185,46 @@ static bool slurp(const char *path, tab_str *ret)
     return true;
 }
 
-/* "data/orders.csv" -> "orders"; dots inside become _, since an id holds none. */
-static tab_str stem(tab_arena *a, const char *path)
+/* A file's tables behind the *n that there are. */
+static int read_file(tab_arena *a, const char *path, const tab_table **table, size_t *n)
 {
-    const char *name = strrchr(path, '/');
-    name = name != NULL ? name + 1 : path;
-    const char *dot = strrchr(name, '.');
-    tab_str s =
-        tab_arena_copy(a, (tab_str){ name, dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name) });
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == '.')
-            ((char *)(uintptr_t)s.p)[i] = '_';
-    return s;
-}
-
-static int read_tables(tab_arena *a, const arguments *args, const tab_table **ret)
-{
-    for (size_t i = 0; i < args->n; i++) {
-        tab_str bytes, id = stem(a, args->file[i]);
-        tab_csv_notes notes;
-        tab_error err = { 0 };
-        for (size_t k = 0; k < i; k++)
-            if (tab_str_eq(ret[k]->id, id)) {
+    const tab_file_limits most = { (uint64_t)1 << 40, (uint64_t)1 << 32, 1 << 17, TABLES };
+    bool input = strcmp(path, "-") == 0;
+    tab_str bytes;
+    tab_file file;
+    tab_error err = { 0 };
+    if (!slurp(input ? "/dev/stdin" : path, &bytes))
+        return EXIT_INPUT;
+    tab_status s = tab_file_read(a, tab_str_of(input ? "stdin" : path), bytes, &most, &file, &err);
+    free((void *)(uintptr_t)bytes.p);
+    if (s != TAB_OK) {
+        fprintf(stderr, "tabella run: %s\n", err.message);
+        return EXIT_INPUT;
+    }
+    if (file.notes.n > 0)
+        fprintf(stderr, "%.*s\n", TAB_STR(file.notes));
+    for (size_t i = 0; i < file.n; i++) {
+        for (size_t k = 0; k < *n; k++)
+            if (tab_str_eq(table[k]->id, file.table[i]->id)) {
                 fprintf(stderr, "tabella run: two files are called %.*s: a table's id is its file's name\n",
-                        TAB_STR(id));
+                        TAB_STR(file.table[i]->id));
                 return EXIT_USAGE;
             }
-        if (!slurp(args->file[i], &bytes))
-            return EXIT_INPUT;
-        tab_status s = tab_csv_read(a, bytes, id, &ret[i], &notes, &err);
-        free((void *)(uintptr_t)bytes.p);
-        if (s != TAB_OK) {
-            fprintf(stderr, "tabella run: %s: %s\n", args->file[i], err.message);
-            return EXIT_INPUT;
-        }
-        if (notes.padded > 0 || notes.widened > 0)
-            fprintf(stderr,
-                    "%s: %zu short records padded with null, %zu long ones kept in columns without a name\n",
-                    args->file[i], notes.padded, notes.widened);
+        if (*n == TABLES)
+            return wrong("at most 64 tables are read at once; the first beyond is in", path);
+        table[(*n)++] = file.table[i];
     }
     return 0;
+}
+
+static int read_tables(tab_arena *a, arguments *args, const tab_table **ret)
+{
+    size_t n = 0;
+    int rc = 0;
+    for (size_t i = 0; i < args->n && rc == 0; i++)
+        rc = read_file(a, args->file[i], ret, &n);
+    args->n = n;
+    return rc;
 }
 
 static void progress(void *arg, const char *phase, double done)
@@ -225,7 +271,7 @@ int cmd_run(int argc, char **argv)
     if (early >= 0)
         return early;
     TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
-    const tab_table *tables[64];
+    const tab_table *tables[TABLES];
     int rc = read_tables(a, &args, tables);
     if (rc != 0)
         return rc;
@@ -235,6 +281,12 @@ int cmd_run(int argc, char **argv)
                      .progress = tty ? progress : NULL,
                      .parallel_for = pool != NULL ? tab_pool_for : NULL,
                      .parallel_arg = pool };
+    /* the screen and the page say what moves the predictions */
+    bool explain = args.o.explain;
+    size_t rows = 0;
+    for (size_t i = 0; i < args.n; i++)
+        rows += tables[i]->rows;
+    args.o.explain = explain || (!args.json && rows <= EXPLAINED);
     Tabella__Bundle *b = NULL;
     tab_error err = { 0 };
     double began = now();
@@ -245,8 +297,16 @@ int cmd_run(int argc, char **argv)
         fprintf(stderr, "tabella run: %s%s%s\n", err.param, err.param[0] != 0 ? ": " : "", err.message);
         return s == TAB_VALIDATION || s == TAB_CAPABILITY ? EXIT_INPUT : EXIT_FAILURE;
     }
+    findings f;
+    double took = now() - began;
+    if ((!args.json || args.out != NULL) && !findings_of(&e, tables, b, &f)) {
+        fputs("tabella run: out of memory\n", stderr);
+        return EXIT_FAILURE;
+    }
+    if (args.out != NULL && !write_out(&e, args.out, tables, b, &f))
+        return EXIT_FAILURE;
     if (args.json)
         return print_json(b, &args);
-    print_summary(&e, tables, b, now() - began);
+    print_summary(&e, tables, b, &f, explain, took);
     return EXIT_SUCCESS;
 }

@@ -1,8 +1,10 @@
-/* A bundle in a screenful. */
+/* The summary that `tabella run` prints: tables and columns, what relates them with its evidence, the
+ * target. It reads the bundle's message, and the tables for distributions. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/tabella/distribution.h"
+#include "tools/tabella/findings.h"
 #include "tools/tabella/tabella.h"
 
 #define BYTES(d) (int)(d).len, (const char *)(d).data
@@ -209,8 +211,72 @@ static void prediction(const Tabella__Bundle *b)
     }
 }
 
+/* How good it is, and why. */
+static void told(const findings *f)
+{
+    if (f->metric != NULL)
+        printf("  %s %.3f, 95 %% interval %.3f to %.3f (%s: %.3f), over %zu rows\n", f->metric, f->score,
+               f->low, f->high, f->guess, f->plain, f->rows);
+    for (size_t i = 0; i < f->reasons; i++) {
+        fputs(i == 0 ? "  what moves it: " : ", ", stdout);
+        print_padded(f->reason[i].column, 0);
+        printf(" %.0f %%", 100 * f->reason[i].share);
+    }
+    if (f->reasons > 0)
+        puts("");
+}
+
+static void filled(const tab_table *const *tables, const findings *f)
+{
+    printf("\nfilled in: %zu cells\n", f->filled);
+    for (size_t i = 0; i < f->fills && i < FINDINGS_SHOWN; i++) {
+        const tab_table *t = tables[f->fill[i].table];
+        printf("  %.*s.", TAB_STR(t->id));
+        print_padded(t->col[f->fill[i].column].name, 0);
+        printf("  %zu of %zu cells, mostly by %s\n", f->fill[i].cells, t->rows, f->fill[i].method);
+    }
+    if (f->fills > FINDINGS_SHOWN)
+        printf("  ... and %zu more columns\n", f->fills - FINDINGS_SHOWN);
+}
+
+static void unusual(const tab_table *const *tables, const findings *f)
+{
+    if (f->unusual == 0)
+        return;
+    printf("\nunusual rows of %.*s: %zu; the most unusual:", TAB_STR(tables[f->anomaly_table]->id),
+           f->unusual);
+    for (size_t i = 0; i < f->anomalies; i++)
+        printf("%s %u (%.2f)", i > 0 ? "," : "", f->anomaly[i].row, f->anomaly[i].score);
+    puts("");
+}
+
+/* The reasons of the first rows, where they were asked for. */
+static void explained(const tab_table *const *tables, const Tabella__Bundle *b)
+{
+    enum { ROWS = 5, REASONS = 4 };
+    const Tabella__Prediction *p = b->prediction;
+    const Tabella__Results *r = p == NULL ? NULL : p->results;
+    size_t n = r == NULL ? 0 : r->n_reasons < ROWS ? r->n_reasons : ROWS;
+    if (n > 0)
+        puts("why, of the first rows (each column's push, in the units of the model's margin):");
+    for (size_t i = 0; i < n; i++) {
+        printf("  row %u: ", r->row[i]);
+        if (r->n_label > i && p->classes != NULL)
+            print_cell(p->classes, r->label[i]);
+        else if (r->n_value > i)
+            printf("%.6g", r->value[i]);
+        for (size_t k = 0; k < r->reasons[i]->n_reasons && k < REASONS; k++) {
+            const Tabella__Reason *x = r->reasons[i]->reasons[k];
+            fputs(k == 0 ? "   " : ", ", stdout);
+            print_padded(tables[p->table]->col[x->column->column].name, 0);
+            printf(" %+.2f", x->contribution);
+        }
+        puts("");
+    }
+}
+
 void print_summary(const tab_engine *e, const tab_table *const *tables, const Tabella__Bundle *b,
-                   double seconds)
+                   const findings *f, bool explain, double seconds)
 {
     size_t cells = 0;
     for (size_t i = 0; i < b->n_tables; i++)
@@ -219,8 +285,17 @@ void print_summary(const tab_engine *e, const tab_table *const *tables, const Ta
            b->base_model, seconds);
     understood(e, tables, b);
     together(b);
-    if (b->imputation != NULL)
-        printf("\nimputed: %zu cells filled\n", b->imputation->n_row);
+    filled(tables, f);
+    unusual(tables, f);
     prediction(b);
-    puts("\n--json prints the whole bundle");
+    told(f);
+    if (explain)
+        explained(tables, b);
+    for (size_t i = 0; i < f->warnings; i++) {
+        fputs(i == 0 ? "\nwarning: " : "warning: ", stdout);
+        for (const char *c = f->warning[i]; *c != 0; c++)
+            putchar((unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c); /* a column's name may hold anything */
+        puts("");
+    }
+    puts("\n--json prints the whole bundle, --out FOLDER writes tables and a page");
 }

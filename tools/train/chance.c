@@ -1,3 +1,4 @@
+/* See maker.h: draws by chance, and the tables of locales and word lists that makers draw from. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* See generate.h. A table is made from a line of plans.txt: its columns in order, some left out or repeated,
+ * strangers between them; a locale, rows that belong together, an order of rows; then missing cells and
+ * marks. */
 #include "tools/train/generate.h"
 
 #include <math.h>
@@ -12,10 +15,10 @@ static const char PLANS[] = "tools/train/plans.txt";
 typedef struct {
     char *line; /* "sector: column; column" */
     const char *columns;
-    int sector;
+    int sector; /* or ANY */
 } plan;
 
-enum { MOST = 40, PLAN_MOST = 2048 };
+enum { MOST = 40, PLAN_MOST = 2048, ANY = -1 };
 
 static size_t read_plans(tab_arena *a, plan *p)
 {
@@ -36,8 +39,9 @@ static size_t read_plans(tab_arena *a, plan *p)
         tab_str all = tab_arena_copy(a, (tab_str){ line, (size_t)k + 1 });
         p[n].line = (char *)(uintptr_t)all.p;
         p[n].columns = p[n].line + (colon - line) + 1;
-        p[n].sector = tab_sector_of((tab_str){ line, (size_t)(colon - line) });
-        if (p[n].sector < 0) {
+        tab_str sector = { line, (size_t)(colon - line) };
+        p[n].sector = tab_str_eq(sector, TAB_S("any")) ? ANY : tab_sector_of(sector);
+        if (p[n].sector < 0 && !tab_str_eq(sector, TAB_S("any"))) {
             fprintf(stderr, "%s: no sector %.40s\n", PLANS, line);
             exit(1);
         }
@@ -315,7 +319,7 @@ static const char *const anywhere[] = { "id",
                                         "age",
                                         "gender" };
 
-/* Rows of one thing side by side, 2 to 16 of them: in a quarter of the tables. False: no memory. */
+/* Rows of one thing side by side, 2 to 16 of them: in a quarter of the tables. False: out of memory. */
 static bool draw_groups(maker *m)
 {
     if (!chance_of(m->c, 0.25))
@@ -332,7 +336,7 @@ static bool draw_groups(maker *m)
     return true;
 }
 
-/* Rows, country, script and groups of a table. False: no memory. */
+/* Rows, country, script and groups of a table. False: out of memory. */
 static bool begin_table(maker *m)
 {
     chance *c = m->c;
@@ -401,12 +405,12 @@ static bool add_columns(maker *m, const plan *p, columns *k)
     return add_column(m, &s, k);
 }
 
-static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
+static bool make_table(tab_arena *a, chance *c, const plan *p, int sector, tab_labelled *t)
 {
     columns k = { tab_arena_new_of(a, tab_column, MOST), tab_arena_new_of(a, int, MOST), 0 };
     int *type = tab_arena_new_of(a, int, MOST);
     tab_table *table = tab_arena_new_of(a, tab_table, 1);
-    maker m = { .a = a, .c = c, .sector = tab_sectors[p->sector].slug };
+    maker m = { .a = a, .c = c, .sector = tab_sectors[sector].slug };
     if (k.col == NULL || k.role == NULL || type == NULL || table == NULL || !begin_table(&m) ||
         !add_columns(&m, p, &k))
         return false;
@@ -421,7 +425,7 @@ static bool make_table(tab_arena *a, chance *c, const plan *p, tab_labelled *t)
     for (size_t i = 0; i < k.n; i++)
         type[i] = -1;
     *table = (tab_table){ .id = TAB_S("generated"), .rows = m.rows, .cols = k.n, .col = k.col };
-    *t = (tab_labelled){ .table = table, .role = k.role, .type = type, .sector = p->sector };
+    *t = (tab_labelled){ .table = table, .role = k.role, .type = type, .sector = sector };
     snprintf(t->source, sizeof t->source, "%.90s", p->line); /* tables of one plan stay together in folds */
     return true;
 }
@@ -438,10 +442,10 @@ bool tab_generate_tables(tab_arena *a, size_t n, uint64_t seed, tab_labelled **r
     for (int s = 0; s < TAB_SECTORS; s++) {
         size_t mine[64], k = 0;
         for (size_t i = 0; i < plans && k < 64; i++)
-            if (p[i].sector == s)
+            if (p[i].sector == s || p[i].sector == ANY)
                 mine[k++] = i;
         for (size_t i = 0; i < n && k > 0; i++)
-            if (!make_table(a, &c, &p[mine[i % k]], &t[(*count)++])) {
+            if (!make_table(a, &c, &p[mine[i % k]], s, &t[(*count)++])) {
                 fputs("out of memory\n", stderr);
                 return false;
             }

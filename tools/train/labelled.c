@@ -1,8 +1,9 @@
+/* See labelled.h: reads the three lists of a folder, then each table that they name. */
 #include "tools/train/labelled.h"
 
 #include <stdio.h>
 
-#include "common/csv.h"
+#include "common/files/csv.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
 

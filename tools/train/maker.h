@@ -56,14 +56,14 @@ typedef struct {
     char arg[480]; /* what follows the role's name in the plan */
 } spec;
 
-/* Fills m->cell (and m->now where the column is one of numbers: *numeric). False: no memory. */
+/* Fills m->cell (and m->now where the column is one of numbers: *numeric). False: out of memory. */
 bool make_numbers(maker *m, const spec *s, bool *numeric); /* numbers.c: quantities, years, coordinates */
 bool make_times(maker *m, const spec *s); /* times.c: dates, timestamps, periods, clocks, durations */
 bool make_texts(maker *m, const spec *s); /* texts.c: words, names, classes */
 bool make_codes(maker *m, const spec *s, bool *made); /* codes.c: keys, codes, identifiers */
 
 /* Rows of real tables come in some order, and neighbours are alike (drift.c). Begun once a table and once a
- * column; then a column's normal or uniform draw for a row. False: no memory. */
+ * column; then a column's normal or uniform draw for a row. False: out of memory. */
 bool drift_begin(maker *m);
 void drift_column(maker *m);
 double drift_normal(maker *m, size_t row);

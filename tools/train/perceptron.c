@@ -1,3 +1,5 @@
+/* See perceptron.h. Both layers are softmax.h's linear models without their own fitting; a batch's gradients
+ * are summed row by row and applied by AdamW. The first layer's inputs are sparse, so zeros are skipped. */
 #include "tools/train/perceptron.h"
 
 #include <math.h>
@@ -85,7 +87,7 @@ static void step(block *b, float rate, float rest1, float rest2)
 }
 
 /* Adds one row's gradient. */
-static void learn_row(const perceptron *m, const softmax_row *r, chance *c, block *b)
+static void learn_row(const perceptron *m, const softmax_row *r, float smooth, chance *c, block *b)
 {
     const uint32_t H = m->hidden->classes, C = m->top->classes;
     float h[MOST_HIDDEN], p[MOST_CLASSES], back[MOST_HIDDEN];
@@ -94,9 +96,9 @@ static void learn_row(const perceptron *m, const softmax_row *r, chance *c, bloc
         h[j] = chance_unit(c) < LEFT_OUT || h[j] < 0 ? 0 : h[j] / (float)(1 - LEFT_OUT);
     softmax_scores(m->top, h, NULL, p);
     tab_softmax(p, C, 1);
-    p[r->y] -= 1;
+    p[r->y] -= 1 - smooth;
     for (uint32_t k = 0; k < C; k++)
-        p[k] *= r->weight / BATCH;
+        p[k] = (p[k] - smooth / (float)C) * r->weight / BATCH;
     softmax_add_scaled(b[3].g, p, 1, C);
     for (uint32_t j = 0; j < H; j++) {
         back[j] = 0;
@@ -134,7 +136,7 @@ void perceptron_fit(perceptron *m, const softmax_row *rows, size_t n, perceptron
         }
         for (size_t from = 0; from < n; from += BATCH) {
             for (size_t i = from; i < n && i < from + BATCH; i++)
-                learn_row(m, &rows[order[i]], &c, b);
+                learn_row(m, &rows[order[i]], o.smooth, &c, b);
             t++;
             float rate = o.rate * (float)(0.5 * (1 + cos(M_PI * t / steps)));
             for (int k = 0; k < 4; k++)

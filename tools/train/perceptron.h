@@ -17,6 +17,7 @@ typedef struct {
 typedef struct {
     int epochs;
     float rate, decay;
+    float smooth; /* as softmax_options has it */
     uint64_t seed;
 } perceptron_options;
 

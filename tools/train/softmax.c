@@ -1,3 +1,5 @@
+/* See softmax.h. Weights are stored input by input, (inputs, classes), so that an input that is zero costs
+ * nothing and one that is not is a run of additions over the classes. */
 #include "tools/train/softmax.h"
 
 #include <math.h>
@@ -136,9 +138,9 @@ void softmax_fit(softmax *m, const softmax_row *rows, size_t n, softmax_options 
             const softmax_row *r = &rows[order[i]];
             softmax_scores(m, r->x, r->z, p);
             tab_softmax(p, C, 1);
-            p[r->y] -= 1;
+            p[r->y] -= 1 - o.smooth;
             for (uint32_t c = 0; c < C; c++) {
-                p[c] *= r->weight;
+                p[c] = (p[c] - o.smooth / (float)C) * r->weight;
                 gb[c] += p[c] * p[c];
                 m->bias[c] -= rate * p[c] / (sqrtf(gb[c]) + 1e-4f);
             }

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     int epochs;
     float rate, l2; /* l2 per row */
+    float smooth;   /* share of a label that is spread over all classes (Szegedy et al., CVPR 2016) */
     float tied_start;
     uint64_t seed;
 } softmax_options;

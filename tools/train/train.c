@@ -3,9 +3,9 @@
  *
  *   train ENGINE           fits and writes ENGINE/profile/stage1.model, stage2*.model and
  *                          ENGINE/sector/sector.model
- *   train --cv [FOLDER]    (alone, or before ENGINE) measures on FOLDER's labelled tables (default: ours)
- *                          in 5 folds by source: a table is scored by models that saw no table of its
- *                          source (a collection's packages are sources of their own).
+ *   train --cv [FOLDER]    (alone, or before ENGINE; again for further folders) measures on FOLDER's labelled
+ *                          tables (default: ours) in 5 folds by source: a table is scored by models that
+ *                          saw no table of its source (a collection's packages are sources of their own).
  *
  *   train --shipped        measures the linked models on generated tables that no fit has seen (20 a
  *                          sector, or --generated N)
@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/machine.h"
 #include "services/inference/engine/profile/stages.h"
 #include "tools/train/generate.h"
 #include "tools/train/labelled.h"
@@ -69,7 +70,7 @@ static bool read_sample(tab_arena *a, const tab_labelled *t, sample *s)
  * memory that is shared (softmax_shared). */
 static void side_by_side(size_t n, void (*job)(void *, size_t), void *ctx)
 {
-    long room = sysconf(_SC_NPROCESSORS_ONLN);
+    long room = tab_machine_look().cores;
     size_t running = 0;
     fflush(stdout);
     for (size_t i = 0; i < n || running > 0;) {
@@ -127,7 +128,9 @@ typedef struct {
     const samples *again; /* generated tables, or NULL while they are the ones being fitted */
 } diet;
 
-static const float WEIGHT = 3;
+static const float WEIGHT = 3, SECTOR_WEIGHT = 3;
+static const float SMOOTH =
+    0.05f; /* of labels: those of neighbouring roles (amount, measure) are a judgement */
 
 static bool returns(size_t table, size_t column)
 {
@@ -159,9 +162,11 @@ static void fit_stage1(const model *m, const diet *d)
 {
     rowset r = { 0 };
     fill(&r, d, add_stage1);
-    softmax_fit(m->flat, r.row, r.n,
-                d->again == NULL ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
-                                 : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .seed = 1 });
+    softmax_fit(
+        m->flat, r.row, r.n,
+        d->again == NULL
+            ? (softmax_options){ .epochs = 6, .rate = 0.04f, .l2 = 2e-4f, .seed = 1 }
+            : (softmax_options){ .epochs = 5, .rate = 0.02f, .l2 = 1e-4f, .smooth = SMOOTH, .seed = 1 });
     drop(&r);
 }
 
@@ -185,7 +190,7 @@ static void add_sector(rowset *r, const sample *s, size_t table, bool again)
     float *x = train_grown(NULL, TAB_SECTOR_INPUTS, sizeof *x),
           *z = train_grown(NULL, TAB_SECTORS * TAB_SECTOR_TIED, sizeof *z);
     tab_sector_inputs((const tab_staged *const *)s->ptr, s->label->table->cols, s->label->table->rows, x, z);
-    add(r, (softmax_row){ x, z, s->label->sector, 1 });
+    add(r, (softmax_row){ x, z, s->label->sector, s->real ? SECTOR_WEIGHT : 1 });
 }
 
 static void fit_sector(const model *m, const diet *d)
@@ -196,7 +201,7 @@ static void fit_sector(const model *m, const diet *d)
         m->flat, r.row, r.n,
         d->again == NULL
             ? (softmax_options){ .epochs = 20, .rate = 0.01f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 }
-            : (softmax_options){ .epochs = 4, .rate = 0.004f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
+            : (softmax_options){ .epochs = 4, .rate = 0.008f, .l2 = 2e-3f, .tied_start = 1, .seed = 2 });
     drop(&r);
 }
 
@@ -227,10 +232,14 @@ static void fit_stage2(const model *m, const diet *d)
         m->flat, r.row, r.n,
         d->again == NULL
             ? (softmax_options){ .epochs = 6, .rate = 0.015f, .l2 = 1e-3f, .tied_start = 1, .seed = 3 }
-            : (softmax_options){ .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .tied_start = 1, .seed = 3 });
+            : (softmax_options){
+                  .epochs = 6, .rate = 0.01f, .l2 = 2e-4f, .smooth = SMOOTH, .tied_start = 1, .seed = 3 });
     perceptron_fit(m->bent, r.row, r.n,
-                   (perceptron_options){
-                       .epochs = 6, .rate = d->again == NULL ? 4e-3f : 2e-3f, .decay = 0.1f, .seed = 4 });
+                   (perceptron_options){ .epochs = 6,
+                                         .rate = d->again == NULL ? 4e-3f : 2e-3f,
+                                         .decay = 0.1f,
+                                         .smooth = d->again == NULL ? 0 : SMOOTH,
+                                         .seed = 4 });
     drop(&r);
 }
 
@@ -245,7 +254,9 @@ static void apply_stage2(const model *m, sample *s)
         for (int r = 0; r < TAB_ROLES; r++)
             p[r] = (1 - TAB_STAGE2_SHARE) * p[r] + TAB_STAGE2_SHARE * q[r];
         tab_softmax(p, TAB_ROLES, m->flat->temperature);
-        tab_restrict_roles(&s->col[k], s->col[k].p2);
+        tab_restrict_roles(&s->col[k], p);
+        tab_deny_keys(&s->col[k], p);
+        tab_weigh_numbers(&s->col[k], p);
     }
     free(x);
 }
@@ -386,20 +397,6 @@ static void load(tab_arena *a, const tab_labelled *t, size_t n, bool real, sampl
     }
 }
 
-static void measure(const char *title, samples *test, const models *m, const bool *in)
-{
-    for (size_t i = 0; i < test->n; i++)
-        if (in == NULL || !in[i]) {
-            apply_stage1(&m->stage1, &test->s[i]);
-            apply_sector(&m->sector, &test->s[i]);
-            apply_stage2(&m->stage2, &test->s[i]);
-        }
-    if (title != NULL) {
-        printf("== %s\n", title);
-        train_score(test, NULL);
-    }
-}
-
 /* The linked models' answers. */
 static void apply_shipped(sample *s)
 {
@@ -417,6 +414,8 @@ static void apply_shipped(sample *s)
         tab_stage2_inputs(col, n, k, s->sector, x, z);
         tab_stage2_apply(x, z, s->col[k].p2);
         tab_restrict_roles(&s->col[k], s->col[k].p2);
+        tab_deny_keys(&s->col[k], s->col[k].p2);
+        tab_weigh_numbers(&s->col[k], s->col[k].p2);
     }
 }
 
@@ -466,9 +465,13 @@ static bool has_folders(const char *out)
 
 static const char TABLES[] = "tools/train/tables";
 
+enum { FOLDERS = 4 };
+
 typedef struct {
-    const char *cv, *out, *dump; /* folders to measure on and to write into, a file for answers; NULL: not */
-    size_t generated;            /* tables a sector; 0: as many as the mode takes */
+    const char *cv[FOLDERS]; /* folders to measure on */
+    size_t folders;
+    const char *out, *dump; /* a folder to write into, a file for answers; NULL: not */
+    size_t generated;       /* tables a sector; 0: as many as the mode takes */
     bool no_tables, shipped;
 } options;
 
@@ -477,8 +480,8 @@ static bool read_options(int argc, char **argv, options *o)
 {
     bool known = true;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--cv") == 0)
-            o->cv = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
+        if (strcmp(argv[i], "--cv") == 0 && o->folders < FOLDERS)
+            o->cv[o->folders++] = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : TABLES;
         else if (strcmp(argv[i], "--generated") == 0 && i + 1 < argc)
             o->generated = strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--shipped") == 0)
@@ -492,7 +495,7 @@ static bool read_options(int argc, char **argv, options *o)
         else
             known = false;
     }
-    return known && (o->cv != NULL || o->out != NULL || o->shipped);
+    return known && (o->folders > 0 || o->out != NULL || o->shipped);
 }
 
 /* The samples and the models that are fitted on the generated ones of them. */
@@ -501,33 +504,60 @@ typedef struct {
     models base;
 } fitted;
 
-/* Measures models of generated tables, then five folds by source: a model that has seen this folder's tables
- * of the other sources. False: the folder cannot be read. */
-static bool cross_validate(tab_arena *a, const options *o, fitted *d)
+static void answer_all(const models *m, samples *test, const bool *in)
 {
-    samples test = { 0 };
-    tab_labelled *t;
-    size_t n;
-    if (!tab_labelled_read(a, o->cv, &t, &n))
-        return false;
-    load(a, t, n, true, &test);
-    measure("trained on generated tables only", &test, &d->base, NULL);
-    bool *hold = train_grown(NULL, test.n, sizeof *hold);
-    for (int f = 0; !o->no_tables && f < 5; f++) {
+    for (size_t i = 0; i < test->n; i++)
+        if (in == NULL || !in[i]) {
+            apply_stage1(&m->stage1, &test->s[i]);
+            apply_sector(&m->sector, &test->s[i]);
+            apply_stage2(&m->stage2, &test->s[i]);
+        }
+}
+
+/* The answers for test by models of this folder's tables of the other sources, fold by fold. */
+static void answer_by_source(fitted *d, samples *test, size_t n)
+{
+    enum { FOLDS = 5 };
+    for (int f = 0; f < FOLDS; f++) {
         bool *in = all_of(&d->ours);
         for (size_t i = 0; i < d->ours.n; i++)
-            in[i] = d->ours.s[i].group % 5 != f;
-        for (size_t i = 0; i < test.n; i++)
-            hold[i] = test.s[i].group % 5 != f;
+            in[i] = d->ours.s[i].group % FOLDS != f;
         models m = fit(&d->base, &d->ours, in, &d->made);
-        measure(NULL, &test, &m, hold);
+        for (size_t k = 0; k < n; k++) {
+            bool *hold = all_of(&test[k]);
+            for (size_t i = 0; i < test[k].n; i++)
+                hold[i] = test[k].s[i].group % FOLDS != f;
+            answer_all(&m, &test[k], hold);
+            free(hold);
+        }
         free_models(&m);
         free(in);
     }
-    free(hold);
-    printf("== generated tables, then ours, cross-validated by source\n");
+}
+
+/* Measures models of generated tables, then five folds by source: a model that has seen this folder's tables
+ * of the other sources. False: a folder cannot be read. */
+static bool cross_validate(tab_arena *a, const options *o, fitted *d)
+{
+    samples test[FOLDERS] = { 0 };
+    for (size_t k = 0; k < o->folders; k++) {
+        tab_labelled *t;
+        size_t n;
+        if (!tab_labelled_read(a, o->cv[k], &t, &n))
+            return false;
+        load(a, t, n, true, &test[k]);
+        answer_all(&d->base, &test[k], NULL);
+        printf("== %s: generated tables only\n", o->cv[k]);
+        train_score(&test[k], NULL);
+    }
+    fflush(stdout);
+    if (!o->no_tables)
+        answer_by_source(d, test, o->folders);
     FILE *f = o->dump == NULL ? NULL : fopen(o->dump, "w");
-    train_score(&test, f);
+    for (size_t k = 0; k < o->folders; k++) {
+        printf("== %s: generated tables, then ours, cross-validated by source\n", o->cv[k]);
+        train_score(&test[k], f);
+    }
     if (f != NULL)
         fclose(f);
     return true;
@@ -590,5 +620,5 @@ int main(int argc, char **argv)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 36);
     if (o.shipped)
         return measure_shipped(a, o.generated > 0 ? o.generated : 20);
-    return train(a, &o, &d) && (o.cv == NULL || cross_validate(a, &o, &d)) ? 0 : 1;
+    return train(a, &o, &d) && (o.folders == 0 || cross_validate(a, &o, &d)) ? 0 : 1;
 }

@@ -1,3 +1,5 @@
+/* See words.h: one function a kind of text (person, street, product, sentence, user name), drawn from word
+ * lists. */
 #include "tools/train/words.h"
 
 #include <math.h>

@@ -4,19 +4,23 @@
  *
  *   tables ─> profile ─> sector
  *                ├────> cross-table map and unified rows      (two or more tables)
- *                ├────> target and task ─> fit ─> results
+ *                ├────> target and task ─> what linked tables say ─> fit ─> results
  *                └────> imputation (the target's missing cells take the prediction) */
 #include "services/inference/engine/bundle.h"
 
 #include <stdlib.h>
 
 #include "services/inference/engine/impute/impute.h"
+#include "services/inference/engine/keys/keys.h"
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/profile/given.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/sector/sectors.h"
+
+static const size_t WIDE_LIMIT = (size_t)16 << 30; /* a bound against runaway fits */
 
 /* One column as the bundle's `tables[].column_profile[]` shows it. */
 static Tabella__ColumnProfile *column_profile(tab_arena *a, const tab_column_profile *c)
@@ -72,6 +76,29 @@ static bool top_sectors(tab_arena *a, const tab_profile *p, Tabella__TableUnders
     return m->sector_top5 != NULL;
 }
 
+/* The columns that spoke for the first sector. */
+static bool sector_evidence(tab_arena *a, const tab_profile *p, Tabella__TableUnderstanding *m)
+{
+    m->sector_evidence = tab_arena_new_of(a, Tabella__SectorEvidence *, p->hints + 1);
+    for (size_t k = 0; m->sector_evidence != NULL && k < p->hints && m->n_sector_top5 > 0; k++) {
+        const tab_sector_hint *h = &p->hint[k];
+        Tabella__SectorEvidence *v = tab_message(a, Tabella__SectorEvidence, TABELLA__SECTOR_EVIDENCE__INIT);
+        if (v == NULL || (v->words = tab_arena_new_of(a, ProtobufCBinaryData, h->words + 1)) == NULL)
+            return false;
+        tab_str name = tab_arena_copy(a, h->col->column->name);
+        v->column = (ProtobufCBinaryData){ .len = name.n, .data = (uint8_t *)tab_text(name.p) };
+        v->index = (uint32_t)h->col->index;
+        v->role = tab_text(tab_role_names[h->col->role]);
+        v->weight = h->weight;
+        for (; v->n_words < h->words; v->n_words++)
+            v->words[v->n_words] =
+                (ProtobufCBinaryData){ .len = h->word[v->n_words].n,
+                                       .data = (uint8_t *)tab_text(h->word[v->n_words].p) };
+        m->sector_evidence[m->n_sector_evidence++] = v;
+    }
+    return m->sector_evidence != NULL;
+}
+
 /* What the bundle says of one table: its size, its columns' profiles, its likeliest sectors. */
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p)
 {
@@ -87,27 +114,63 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     m->column_profile = tab_arena_new_of(a, Tabella__ColumnProfile *, p->table->cols + 1);
     for (size_t c = 0; m->column_profile != NULL && c < p->table->cols; c++)
         m->column_profile[c] = column_profile(a, &p->col[c]);
-    return top_sectors(a, p, m) ? m : NULL;
+    return top_sectors(a, p, m) && sector_evidence(a, p, m) ? m : NULL;
+}
+
+/* The ways from the target's table, and what they say that helps. */
+static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t n,
+                              const tab_references *refs, const tab_selection *s, tab_linked *ret,
+                              tab_error *err)
+{
+    *ret = (tab_linked){ 0 };
+    if (refs->n == 0 || s->task == TAB_TASK_ANOMALY)
+        return TAB_OK;
+    TAB_TRY(tab_links_new(e, p, n, refs, s->table, s->column, &ret->links, err));
+    if (ret->links != NULL)
+        TAB_TRY(tab_links_choose(e, ret->links, p[s->table], NULL, s->column, s->task, &ret->set, err));
+    return TAB_OK;
+}
+
+tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
+                          const tab_selection *s, const char *base, tab_split split, tab_linked *ret_linked,
+                          tab_fitted **ret, tab_error *err)
+{
+    tab_profile *of = p[s->table];
+    tab_fit_options fit = { .base = base,
+                            .task = s->task,
+                            .target = s->column,
+                            .labels = s->column < of->table->cols,
+                            .table = (uint32_t)s->table,
+                            .own = of->table->cols,
+                            .split = split };
+    TAB_AUTO(tab_arena) *wide = NULL; /* the made columns, which the model keeps in its own form */
+    TAB_TRY(link_target(e, p, n, refs, s, ret_linked, err));
+    if (ret_linked->set != NULL) {
+        tab_engine own = *e;
+        own.arena = wide = tab_arena_new(WIDE_LIMIT);
+        if (wide == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(tab_links_widen(&own, ret_linked->links, ret_linked->set, of, NULL, &of, err));
+    }
+    return tab_fit(e, of, &fit, ret, err);
 }
 
 /* Fits the chosen target and answers every row. The fitted model stays with the caller where parts are
- * wanted. */
-static tab_status predict(const tab_engine *e, tab_profile *const *p, const tab_selection *s,
-                          const tab_run_options *o, tab_pass_parts *parts, Tabella__Prediction **ret,
-                          tab_error *err)
+ * wanted. keep: the engine whose arena holds what is served with. */
+static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profile *const *p, size_t n,
+                          const tab_references *refs, const tab_selection *s, const tab_run_options *o,
+                          tab_pass_parts *parts, Tabella__Prediction **ret, tab_error *err)
 {
-    tab_fit_options fit = { .base = o->base,
-                            .task = s->task,
-                            .target = s->column,
-                            .labels = s->column < p[s->table]->table->cols,
-                            .table = (uint32_t)s->table };
     /* freed at the end, unless the caller takes it */
     TAB_AUTO(tab_fitted) *f = NULL;
-    tab_status st = tab_fit(e, p[s->table], &fit, &f, err);
+    tab_linked linked = { 0 };
+    tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
-    if (st == TAB_OK && parts != NULL)
+    if (st == TAB_OK && parts != NULL) {
+        parts->linked = linked;
         parts->fitted = tab_take(&f);
+    }
     return st;
 }
 
@@ -119,11 +182,16 @@ tab_status tab_engine_run(const tab_engine *e, const tab_table *const *tables, s
 
 /* Profiles every table: p (n), and the bundle's tables. keep: the engine whose arena holds the profiles. */
 static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const tab_table *const *tables,
-                              size_t n, tab_profile **p, Tabella__Bundle *b, tab_error *err)
+                              size_t n, const tab_given *given, tab_profile **p, Tabella__Bundle *b,
+                              tab_error *err)
 {
+    size_t table, column;
+    for (size_t i = 0; i < given->columns; i++) /* that each names a column of one of the tables */
+        TAB_TRY(tab_column_given(e->arena, tables, n, given->column[i].table, given->column[i].column, i,
+                                 &table, &column, err));
     for (size_t t = 0; t < n; t++) {
         tab_engine_progress(e, "profile", (double)t / (double)n);
-        TAB_TRY(tab_profile_table(keep, tables[t], &p[t], err));
+        TAB_TRY(tab_profile_given(keep, tables[t], given, &p[t], err));
         b->tables[t] = tab_understanding(e->arena, p[t]);
         if (b->tables[t] == NULL || tab_arena_full(e->arena))
             return tab_no_memory(err);
@@ -154,12 +222,13 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (b->tables == NULL)
         return tab_no_memory(err);
     /* every table is profiled before anything is compared */
-    TAB_TRY(profile_all(e, &keep, tables, n, p, b, err));
+    TAB_TRY(profile_all(e, &keep, tables, n, &o->given, p, b, err));
     /* one table has nothing to be linked with */
+    tab_references refs = { 0 };
     if (n > 1) {
         tab_engine_progress(e, "link", 0);
         TAB_TRY(tab_cross_tables(e, p, n, o->threshold, &b->cross_table_map, &b->unified_rows,
-                                 &b->records_linked, err));
+                                 &b->records_linked, &refs, err));
         b->shared_attributes = (uint32_t)b->cross_table_map->n_shared;
     }
 
@@ -172,11 +241,16 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->selection = s;
     if (!s.none)
-        TAB_TRY(predict(e, p, &s, o, parts, &b->prediction, err));
+        TAB_TRY(predict(e, &keep, p, n, &refs, &s, o, parts, &b->prediction, err));
     tab_impute_target target = { s.table, s.column,
                                  s.none || s.task == TAB_TASK_ANOMALY ? NULL : b->prediction };
+    const char *const *const *key = NULL;
     tab_engine_progress(e, "impute", 0);
-    TAB_TRY(tab_impute(e, p, n, &target, &b->imputation, err));
+    if (n > 1)
+        TAB_TRY(tab_key_columns_named(&keep, p, n, &key, err));
+    if (parts != NULL)
+        parts->key = key;
+    TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
     if (tab_arena_full(a))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);

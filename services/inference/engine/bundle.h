@@ -4,16 +4,31 @@
 
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/relational/relational.h"
 
 /* A profiled table as the bundle's `tables[]` shows it. Lives in the arena; NULL when it is full. */
 Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *p);
 
+/* What tables that are linked with the target's say of its rows; both NULL where they say nothing. */
+typedef struct {
+    tab_links *links;
+    tab_link_set *set; /* what was chosen; the model reads it behind the table's own columns */
+} tab_linked;
+
+/* Fits the chosen target, with what linked tables say of it. refs: between the tables. links and set live in
+ * e->arena; the model is the caller's to free. Errors as tab_fit's. */
+tab_status tab_fit_linked(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
+                          const tab_selection *s, const char *base, tab_split split, tab_linked *ret_linked,
+                          tab_fitted **ret, tab_error *err) TAB_CHECKED;
+
 /* What a pass makes on its way and an endpoint goes on serving with: the same as made by tab_profile_table,
- * tab_select and tab_fit one after the other. */
+ * tab_select and tab_fit_linked one after the other. */
 typedef struct {
     tab_arena *arena;      /* given: profiles and selection live here */
     tab_profile **profile; /* (n) given; filled */
     tab_selection selection;
+    const char *const *const *key; /* [table][column] tab_key_columns_named, or NULL for one table */
+    tab_linked linked;
     tab_fitted *fitted; /* the caller's to free, also after an error; NULL without a prediction */
 } tab_pass_parts;
 

@@ -27,6 +27,26 @@ typedef struct {
 typedef enum { TAB_TARGET_AUTO, TAB_TARGET_NONE, TAB_TARGET_COLUMN } tab_target_mode;
 typedef enum { TAB_TASK_AUTO, TAB_TASK_CLASSIFICATION, TAB_TASK_REGRESSION, TAB_TASK_ANOMALY } tab_task;
 
+typedef enum { TAB_SPLIT_AUTO, TAB_SPLIT_RANDOM, TAB_SPLIT_TIME, TAB_SPLIT_GROUP } tab_split;
+
+/* What the caller says of a column; it wins over what is read. */
+typedef struct {
+    tab_str table, column; /* table: empty where there is one only; column: its address (common/table.h) */
+    tab_str role, type;    /* empty: as read */
+    tab_str use;           /* "feature", "key", "ignore"; empty: as read */
+} tab_column_option;
+
+/* What the caller says of the tables' cells and columns. */
+typedef struct {
+    const tab_column_option *column; /* (columns) */
+    size_t columns;
+    bool missing_auto;           /* cells that are marks by evidence are missing */
+    const tab_str *missing_text; /* (missing_texts) cells that equal one of these are missing */
+    size_t missing_texts;
+    const double *missing_number; /* (missing_numbers) */
+    size_t missing_numbers;
+} tab_given;
+
 typedef struct {
     const char *base; /* "base-2"; NULL: the default base */
     tab_target_mode target;
@@ -34,6 +54,8 @@ typedef struct {
     tab_task task;
     double threshold; /* of reported alignments and matches, 0..1; the caller passes 0.5 by default */
     bool explain;     /* fill results[].reasons */
+    tab_given given;
+    tab_split split; /* how rows are kept apart where answers are judged */
 } tab_run_options;
 
 #define TAB_RUN_DEFAULTS \

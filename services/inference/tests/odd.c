@@ -185,7 +185,7 @@ static serve_state *pinned(tab_arena *a, const odd *o, const char **why)
     options_from(o, &options);
     tab_call call = { .org = "", .cancel = &never, .arena = a };
     tab_status s = base_resolve(daemon_of(), options.base_model, &base, &err);
-    if (s == TAB_OK && (s = options_of(&options, base, &run, &err)) == TAB_OK &&
+    if (s == TAB_OK && (s = options_of(a, &options, base, &run, &err)) == TAB_OK &&
         (s = serve_state_new(o->n, &run, &st, &err)) == TAB_OK &&
         (s = pass_begin(&p, daemon_of(), &call, NULL, true, &err)) == TAB_OK) {
         Tabella__Bundle *b = NULL;
@@ -194,6 +194,7 @@ static serve_state *pinned(tab_arena *a, const odd *o, const char **why)
         tab_engine e = pass_engine(&p, a, 0);
         tab_pass_parts parts = { .arena = st->arena, .profile = st->profile };
         s = tab_engine_pass(&e, o->tables, o->n, &run, &parts, &b, &err);
+        st->linked = parts.linked;
         st->fitted = parts.fitted;
         st->sel = parts.selection;
         pass_end(&p);

@@ -35,7 +35,7 @@ typedef struct {
     bool explain;
 } odd;
 
-/* False: memory is out. The tables live in the arena. */
+/* False: out of memory. The tables live in the arena. */
 bool odd_make(tab_arena *a, source *s, odd *ret) TAB_CHECKED;
 
 /* Rows of a plan's columns; another salt, other cells. */

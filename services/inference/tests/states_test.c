@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ typedef struct {
     size_t bytes;
     tab_status fail;
     useconds_t slow;
+    const atomic_bool *until; /* fits end when it is true; NULL: at once */
 } recipe;
 
 static tab_status fit(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
@@ -26,6 +28,8 @@ static tab_status fit(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
     recipe *r = arg;
     atomic_fetch_add(&r->fits, 1);
     usleep(r->slow);
+    while (r->until != NULL && !atomic_load(r->until))
+        usleep(1000);
     if (r->fail != TAB_OK)
         return tab_fail(err, r->fail, "x", "no fit");
     int *v = malloc(sizeof *v);
@@ -35,10 +39,22 @@ static tab_status fit(void *arg, void **ret, size_t *ret_bytes, tab_error *err)
     return TAB_OK;
 }
 
+static void *same(void *arg)
+{
+    return arg;
+}
+
+static void nothing(void *own)
+{
+    (void)own;
+}
+
+static const tab_states_maker maker = { same, fit, nothing };
+
 static int take(tab_states *s, const char *key, recipe *r, bool *warm)
 {
     tab_loan *loan = NULL;
-    if (tab_states_take(s, tab_str_of(key), fit, r, NULL, &loan, warm, NULL) != TAB_OK)
+    if (tab_states_take(s, tab_str_of(key), &maker, r, NULL, &loan, warm, NULL) != TAB_OK)
         return -1;
     int v = *(int *)tab_loan_state(loan);
     tab_states_give(s, loan);
@@ -81,7 +97,7 @@ Test(states, borrowed_state_outlives_its_eviction)
     recipe r = { .value = 5, .bytes = 10 };
     bool warm;
     tab_loan *loan = NULL;
-    cr_assert_eq(tab_states_take(s, TAB_S("a"), fit, &r, NULL, &loan, &warm, NULL), TAB_OK);
+    cr_assert_eq(tab_states_take(s, TAB_S("a"), &maker, &r, NULL, &loan, &warm, NULL), TAB_OK);
     take(s, "b", &r, &warm); /* pushes a out */
     cr_expect_eq(freed, 0);
     cr_expect_eq(*(int *)tab_loan_state(loan), 5);
@@ -129,7 +145,7 @@ Test(states, failed_fit_is_everyones_error_and_is_not_kept)
     tab_loan *loan = NULL;
     bool warm;
     tab_error err = { 0 };
-    cr_expect_eq(tab_states_take(s, TAB_S("k"), fit, &bad, NULL, &loan, &warm, &err), TAB_NOT_FOUND);
+    cr_expect_eq(tab_states_take(s, TAB_S("k"), &maker, &bad, NULL, &loan, &warm, &err), TAB_NOT_FOUND);
     cr_expect_str_eq(err.message, "no fit");
     cr_expect_eq(take(s, "k", &good, &warm), 9);
     cr_expect_eq(tab_states_look(s).count, 1u);
@@ -180,4 +196,44 @@ Test(states, what_was_made_elsewhere_is_warm_and_never_replaces)
     recipe big = { .value = 8, .bytes = 95 };
     cr_expect_eq(take(s, "b", &big, &warm), 8);
     cr_expect_eq(tab_states_look(s).count, 1);
+}
+
+/* The first caller leaves; the fit goes on, and the next call finds what came of it. */
+Test(states, a_fit_outlives_its_callers)
+{
+    tab_states *s = tab_states_new(100, free_state);
+    atomic_bool gone = true, go = false;
+    recipe r = { .value = 4, .bytes = 1, .until = &go };
+    tab_loan *loan = NULL;
+    bool warm = false;
+    tab_error err = { 0 };
+    cr_expect_eq(tab_states_take(s, TAB_S("a"), &maker, &r, &gone, &loan, &warm, &err), TAB_CANCELLED);
+    atomic_store(&go, true);
+    tab_states_wait(s);
+    cr_expect_eq(take(s, "a", &r, &warm), 4);
+    cr_expect(warm);
+    cr_expect_eq(r.fits, 1);
+    /* nobody asks again: it is freed with the rest */
+    cr_expect_eq(tab_states_take(s, TAB_S("b"), &maker, &r, &gone, &loan, &warm, &err), TAB_CANCELLED);
+    tab_states_free(s);
+    cr_expect_eq(r.fits, 2);
+}
+
+Test(states, so_many_fits_at_once_and_no_more)
+{
+    TAB_AUTO(tab_states) *s = tab_states_new(1000, free_state);
+    atomic_bool gone = true, go = false;
+    recipe r = { .value = 4, .bytes = 1, .until = &go };
+    tab_loan *loan = NULL;
+    bool warm;
+    tab_error err = { 0 };
+    for (int i = 0; i <= TAB_STATES_FITS; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        tab_status st = tab_states_take(s, tab_str_of(key), &maker, &r, &gone, &loan, &warm, &err);
+        cr_expect_eq(st, i < TAB_STATES_FITS ? TAB_CANCELLED : TAB_UNAVAILABLE);
+    }
+    atomic_store(&go, true);
+    tab_states_wait(s);
+    cr_expect_eq(take(s, "new", &r, &warm), 4);
 }

@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "services/metering/metering.h"
+#include "services/metering/whole_cells.h"
 
 #define HOUR 3600000000
 #define DAY (24 * HOUR)
@@ -71,4 +72,25 @@ Test(metering, equivalents_are_exact_and_saturate)
     metering_op op;
     cr_expect(metering_op_of("batch", &op) && op == METERING_BATCH);
     cr_expect_not(metering_op_of("Batch", &op));
+}
+
+Test(metering, whole_cells_sum_to_the_rounded_total)
+{
+    /* 0.05 + 0.5 + 1.95 + 7.7: 10.2, the floors give 8, and what is over goes to 1.95 and 7.7 */
+    static const int64_t milli[] = { 50, 500, 1950, 0, 7700 };
+    uint64_t whole[5], sum = 0;
+    whole_cells(milli, 5, whole);
+    for (size_t i = 0; i < 5; i++)
+        sum += whole[i];
+    cr_expect_eq(sum, 10);
+    cr_expect_eq(whole_total(milli, 5), 10);
+    cr_expect_eq(whole[0] + whole[1] + whole[3], 0);
+    cr_expect_eq(whole[2], 2);
+    cr_expect_eq(whole[4], 8);
+    static const int64_t half[] = { 250, 250 }, less[] = { 250, 249 };
+    whole_cells(half, 2, whole);
+    cr_expect(whole[0] == 1 && whole[1] == 0);
+    cr_expect_eq(whole_total(less, 2), 0);
+    whole_cells(less, 2, whole);
+    cr_expect(whole[0] == 0 && whole[1] == 0);
 }

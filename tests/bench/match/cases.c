@@ -1,3 +1,4 @@
+/* See cases.h: reads a folder of CSV files and its truth into tables and pairs. */
 #include "tests/bench/match/cases.h"
 
 #include <stdio.h>

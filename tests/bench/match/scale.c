@@ -145,7 +145,7 @@ void scale_run(size_t rows, size_t threads)
             return;
         }
     double mid = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (tab_cross_tables(&e, p, 2, 0.5, &map, &unified, &linked, &err) != TAB_OK) {
+    if (tab_cross_tables(&e, p, 2, 0.5, &map, &unified, &linked, NULL, &err) != TAB_OK) {
         printf("cross tables: %s\n", err.message);
         return;
     }

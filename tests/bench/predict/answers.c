@@ -177,7 +177,7 @@ static int impute(const tab_engine *e, tab_profile *p)
     Tabella__Imputation *m;
     tab_error err = { 0 };
     double before = cpu();
-    if (tab_impute(e, &p, 1, &none, &m, &err) != TAB_OK)
+    if (tab_impute(e, &p, 1, NULL, &none, &m, &err) != TAB_OK)
         return fprintf(stderr, "%s\n", err.message), 1;
     printf("cpu %.3f 0\n", cpu() - before);
     for (size_t i = 0; i < m->n_row; i++) {

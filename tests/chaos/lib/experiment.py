@@ -32,7 +32,7 @@ class Experiment:
 
     @classmethod
     def prepare(cls, world):
-        """An organization whose routes tell that all is well again, and the bases that are there."""
+        """An organization of its own, whose calls tell when every route works again; and the bases."""
         cls.prober = Org(world.org("green", "enterprise"), "green")
         models = cls.prober.patient("GET", "/v2/models").json["models"]
         cls.bases = [m["id"] for m in models if m["id"] in ("base-1", "base-2")]
@@ -58,7 +58,7 @@ class Experiment:
         return ok
 
     def heal(self):
-        """The fault has ended. Seconds until each class of routes has its last failure before 20 rounds of
+        """After the fault: seconds until each class of routes has its last failure before 20 rounds of
         successes."""
         if self.healed is not None:
             return

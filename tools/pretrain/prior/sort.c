@@ -1,3 +1,4 @@
+/* Sorting for the prior, in a file of its own below all others. */
 #include "tools/pretrain/prior/internal.h"
 
 #include <stdlib.h>

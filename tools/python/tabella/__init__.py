@@ -30,7 +30,7 @@ from ._errors import (
 )
 from ._resources import Page
 from ._transport import VERSION as __version__
-from ._types import Data, Endpoint, Job, Key, Model, Report, ReportSummary, Sync, Usage
+from ._types import Data, Endpoint, Job, Key, Model, Report, ReportSummary, Sync, Uploaded, Usage
 
 if TYPE_CHECKING:
     from ._async import AsyncTabella
@@ -60,6 +60,7 @@ __all__ = [
     "Report",
     "ReportSummary",
     "Sync",
+    "Uploaded",
     "Tabella",
     "TabellaError",
     "Usage",

@@ -94,6 +94,7 @@ class AsyncPrompts(Group):
 
 class AsyncDataSets(Group):
     connect = _threaded(r.DataSets.connect)
+    upload = _threaded(r.DataSets.upload)
     list = _paged(r.DataSets.list)
     retrieve = _threaded(r.DataSets.retrieve)
     sync = _threaded(r.DataSets.sync)
@@ -135,6 +136,16 @@ class AsyncAudit(Group):
     list = _paged(r.Audit.list)
 
 
+class AsyncNotifications(Group):
+    list = _paged(r.Notifications.list)
+    read = _threaded(r.Notifications.read)
+
+
+class AsyncOrganization(Group):
+    retrieve = _threaded(r.Organization.retrieve)
+    update = _threaded(r.Organization.update)
+
+
 class AsyncTabella:
     """The asynchronous client: arguments and methods are those of Tabella, to be awaited. Bundles come with
     all their pages, so that their properties never wait. threads: calls under way at once (default: 32)."""
@@ -152,6 +163,8 @@ class AsyncTabella:
         self.usage = AsyncUsages(self, self._sync.usage)
         self.keys = AsyncKeys(self, self._sync.keys)
         self.audit = AsyncAudit(self, self._sync.audit)
+        self.notifications = AsyncNotifications(self, self._sync.notifications)
+        self.organization = AsyncOrganization(self, self._sync.organization)
 
     run = _threaded(Tabella.run)
     submit = _threaded(Tabella.submit)

@@ -33,6 +33,7 @@ class Bundle(Answer):
 
     mode: Optional[str] = None
     run_id: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
     job_id: Optional[str] = None
     base: Optional[str] = None
     feed: Optional[str] = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Union
 
 from ._bundle import Bundle
 from ._errors import TabellaError
 from ._frames import TablesBody, tables_of
-from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Prompts, Reports, Target, Usages
+from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Notifications, Organization, Prompts
+from ._resources import Reports, Target, Usages
 from ._resources import fields_of
 from ._transport import Transport
 from ._types import Job
@@ -55,6 +56,8 @@ class Tabella:
         self.usage = Usages(self)
         self.keys = Keys(self)
         self.audit = Audit(self)
+        self.notifications = Notifications(self)
+        self.organization = Organization(self)
 
         ...
 
@@ -73,6 +76,9 @@ class Tabella:
         processing: Optional[str] = None,
         out: Optional[str] = None,
         explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         progress: bool = False,
         idempotency_key: Optional[str] = None,
@@ -86,8 +92,9 @@ class Tabella:
         False for no prediction (default: the service chooses). task: classification, regression or anomaly
         (default: by the target). base: a model's id (default: the service's). confidence_threshold: of
         matches that are reported, 0 to 1 (default: 0.5). processing: `batch` is cheaper and may take a day.
-        out: where to write the bundle to. explain: each row's reasons. options: what newer services take
-        besides.
+        out: where to write the bundle to. explain: each row's reasons. columns: what is known of columns,
+        each a dict of table, column and role, type or use. missing_values: marks that stand for "missing",
+        or "auto". split: auto, random, time or group. options: what newer services take besides.
 
         A large run becomes a job, which is waited for. progress: draws a bar meanwhile. Ctrl-C cancels the
         job. idempotency_key: of a run that was perhaps sent before (default: a new one, kept over the
@@ -103,6 +110,9 @@ class Tabella:
             processing=processing,
             out=out,
             explain=explain,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
             options=options,
             idempotency_key=idempotency_key,
             timeout=timeout,
@@ -122,6 +132,9 @@ class Tabella:
         processing: Optional[str] = None,
         out: Optional[str] = None,
         explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -138,6 +151,9 @@ class Tabella:
             processing=processing,
             out=out,
             explain=explain,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
         )
         reply = self._transport.call(
             "POST_RUN",

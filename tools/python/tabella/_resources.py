@@ -3,18 +3,20 @@ _routes.py; what a route answers with 202 is followed to its end unless `wait=Fa
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Sequence
-from typing import Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Literal, Mapping, Optional
+from typing import Sequence, Tuple, Type, TypeVar, Union
 
 from ._bundle import Bundle
 from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError, NotFoundError
 from ._errors import ValidationError
 from ._frames import TablesBody, tables_of
-from ._transport import Stopped, pause
+from ._transport import FormBody, Stopped, pause
 from ._types import A, AuditEntry, Connected, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
-from ._types import Report, ReportSummary, Sync, Usage
+from ._types import Notification, OrganizationSettings, Report, ReportSummary, Sync, Uploaded, Usage
 
 if TYPE_CHECKING:
     from ._client import Tabella
@@ -118,6 +120,9 @@ class Endpoints(Resource):
         processing: Optional[str] = None,
         out: Optional[str] = None,
         explain: Optional[bool] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
         wait: bool = True,
         progress: bool = False,
@@ -140,6 +145,9 @@ class Endpoints(Resource):
             processing=processing,
             out=out,
             explain=explain,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
         )
         body = {"name": name, **fields}
         reply = self._call(
@@ -234,10 +242,23 @@ class Endpoints(Resource):
         target: Target = None,
         task: Optional[str] = None,
         confidence_threshold: Optional[float] = None,
+        columns: Optional[Sequence[Mapping[str, Any]]] = None,
+        missing_values: Union[str, Sequence[Union[str, float]], None] = None,
+        split: Optional[str] = None,
         options: Optional[Mapping[str, Any]] = None,
     ) -> Endpoint:
-        """Changes name, target, task or threshold, at once."""
-        fields = fields_of(None, target, task, None, options, confidence_threshold=confidence_threshold)
+        """Changes name, target, task, threshold, columns, missing marks or split, at once."""
+        fields = fields_of(
+            None,
+            target,
+            task,
+            None,
+            options,
+            confidence_threshold=confidence_threshold,
+            columns=columns,
+            missing_values=missing_values,
+            split=split,
+        )
         if target is True:
             fields["target"] = {"mode": "auto"}
         if name is not None:
@@ -302,12 +323,33 @@ class DataSets(Resource):
         *,
         name: Optional[str] = None,
         credentials: Optional[Mapping[str, Any]] = None,
-        options: Optional[Mapping[str, Any]] = None,
+        query: Optional[str] = None,
+        sheet: Optional[str] = None,
+        key: Optional[Sequence[str]] = None,
     ) -> Connected:
-        """Registers a source and takes its first snapshot. Credentials are never answered again."""
+        """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
+        instead of the table; sheet: the one of a workbook; key: the columns that identify a row."""
+        options = {"query": query, "sheet": sheet, "key": None if key is None else list(key)}
+        options = {k: v for k, v in options.items() if v is not None} or None
         fields = {"source": source, "name": name, "credentials": credentials, "options": options}
         given = {k: v for k, v in fields.items() if v is not None}
         return Connected.read(self._call("POST_DATA_CONNECT", body=given).json)
+
+    def upload(
+        self,
+        file: Union[str, "os.PathLike[str]", Tuple[str, bytes]],
+        *,
+        name: Optional[str] = None,
+        sheet: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Uploaded:
+        """A file, by its path or as its name and bytes: CSV, JSON, NDJSON, xlsx or ods, packed (gz, zip) or
+        not. Its tables become datasets. name: of its only table; sheet: the one of a workbook."""
+        texts = {} if name is None else {"name": name}
+        if sheet is not None:
+            texts["options"] = json.dumps({"sheet": sheet})
+        body = FormBody(texts, file)
+        return Uploaded.read(self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key).json)
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[Data]:
         return self._page("GET_DATA_LIST", field="datasets", kind=Data, limit=limit, cursor=cursor)
@@ -482,5 +524,75 @@ class Keys(Resource):
 class Audit(Resource):
     """Who did what to connections, keys, data and prompts."""
 
-    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[AuditEntry]:
-        return self._page("GET_AUDIT", field="audit", kind=AuditEntry, limit=limit, cursor=cursor)
+    def list(
+        self,
+        *,
+        event: Optional[str] = None,
+        actor: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> Page[AuditEntry]:
+        """Newest first. since, until: times like 2026-11-21T09:24:05Z."""
+        return self._page(
+            "GET_AUDIT",
+            field="audit",
+            kind=AuditEntry,
+            limit=limit,
+            cursor=cursor,
+            event=event,
+            actor=actor,
+            since=since,
+            until=until,
+        )
+
+
+class Notifications(Resource):
+    """What the organization is told: ended jobs, usage, keys, failing connections."""
+
+    def list(
+        self, *, unread: Optional[bool] = None, limit: Optional[int] = None, cursor: Optional[str] = None
+    ) -> Page[Notification]:
+        asked = None if unread is None else str(unread).lower()
+        return self._page(
+            "GET_NOTIFICATIONS",
+            field="notifications",
+            kind=Notification,
+            limit=limit,
+            cursor=cursor,
+            unread=asked,
+        )
+
+    def read(self, id: str) -> Notification:
+        """Marks it as read."""
+        return Notification.read(self._call("POST_NOTIFICATION_READ", id).json)
+
+
+class Organization(Resource):
+    """Settings of the key's organization."""
+
+    def retrieve(self) -> OrganizationSettings:
+        return OrganizationSettings.read(self._call("GET_ORGANIZATION").json)
+
+    def update(
+        self,
+        *,
+        name: Optional[str] = None,
+        emails: Optional[Sequence[str]] = None,
+        alerts: Optional[Mapping[str, bool]] = None,
+        add_usage: Optional[bool] = None,
+        spend_cap_usd: Union[float, None, Literal["none"]] = None,
+    ) -> OrganizationSettings:
+        """What is not given stays. spend_cap_usd "none" takes the cap away."""
+        given = {
+            "name": name,
+            "emails": None if emails is None else [*emails],
+            "alerts": None if alerts is None else dict(alerts),
+            "add_usage": add_usage,
+            "spend_cap_usd": spend_cap_usd,
+        }
+        fields = {k: v for k, v in given.items() if v is not None}
+        if spend_cap_usd == "none":
+            fields["spend_cap_usd"] = None
+        return OrganizationSettings.read(self._call("PUT_ORGANIZATION", body=fields).json)

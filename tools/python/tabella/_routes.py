@@ -46,6 +46,7 @@ ROUTES: Dict[str, Route] = {
     "POST_KEYS": Route("POST", "/v2/keys", "keys.create", again=False),
     "POST_KEY_ROTATE": Route("POST", "/v2/keys/{id}/rotate", "keys.rotate", again=False),
     "DELETE_KEY": Route("DELETE", "/v2/keys/{id}", "keys.delete"),
+    "POST_DATA_UPLOAD": Route("POST", "/platform/v1/data/upload", "data.upload", key=True),
     "PATCH_ENDPOINT": Route("PATCH", "/platform/v1/endpoints/{id}", "endpoints.update"),
     "POST_PROMPTS": Route("POST", "/platform/v1/endpoints/{id}/prompts", "prompts.create", again=False),
     "PATCH_PROMPT": Route("PATCH", "/platform/v1/endpoints/{id}/prompts/{sub}", "prompts.update"),
@@ -53,5 +54,9 @@ ROUTES: Dict[str, Route] = {
     "POST_REPORT_STAR": Route("POST", "/platform/v1/reports/{id}/star", "reports.star"),
     "POST_REPORT_UNSTAR": Route("POST", "/platform/v1/reports/{id}/unstar", "reports.unstar"),
     "GET_AUDIT": Route("GET", "/platform/v1/audit", "audit.list"),
+    "GET_NOTIFICATIONS": Route("GET", "/platform/v1/notifications", "notifications.list"),
+    "POST_NOTIFICATION_READ": Route("POST", "/platform/v1/notifications/{id}/read", "notifications.read"),
+    "GET_ORGANIZATION": Route("GET", "/platform/v1/organization", "organization.retrieve"),
+    "PUT_ORGANIZATION": Route("PUT", "/platform/v1/organization", "organization.update"),
 }
 # fmt: on

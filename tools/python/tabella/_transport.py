@@ -54,7 +54,9 @@ def chance() -> float:
 
 
 class Body:
-    """A request's JSON in pieces, made anew for each attempt."""
+    """A request's body in pieces, made anew for each attempt."""
+
+    type = "application/json"
 
     def pieces(self) -> Pieces:
         raise NotImplementedError
@@ -66,6 +68,35 @@ class JsonBody(Body):
 
     def pieces(self) -> Pieces:
         yield self.text
+
+
+class FormBody(Body):
+    """multipart/form-data: texts, and a file that is read as it is sent."""
+
+    def __init__(
+        self, texts: Mapping[str, str], file: Union[str, "os.PathLike[str]", Tuple[str, bytes]]
+    ) -> None:
+        self.mark = b"tabella-" + os.urandom(16).hex().encode()
+        self.type = "multipart/form-data; boundary=" + self.mark.decode()
+        self.texts, self.file = texts, file
+        self.name = os.path.basename(file[0] if isinstance(file, tuple) else os.fspath(file))
+
+    def pieces(self) -> Pieces:
+        for name, text in self.texts.items():
+            yield self._head(name) + text.encode() + b"\r\n"
+        yield self._head("file", self.name)
+        if isinstance(self.file, tuple):
+            yield self.file[1]
+        else:
+            with open(self.file, "rb") as f:
+                yield from iter(lambda: f.read(1 << 18), b"")
+        yield b"\r\n--" + self.mark + b"--\r\n"
+
+    def _head(self, name: str, file_name: str = "") -> bytes:
+        plain = file_name.replace('"', "_").replace("\r", "_").replace("\n", "_")
+        said = f'; filename="{plain}"' if file_name else ""
+        head = f'Content-Disposition: form-data; name="{name}"{said}\r\n\r\n'
+        return b"--" + self.mark + b"\r\n" + head.encode()
 
 
 class Reply:
@@ -263,7 +294,7 @@ class Transport:
         }
         content = body if isinstance(body, Body) or body is None else JsonBody(body)
         if content is not None:
-            head["Content-Type"] = "application/json"
+            head["Content-Type"] = content.type
         if route.key:
             head["Idempotency-Key"] = idempotency_key or "py-" + os.urandom(16).hex()
         limit = self.timeout if timeout is None else timeout

@@ -152,6 +152,15 @@ class Connected(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Uploaded(Answer):
+    """The dataset of a file; of several tables, all of them. notes: what was done to it that is not plain."""
+
+    dataset: Optional[Data] = None
+    datasets: List[Data] = dataclasses.field(default_factory=list)
+    notes: List[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Sync(Answer):
     """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged."""
 
@@ -185,7 +194,7 @@ class LogEntry(Answer):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class AuditEntry(Answer):
-    """Who did what to which object."""
+    """Who did what to which object, from where. seq and hash: its place in the organization's chain."""
 
     id: str = ""
     at: str = ""
@@ -194,6 +203,36 @@ class AuditEntry(Answer):
     object: str = ""
     detail: Optional[str] = None
     request_id: Optional[str] = None
+    address: Optional[str] = None
+    seq: int = 0
+    hash: str = ""
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Notification(Answer):
+    """What the organization is told. read_at: None while it is unread."""
+
+    id: str = ""
+    type: str = ""
+    subject: str = ""
+    text: str = ""
+    data: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    created_at: str = ""
+    read_at: Optional[str] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class OrganizationSettings(Answer):
+    """The organization's settings. alerts: what is mailed to its addresses."""
+
+    id: str = ""
+    name: str = ""
+    plan: str = ""
+    emails: List[str] = dataclasses.field(default_factory=list)
+    alerts: Dict[str, bool] = dataclasses.field(default_factory=dict)
+    add_usage: bool = False
+    spend_cap_usd: Optional[float] = None
+    created_at: str = ""
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -336,11 +375,24 @@ class Ranked(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class SectorEvidence(Answer):
+    """A column that spoke for the likeliest sector: its role, terms of the sector among its values, and what
+    the sector's log odds lose without it."""
+
+    column: str = ""
+    index: int = 0
+    role: str = ""
+    words: List[str] = dataclasses.field(default_factory=list)
+    weight: float = 0.0
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Sector(Answer):
-    """The likeliest sector of a table, and the next ones."""
+    """The likeliest sector of a table, the next ones, and what spoke for the first."""
 
     top1: Optional[Ranked] = None
     top5: List[Ranked] = dataclasses.field(default_factory=list)
+    evidence: List[SectorEvidence] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

@@ -1,3 +1,5 @@
+/* See schemas.h: reads a folder's tables and its list of known keys, and marks which inclusions are among
+ * them. */
 #include "tools/train/keys/schemas.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* See trees.h: values become codes of at most BINS bins, and a tree is grown level by level from sums of
+ * gradients and hessians by node, feature and bin. */
 #include "tools/train/keys/trees.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "services/inference/engine/keys/score.h"
 
 /* Fits all trees of a stage. x (n, d), rows `stride` apart; y 0 or 1; w weights. Deterministic. Returns 0, or
- * -1 when memory is out. */
+ * -1 when out of memory. */
 int trees_fit(size_t n, size_t d, size_t stride, const float *x, const uint8_t *y, const float *w, float rate,
               tab_key_stage *ret);
 

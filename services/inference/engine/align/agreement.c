@@ -134,13 +134,14 @@ static double likeness(const tab_views *v, const tab_value *x, const tab_value *
     }
     if (x->key == y->key)
         return 1;
-    /* 0.9: the same words are not quite the same value */
+    /* 0.9: the same words are not quite the same value; 0.75 gives the same F1 (decision 0307) */
     uint32_t all = x->tok_n + y->tok_n - shared;
     return all == 0 ? 0 : 0.9 * shared / all;
 }
 
 /* Fewer than 5 pairs say nothing. Trust grows with the pairs as n / (n + 10): at ten pairs all features
- * count half. Chosen by hand, not measured. */
+ * count half. With n + 5 and n + 20 the F1 of columns is 0.953 and 0.948 on real cases beside 0.952
+ * (decision 0307). */
 void tab_row_agreement(const tab_views *v, const tab_view *wa, const tab_view *wb, const tab_row_pairs *rows,
                        const float *shared, tab_agreement_scratch *scratch, float *f)
 {

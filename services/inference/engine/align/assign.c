@@ -6,18 +6,11 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/align/align.h"
+#include "services/inference/engine/align/union_find.h"
 
 enum {
     PART_MAX = 400
 }; /* larger parts are assigned greedily: the method is cubic, 400 columns take about 0.1 s */
-
-/* Union-find with path halving. */
-static uint32_t root(uint32_t *up, uint32_t i)
-{
-    while (up[i] != i)
-        i = up[i] = up[up[i]];
-    return i;
-}
 
 /* rows <= cols; cost is (rows, cols) row-major; to[r] is the column of row r. u and v are the dual prices;
  * each round adds one row along the cheapest augmenting path. False: out of memory. */
@@ -164,20 +157,20 @@ tab_status tab_align_assign(size_t cols_a, size_t cols_b, const float *p, float 
         match[i] = TAB_NULL;
         for (size_t j = 0; j < cols_b; j++)
             if (p[i * cols_b + j] >= least && p[i * cols_b + j] > 0) {
-                uint32_t x = root(up, (uint32_t)i), y = root(up, (uint32_t)(cols_a + j));
+                uint32_t x = tab_union_root(up, (uint32_t)i), y = tab_union_root(up, (uint32_t)(cols_a + j));
                 up[x > y ? x : y] = x > y ? y : x;
             }
     }
     for (size_t r = 0; ok && r < cols_a; r++) {
-        if (root(up, (uint32_t)r) != r) /* a part's root is its first column of a */
+        if (tab_union_root(up, (uint32_t)r) != r) /* a part's root is its first column of a */
             continue;
         /* the part's columns on both sides */
         size_t na = 0, nb = 0;
         for (size_t i = 0; i < cols_a; i++)
-            if (root(up, (uint32_t)i) == r)
+            if (tab_union_root(up, (uint32_t)i) == r)
                 a[na++] = (uint32_t)i;
         for (size_t j = 0; j < cols_b; j++)
-            if (root(up, (uint32_t)(cols_a + j)) == r)
+            if (tab_union_root(up, (uint32_t)(cols_a + j)) == r)
                 b[nb++] = (uint32_t)j;
         if (nb == 0)
             continue;

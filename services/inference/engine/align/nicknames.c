@@ -1,3 +1,4 @@
+/* See nicknames.h: groups of given names as text, read once into a hash table from name to groups. */
 #include "services/inference/engine/align/nicknames.h"
 
 #include <stdlib.h>

@@ -18,7 +18,9 @@
 #include "services/inference/engine/evaluate/slice.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/message.h"
+#include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/profile/given.h"
 
 /* LEAST_ROWS: fewer rows with a target are an error. SMALL_TEST and FEW_ANOMALIES: fewer held-out rows or
  * labelled anomalies among them are said to be few (decision 0191). Chosen by hand, not measured. */
@@ -26,6 +28,8 @@ enum { LEAST_ROWS = 8, SMALL_TEST = 30, FEW_ANOMALIES = 5 };
 /* The share of the rows that is held out; chosen by hand. A target that is missing in more than half of
  * the rows is warned of. */
 static const double HELD_SHARE = 0.25, MOSTLY_MISSING = 0.5;
+/* Answers that are off by more are not called calibrated, however few rows there are to tell by. */
+static const double MOST_OFF = 0.1;
 
 /* A row with a target, as the split orders it. */
 typedef struct {
@@ -72,6 +76,41 @@ static bool split(const uint32_t *class, const uint32_t *entity, size_t rows, ui
         }
         i = end;
     }
+    free(k);
+    return true;
+}
+
+/* A row and its time. */
+typedef struct {
+    double time;
+    uint32_t row;
+} dated;
+
+static int by_time(const void *a, const void *b)
+{
+    const dated *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* test[row] for the last HELD_SHARE of the rows with a target; none has the time of one that stays. False:
+ * memory. */
+static bool split_late(const uint32_t *class, const double *time, size_t rows, bool *test)
+{
+    dated *k = malloc((rows + 1) * sizeof *k);
+    size_t n = 0;
+    if (k == NULL)
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        if (class[i] != TAB_NULL && !isnan(time[i]))
+            k[n++] = (dated){ time[i], (uint32_t)i };
+    qsort(k, n, sizeof *k, by_time);
+    size_t from = n - (size_t)((double)n * HELD_SHARE + 0.5);
+    while (from > 0 && from < n && !(k[from].time > k[from - 1].time))
+        from++;
+    for (size_t i = from; i < n; i++)
+        test[k[i].row] = true;
     free(k);
     return true;
 }
@@ -219,7 +258,7 @@ static bool classify(tab_arena *a, const tab_table *test, const tab_table *train
         return false;
     /* Calibrated: neither the mean confidence nor its bins are off by more than chance explains. */
     double z = tab_calibration_z(r->probabilities, truth, n, classes);
-    h->calibrated = fabs(z) < 2.58 && ece < 0.02 + 1.6 / sqrt((double)n);
+    h->calibrated = fabs(z) < 2.58 && ece < fmin(0.02 + 1.6 / sqrt((double)n), MOST_OFF);
     qsort(confidence, n, sizeof *confidence, tab_ascending_double);
     h->spread = tab_arena_printf(a, "confidences from %.2f to %.2f (10th to 90th percentile)",
                                  confidence[n / 10], confidence[n - 1 - n / 10]);
@@ -300,7 +339,7 @@ static bool regress(tab_arena *a, const double *truth, const double *train, size
     add_metric(a, h, "coverage_80", covered);
     add_metric(a, h, "baseline_mean", sqrt(base) * unit);
     add_metric(a, h, "lift_pp", base > 0 ? 100 * (1 - sqrt(share_of(mse, base))) : 0);
-    h->calibrated = fabs(covered - 0.8) < 0.02 + 2.58 * 0.4 / sqrt((double)n);
+    h->calibrated = fabs(covered - 0.8) < fmin(0.02 + 2.58 * 0.4 / sqrt((double)n), MOST_OFF);
     h->spread =
         tab_arena_printf(a, "80 %% intervals are %.3g standard deviations of the target wide in the mean",
                          share_of(width, sqrt(var)));
@@ -419,21 +458,118 @@ static tab_status settle_task(tab_arena *a, tab_profile *p, const tab_evaluate_o
     return number ? TAB_OK : tab_fail(err, TAB_VALIDATION, "task.type", "regression needs a numeric target");
 }
 
+/* Adds to the rows that are fitted on, and to the held ones, what linked tables say of them; it is chosen by
+ * the first alone. row: which rows of the table they are. */
+static tab_status link(const tab_engine *e, const tab_evaluate_options *o, tab_task task, const uint32_t *row,
+                       tab_profile **p, const tab_table **held, tab_error *err)
+{
+    tab_link_set *set = NULL;
+    tab_table *wide = NULL;
+    bool number = true;
+    if (task == TAB_TASK_REGRESSION && (*p)->col[o->target].type != TAB_DATETIME &&
+        !tab_view_as_number(e->arena, &(*p)->col[o->target], (*p)->table->rows, &number))
+        return tab_no_memory(err);
+    if (number)
+        TAB_TRY(tab_links_choose(e, o->links, *p, row, o->target, task, &set, err));
+    if (set == NULL)
+        return TAB_OK;
+    TAB_TRY(tab_links_widen(e, o->links, set, *p, row, p, err));
+    TAB_TRY(tab_links_rows(e, o->links, set, *held, &wide, err));
+    *held = wide;
+    return TAB_OK;
+}
+
 /* Fits on train, whose columns are profiled anew: nothing of the held-out rows is known to it. *ret: the
  * answers for the held-out rows. */
 static tab_status answer_held(const tab_engine *e, const tab_evaluate_options *o, tab_task task,
-                              const tab_table *train, const tab_table *held, Tabella__Prediction **ret,
-                              tab_error *err)
+                              const bool *test, const tab_table *train, const tab_table *held,
+                              Tabella__Prediction **ret, tab_error *err)
 {
     /* profiled anew: not even the roles know the held rows */
     tab_profile *q = NULL;
-    TAB_TRY(tab_profile_table(e, train, &q, err));
+    tab_given columns = o->given == NULL ? (tab_given){ 0 } : *o->given;
+    columns.missing_auto = false; /* void cells are null by now */
+    columns.missing_texts = columns.missing_numbers = 0;
+    TAB_TRY(tab_profile_given(e, train, &columns, &q, err));
+    if (o->links != NULL && task != TAB_TASK_ANOMALY) {
+        uint32_t *row = tab_arena_new_of(e->arena, uint32_t, train->rows + 1);
+        for (uint32_t i = 0, n = 0; row != NULL && n < train->rows; i++)
+            if (!test[i])
+                row[n++] = i;
+        if (row == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(link(e, o, task, row, &q, &held, err));
+    }
     TAB_AUTO(tab_fitted) *f = NULL;
-    tab_fit_options fit = {
-        .base = o->base, .task = task, .target = o->target, .labels = o->labels, .table = o->table
-    };
+    tab_fit_options fit = { .base = o->base,
+                            .task = task,
+                            .target = o->target,
+                            .labels = o->labels,
+                            .table = o->table,
+                            .own = train->cols,
+                            .split = o->split == TAB_SPLIT_TIME || o->split == TAB_SPLIT_GROUP
+                                         ? TAB_SPLIT_AUTO
+                                         : TAB_SPLIT_RANDOM };
     TAB_TRY(tab_fit(e, q, &fit, &f, err));
     return tab_score_any(e, f, held, false, ret, err);
+}
+
+/* The score's 95 % interval: percentiles of RESAMPLES bootstrap samples of the held rows (Efron & Tibshirani,
+ * An Introduction to the Bootstrap, 1993). error (n): of each row; truth (n): of numbers, whose variance is
+ * sampled along, or NULL. */
+enum { RESAMPLES = 200, RESAMPLED_CELLS = 4000000 };
+static void interval(const tab_engine *e, const double *error, const double *truth, size_t n,
+                     Tabella__HeldOut *h)
+{
+    double score[RESAMPLES], unit = 0;
+    size_t rounds = n * RESAMPLES > RESAMPLED_CELLS ? 40 : RESAMPLES;
+    for (size_t i = 0; truth != NULL && i < n; i++)
+        unit = fmax(unit, fabs(truth[i]));
+    unit = unit > 0 ? unit : 1;
+    double all = 0, own = 0;
+    for (size_t i = 0; i < n; i++)
+        own += error[i];
+    for (size_t b = 0; b < rounds; b++) {
+        double sum = 0, mean = 0, square = 0;
+        for (size_t i = 0; i < n; i++) {
+            size_t k = (size_t)(tab_unit(tab_mix2(i + b * n, e->seed ^ 0xb007)) * (double)n);
+            double t = truth == NULL ? 0 : truth[k] / unit;
+            sum += error[k], mean += t, square += t * t;
+        }
+        all = square - mean * mean / (double)n;
+        score[b] = truth == NULL ? 1 - sum / (double)n : all > 0 ? sum / all : 0;
+    }
+    qsort(score, rounds, sizeof *score, tab_ascending_double);
+    double low = score[rounds / 40], high = score[rounds - 1 - rounds / 40];
+    if (truth != NULL) {
+        /* errors are in a unit of their own: the share that is left of the score itself says which */
+        double mean = 0, square = 0;
+        for (size_t i = 0; i < n; i++)
+            mean += truth[i] / unit, square += truth[i] / unit * (truth[i] / unit);
+        all = square - mean * mean / (double)n;
+        double per = own > 0 && all > 0 ? (1 - h->score) / (own / all) : 0;
+        double least = 1 - per * high;
+        high = 1 - per * low;
+        low = least;
+    }
+    h->has_interval = isfinite(low) && isfinite(high);
+    h->score_low = h->has_interval ? fmin(low, h->score) : 0;
+    h->score_high = h->has_interval ? fmax(high, h->score) : 0;
+}
+
+/* A score whose interval reaches down to the baseline's is doubted. */
+static void doubt_score(tab_arena *a, Tabella__HeldOut *h)
+{
+    double base = 0; /* of r2 */
+    for (size_t i = 0; i < h->n_metrics; i++)
+        if (strcmp(h->metrics[i]->name, "baseline_majority") == 0)
+            base = h->metrics[i]->value;
+    if (h->low_confidence || !h->has_interval || h->score_low > base)
+        return;
+    h->low_confidence = true;
+    h->low_confidence_reason = tab_arena_printf(
+        a, "a score that is no better than the baseline's beyond chance: 95 %% lie in %.3f to %.3f",
+        h->score_low, h->score_high);
 }
 
 /* What the report warns of: a mostly missing target, few held-out rows, few labelled anomalies among them. */
@@ -461,13 +597,15 @@ typedef struct {
     uint32_t *class; /* (rows) stratum, TAB_NULL without a target */
     bool *test;      /* (rows) held out */
     size_t present;  /* rows with a target */
+    bool apart;      /* held out by time, group or entity */
     tab_table *train, *held;
 } partition;
 
 /* Metrics, baseline and weakest slice of the answers m. False: the arena is full. */
-static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *o,
+static bool grade(const tab_engine *e, const partition *s, const tab_evaluate_options *o,
                   const Tabella__Prediction *m, Tabella__HeldOut *h)
 {
+    tab_arena *a = e->arena;
     size_t rows = s->p->table->rows, anomalies = 0;
     bool labels = s->task == TAB_TASK_ANOMALY && o->labels, *anomaly = NULL, ok;
     if (labels && (anomaly = tab_arena_new_of(a, bool, h->test_rows + 1)) == NULL)
@@ -476,7 +614,7 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     for (size_t i = 0, n = 0; labels && i < rows; i++)
         if (s->test[i])
             anomalies += anomaly[n++] = s->class[i] == 1;
-    h->stratified = (s->task == TAB_TASK_CLASSIFICATION || labels) && o->entity == NULL;
+    h->stratified = (s->task == TAB_TASK_CLASSIFICATION || labels) && !s->apart;
     double *error = tab_arena_new_of(a, double, h->test_rows + 1);
     double *truth = tab_arena_new_of(a, double, h->test_rows + 1),
            *seen = tab_arena_new_of(a, double, s->present + 1);
@@ -507,7 +645,10 @@ static bool grade(tab_arena *a, const partition *s, const tab_evaluate_options *
     if (s->task != TAB_TASK_ANOMALY || anomalies > 0)
         h->weakest_slice =
             tab_weakest_slice(a, s->p, s->test, o->target, error, s->task != TAB_TASK_REGRESSION);
+    if (s->task != TAB_TASK_ANOMALY)
+        interval(e, error, s->task == TAB_TASK_REGRESSION ? truth : NULL, h->test_rows, h);
     doubt(a, h, 1 - (double)s->present / (double)rows, labels, anomalies);
+    doubt_score(a, h);
     return !tab_arena_full(a) && h->weakest_slice != NULL;
 }
 
@@ -518,7 +659,8 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     tab_arena *a = e->arena;
     tab_profile *p = NULL;
     partition s = { 0 };
-    TAB_TRY(tab_profile_table(e, t, &p, err));
+    TAB_TRY(tab_profile_given(e, t, o->given, &p, err));
+    t = p->table;
     TAB_TRY(settle_task(a, p, o, &s.task, err));
     s.p = p;
     s.class = tab_arena_new_of(a, uint32_t, t->rows + 1);
@@ -531,7 +673,14 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     if (s.present < LEAST_ROWS)
         return tab_fail(err, TAB_VALIDATION, "target.column",
                         "too few rows have a target to hold any out (%zu)", s.present);
-    if (!split(s.class, o->entity, t->rows, e->seed, s.test))
+    const double *time = o->split == TAB_SPLIT_TIME ? tab_times_of(&p->col[o->by], t->rows) : NULL;
+    const uint32_t *group = o->split == TAB_SPLIT_GROUP ? tab_groups_of(a, &p->col[o->by], t->rows) : NULL;
+    if ((o->split == TAB_SPLIT_TIME && time == NULL) || (o->split == TAB_SPLIT_GROUP && group == NULL))
+        return tab_fail(err, TAB_VALIDATION, "options.split",
+                        "the column neither orders nor groups the rows");
+    s.apart = time != NULL || group != NULL || o->entity != NULL;
+    if (time != NULL ? !split_late(s.class, time, t->rows, s.test)
+                     : !split(s.class, group != NULL ? group : o->entity, t->rows, e->seed, s.test))
         return failed(e, err);
     for (size_t i = 0; i < t->rows; i++)
         h->test_rows += s.test[i];
@@ -543,14 +692,14 @@ tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evalu
     if (s.train == NULL || s.held == NULL)
         return failed(e, err);
     Tabella__Prediction *m = NULL;
-    TAB_TRY(answer_held(e, o, s.task, s.train, s.held, &m, err));
+    TAB_TRY(answer_held(e, o, s.task, s.test, s.train, s.held, &m, err));
     h->task = tab_text(names[s.task]);
     h->split_method = tab_text("in_context_holdout");
     h->train_rows = s.present - h->test_rows;
     h->seed = e->seed;
-    h->unit = tab_text(o->entity != NULL ? "entity" : "row");
+    h->unit = tab_text(group != NULL ? "group" : time == NULL && o->entity != NULL ? "entity" : "row");
     h->note = tab_text("An estimate on held-out rows of this snapshot; serving uses all of its rows.");
-    if (!grade(a, &s, o, m, h))
+    if (!grade(e, &s, o, m, h))
         return failed(e, err);
     *ret = h;
     return TAB_OK;

@@ -20,6 +20,7 @@
 #define TAB_EVALUATE_H
 
 #include "services/inference/engine/predict/fitted.h"
+#include "services/inference/engine/relational/relational.h"
 
 typedef struct {
     const char *base;
@@ -27,10 +28,15 @@ typedef struct {
     size_t target;          /* column */
     bool labels;            /* ANOMALY: target holds labels (tab_anomaly_labels); else it is not read */
     uint32_t table;         /* which table of the run this is */
+    const tab_given *given; /* what the caller says of cells and columns; NULL: nothing */
+    tab_split split;        /* AUTO is RANDOM here: predict/arrange.h decides */
+    size_t by;              /* TIME and GROUP: the column of times or groups */
     const uint32_t *entity; /* (rows) rows with one number stay on one side of the split; NULL: by row */
+    const tab_links *links; /* of t; what they say is chosen anew on the other rows; NULL: t alone */
 } tab_evaluate_options;
 
-/* Splits by e->seed, stratified by class for classification. ret lives in e->arena. Fewer than 8 rows with a
+/* Splits by e->seed, stratified by class for classification; TIME holds out the last quarter, GROUP whole
+ * groups. ret lives in e->arena. Fewer than 8 rows with a
  * target are VALIDATION ("target.column"); other errors as tab_fit's. */
 tab_status tab_evaluate(const tab_engine *e, const tab_table *t, const tab_evaluate_options *o,
                         Tabella__HeldOut **ret, tab_error *err) TAB_CHECKED;

@@ -18,7 +18,7 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By rising score, and how many are positive; the caller frees it. NULL: no memory. */
+/* By rising score, and how many are positive; the caller frees it. NULL: out of memory. */
 static ranked *rank_by(const double *score, const bool *positive, size_t n, double *positives)
 {
     ranked *r = malloc((n + 1) * sizeof *r);

@@ -13,7 +13,8 @@
 #include "services/inference/engine/features/encode.h"
 
 /* Most hinges of a number and most levels of a category that get a column each; tab_dense_new takes fewer
- * where the width is short. Chosen by hand, not measured. */
+ * where the width is short. Half of both costs 0.004 of log-loss and, on a table of texts and places, 0.006
+ * of RMSE; twice of both gains 0.002 and 0.002 for wider products (of tuned XGBoost's, decision 0307). */
 enum { MAX_HINGES = 6, MAX_ONEHOT = 30 };
 
 /* Columns that a feature takes. */

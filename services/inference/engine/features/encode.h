@@ -125,6 +125,13 @@ void tab_number_scores(float *score);
 float tab_number_score(const tab_feature *f, const float *score, float x);
 float tab_number_of_score(const tab_feature *f, const float *score, float z);
 
+/* One category's codes (features/encode_code.c). fit: from the column's levels and the rows that hold them;
+ * f has room for all levels. False: out of memory. find: the code of a text; `levels` where fitting has not
+ * seen it. */
+bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows);
+uint32_t tab_code_find(const tab_feature *f, tab_str text);
+uint8_t tab_code_bin(const tab_feature *f, uint32_t code);
+
 /* The dense form, row-major float, that linear algebra reads (features/dense.c). */
 typedef enum {
     TAB_DENSE_SPLINE, /* z, missing flag, hinges at inner quantiles; one-hot levels */

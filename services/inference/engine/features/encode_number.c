@@ -69,10 +69,11 @@ static void fit_edges(tab_feature *f, const float *x, size_t n, size_t most)
     f->bins = f->edges + 1;
 }
 
-/* The scale is the interquartile range over 1.349, which is the standard deviation of a normal sample.
- * Where half of the values are equal it is 0: then the range of the inner 98 %, then of all. Bins: a fifth
- * of the values, at least 32 (decision 0050). skewed: the third or fourth moment is far from a normal's (0
- * and 3); the limits 0.9 and 6 are chosen by hand, not measured. */
+/* The scale is the interquartile range over 1.349, which is the standard deviation of a normal sample. Where
+ * half of the values are equal it is 0: then the range of the inner 98 %, then of all. Bins: a fifth of the
+ * values, at least 32 (decision 0050). skewed: the third or fourth moment is far from a normal's (0 and 3);
+ * limits of 0.5 and 4, and of 1.8 and 12, move log-loss by 0.003 and RMSE by 0.005 of tuned XGBoost's
+ * (decision 0307). */
 bool tab_number_fit(tab_feature *f, double *value, size_t n)
 {
     if (n == 0)

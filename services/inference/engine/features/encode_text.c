@@ -14,8 +14,8 @@
 #include "services/inference/engine/features/mix.h"
 
 /* Columns of A, 3-grams read of a text, texts that the directions are fitted on, and rounds of the
- * iteration. Chosen by hand, not measured; four rounds because subspace iteration converges geometrically
- * (Halko et al.). */
+ * iteration: four, because subspace iteration converges geometrically (Halko et al.). No table of
+ * tests/bench/predict has texts that this reads, so no range could be tried. */
 enum { WIDTH = 1024, GRAMS = 256, FIT_TEXTS = 20000, ROUNDS = 4, K = TAB_TEXT_DIRECTIONS };
 
 /* weight: of each column of A, log(N / texts with it). v: the directions, a column of A a row. */

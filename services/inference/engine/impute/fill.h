@@ -6,16 +6,18 @@
 
 #include <math.h>
 
+#include "services/inference/engine/impute/grade.h"
 #include "services/inference/engine/impute/impute.h"
 #include "services/inference/engine/impute/joint.h"
 
 /* A filled number counts as right within this many standard deviations of its column (impute.h). */
 static const double TAB_FILL_TOLERANCE = 0.5;
 
-/* Rows that a column is learned from at most; chosen by hand, not measured. */
+/* Rows that a column is learned from at most: a bound of cost. No column of tests/bench/predict reaches
+ * it. */
 enum { TAB_FILL_ROWS = 20000 };
 
-/* How much a column may cost: no learner (mean or commonest class), the light recipe, the whole one. */
+/* How much a column may cost: no learner (median or commonest class), the light recipe, the whole one. */
 typedef enum { TAB_FILL_PLAIN, TAB_FILL_LIGHTLY, TAB_FILL_WHOLLY } tab_fill_effort;
 
 /* One column to fill, and what it was filled with. The arrays live in the engine's arena. */
@@ -30,6 +32,8 @@ typedef struct {
     uint32_t *source; /* (n) classes: a row of the table whose cell this one repeats, or TAB_NULL */
     float *confidence;
     const char *method; /* one of the message's method names */
+    tab_grade grade;    /* by its answers for cells that were hidden */
+    const char *left;   /* why nothing was filled after all; NULL: it was */
 } tab_column_fill;
 
 /* What the columns of one table are filled from. */
@@ -38,6 +42,7 @@ typedef struct {
     const tab_profile *p;
     const tab_encoder *enc;
     const tab_data *data;
+    uint32_t total;           /* a row of totals, which is neither filled nor learned from, or TAB_NULL */
     const tab_joint *joint;   /* NULL: the table does not carry one */
     tab_joint_filled *filled; /* (knowns) numbers of the columns that came before */
     size_t knowns;

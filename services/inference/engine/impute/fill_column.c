@@ -13,14 +13,16 @@
  *   numbers  confidence of a cell = probability that it lies within the tolerance. A small stack learns it
  *            from the same columns: it predicts in which rows the out-of-fold answers were right */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/order.h"
 #include "services/inference/engine/impute/fill.h"
 #include "services/inference/engine/learn/stack.h"
 
-/* LEAST_ROWS: with fewer present cells the mean or the commonest class is filled. SURE_ROWS: from here on
- * a confidence is learned for each cell, below it is one share for all. MOST_CLASSES: beyond, the
- * commonest class. Chosen by hand, not measured. */
+/* LEAST_ROWS: with fewer present cells the median or the commonest class is filled. SURE_ROWS: from here on a
+ * confidence is learned for each cell, below it is one share for all; 30 and 200 change nothing on the
+ * tables of tests/bench/predict, whose columns have more (decision 0307). MOST_CLASSES: beyond, the
+ * commonest class: a bound of cost. */
 enum { LEAST_ROWS = 5, SURE_ROWS = 60, MOST_CLASSES = 200 };
 /* A scale of more levels is a number in whole steps (decision 0178). */
 enum { LONG_SCALE = 12 };
@@ -50,6 +52,8 @@ typedef struct {
     tab_data data, bare;
 
     const double *number;  /* (table rows) the column as numbers, NaN where missing; NULL: classes */
+    double *seen;          /* numbers: the (present) values, ascending */
+    double lo, hi;         /* numbers: far values are learned as these (grade.h) */
     double unit, mean, sd; /* numbers: a value v is learned as (v / unit - mean) / sd */
     float *y;              /* (encoded rows) numbers: the target; NaN where missing or not used */
     uint32_t *label;       /* (encoded rows) classes: the target; TAB_NULL where missing or not used */
@@ -92,22 +96,40 @@ static bool make_views(column_job *q)
            tab_joint_complete(t->e, q->a, t->joint, q->f->column, t->filled, t->knowns, &q->enc, &q->data);
 }
 
-/* Mean and standard deviation of the numbers. They are computed in units of the greatest absolute value, so
- * that squares of huge numbers do not overflow. */
-static void standardise(column_job *q)
+/* A number as it is learned: within the fences. */
+static double held(const column_job *q, double v)
+{
+    return fmin(fmax(v, q->lo), q->hi);
+}
+
+/* Fences, mean and standard deviation of the numbers. The latter are computed in units of the greatest
+ * absolute value, so that squares of huge numbers do not overflow. False: memory. */
+static bool standardise(column_job *q)
 {
     double square = 0;
-    for (size_t r = 0; q->number != NULL && r < q->rows; r++)
-        if (!isnan(q->number[r]))
-            q->unit = fmax(q->unit, fabs(q->number[r])), q->present++;
+    q->unit = q->sd = 1;
+    if (q->number == NULL)
+        return true;
+    q->seen = tab_arena_new_of(q->a, double, q->rows + 1);
+    if (q->seen == NULL)
+        return false;
+    for (size_t r = 0; r < q->rows; r++)
+        if (!isnan(q->number[r]) && r != q->t->total)
+            q->seen[q->present++] = q->number[r];
+    if (q->present == 0)
+        return true;
+    qsort(q->seen, q->present, sizeof *q->seen, tab_ascending_double);
+    tab_fences(q->seen, q->present, TAB_FENCE_LEARNED, &q->lo, &q->hi);
+    q->unit = fmax(fabs(q->lo), fabs(q->hi));
     q->unit = q->unit > 0 ? q->unit : 1;
-    for (size_t r = 0; q->number != NULL && r < q->rows; r++)
-        q->mean += isnan(q->number[r]) ? 0 : q->number[r] / q->unit / (double)q->present;
-    for (size_t r = 0; q->number != NULL && r < q->rows; r++) {
-        double d = isnan(q->number[r]) ? 0 : q->number[r] / q->unit - q->mean;
+    for (size_t i = 0; i < q->present; i++)
+        q->mean += held(q, q->seen[i]) / q->unit / (double)q->present;
+    for (size_t i = 0; i < q->present; i++) {
+        double d = held(q, q->seen[i]) / q->unit - q->mean;
         square += d * d / (double)q->present;
     }
     q->sd = square > 1e-24 ? sqrt(square) : 1; /* a constant column: every answer is the mean */
+    return true;
 }
 
 /* The targets of the encoded rows: y or label. Classes are numbered as they appear; `first` remembers a row
@@ -126,10 +148,10 @@ static bool set_targets(column_job *q)
         uint32_t row = q->data.row[i];
         q->y[i] = NAN;
         q->label[i] = TAB_NULL;
-        if (used == TAB_FILL_ROWS) /* rows stand by hash: the first are a fair sample */
+        if (used == TAB_FILL_ROWS || row == q->t->total) /* rows stand by hash: the first are a fair sample */
             continue;
         if (q->number != NULL && !isnan(q->number[row])) {
-            q->y[i] = (float)((q->number[row] / q->unit - q->mean) / q->sd);
+            q->y[i] = (float)((held(q, q->number[row]) / q->unit - q->mean) / q->sd);
             used += !isnan(q->y[i]);
         }
         if (q->number == NULL && c->code != NULL && c->code[row] != TAB_NULL) {
@@ -150,7 +172,7 @@ static tab_stack *fit(const column_job *q, const tab_engine *e, const tab_proble
     bool numeric = q->number != NULL;
     tab_recipe recipe = q->f->effort != TAB_FILL_WHOLLY ? LIGHT : numeric ? NUMBER : CLASSES;
     if (q->f->effort == TAB_FILL_PLAIN || q->present < LEAST_ROWS || problem->outputs > MOST_CLASSES)
-        recipe.n = 0; /* the mean or the commonest class */
+        recipe.n = 0; /* the median or the commonest class */
     return tab_stack_fit(e, q->a, problem, &recipe);
 }
 
@@ -206,6 +228,28 @@ static bool sureness(const tab_engine *e, tab_arena *a, const tab_problem *of, b
     return true;
 }
 
+/* How the answers for the cells that are present compare with the median; the median takes their place where
+ * they are no better. False: memory. */
+static bool grade_numbers(const column_job *q, double *answer)
+{
+    double *truth = tab_arena_new_of(q->a, double, q->rows + 1);
+    double *sorted = tab_arena_new_of(q->a, double, q->rows + 1);
+    double *own = tab_arena_new_of(q->a, double, q->rows + 1);
+    size_t n = 0;
+    if (tab_arena_full(q->a))
+        return false;
+    for (size_t i = 0; i < q->rows; i++)
+        if (!isnan(q->y[i])) {
+            truth[n] = sorted[n] = q->number[q->data.row[i]];
+            own[n++] = answer[i];
+        }
+    qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+    q->f->grade = tab_grade_numbers(truth, own, sorted, n);
+    for (size_t i = 0; !q->f->grade.better && i < q->rows; i++)
+        answer[i] = tab_lower_median(q->seen, q->present);
+    return true;
+}
+
 /* answer and sure (encoded rows): the numbers in the column's own steps and within what was seen of it, and
  * the probability that each lies within the tolerance. */
 static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_problem *problem,
@@ -215,22 +259,17 @@ static bool answer_numbers(const column_job *q, const tab_engine *e, const tab_p
     uint32_t *right = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
     if (tab_arena_full(q->a))
         return false;
-    /* what occurs, rising */
-    size_t n = 0;
-    double *seen = tab_arena_new_of(q->a, double, q->rows + 1);
-    if (seen == NULL)
-        return false;
-    for (size_t r = 0; r < q->rows; r++)
-        if (!isnan(q->number[r]))
-            seen[n++] = q->number[r];
-    qsort(seen, n, sizeof *seen, tab_ascending_double);
     for (size_t i = 0; i < q->rows; i++) {
         double v = ((double)s->oof[i] * q->sd + q->mean) * q->unit;
         /* whole numbers with one that occurs (decision 0263), others within what was seen */
         if (c->decimals == 0)
-            answer[i] = nearest(seen, n, v);
+            answer[i] = nearest(q->seen, q->present, v);
         else
-            answer[i] = fmin(fmax(round_to(v, c->decimals), seen[0]), seen[n - 1]);
+            answer[i] = fmin(fmax(round_to(v, c->decimals), q->seen[0]), q->seen[q->present - 1]);
+    }
+    if (!grade_numbers(q, answer))
+        return false;
+    for (size_t i = 0; i < q->rows; i++) {
         double off = fabs((answer[i] / q->unit - q->mean) / q->sd - (double)q->y[i]);
         right[i] = isnan(q->y[i]) ? TAB_NULL : off <= TAB_FILL_TOLERANCE;
     }
@@ -273,13 +312,67 @@ static size_t best_class(const column_job *q, const float *o, bool scale)
     return best;
 }
 
+/* The median class of a scale, else the commonest. False: memory. */
+static bool plain_class(const column_job *q, bool scale, uint32_t *ret)
+{
+    size_t *count = tab_arena_new_of(q->a, size_t, q->classes + 1), n = 0;
+    double *value = tab_arena_new_of(q->a, double, q->rows + 1);
+    if (tab_arena_full(q->a))
+        return false;
+    *ret = 0;
+    for (size_t i = 0; i < q->rows; i++)
+        if (q->label[i] != TAB_NULL) {
+            uint32_t k = q->label[i];
+            count[k]++;
+            value[n++] = scale ? q->c->column->num[q->first[k]] : 0;
+        }
+    for (uint32_t k = 0; k < q->classes; k++)
+        *ret = count[k] > count[*ret] ? k : *ret;
+    if (!scale || n == 0)
+        return true;
+    qsort(value, n, sizeof *value, tab_ascending_double);
+    for (uint32_t k = 0; k < q->classes; k++)
+        *ret = q->c->column->num[q->first[k]] == tab_lower_median(value, n) ? k : *ret; // NOLINT: the value
+    return true;
+}
+
+/* best (encoded rows): the class to fill, *plain wherever the answers for the cells that are present are no
+ * better than that. False: memory. */
+static bool answer_classes(const column_job *q, const tab_stack *s, uint32_t *best)
+{
+    bool scale = q->classes > 2 && is_scale(q->c->column, q->first, q->classes);
+    uint32_t plain, *truth = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
+    uint32_t *own = tab_arena_new_of(q->a, uint32_t, q->rows + 1);
+    double *number = tab_arena_new_of(q->a, double, 3 * q->rows + 1);
+    size_t n = 0;
+    if (tab_arena_full(q->a) || !plain_class(q, scale, &plain))
+        return false;
+    double *said = number + q->rows, *sorted = said + q->rows;
+    for (size_t i = 0; i < q->rows; i++) {
+        best[i] = (uint32_t)best_class(q, s->oof + i * q->classes, scale);
+        if (q->label[i] == TAB_NULL)
+            continue;
+        truth[n] = q->label[i];
+        own[n] = best[i];
+        number[n] = sorted[n] = scale ? q->c->column->num[q->first[truth[n]]] : 0;
+        said[n] = scale ? q->c->column->num[q->first[own[n]]] : 0;
+        n++;
+    }
+    qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+    q->f->grade =
+        scale ? tab_grade_numbers(number, said, sorted, n) : tab_grade_classes(truth, own, n, plain);
+    for (size_t i = 0; !q->f->grade.better && i < q->rows; i++)
+        best[i] = plain;
+    return true;
+}
+
 /* place (f->n): the missing cells in rising order of their table rows, each row << 32 | its encoded row.
  * Returns how many. */
 static size_t missing_cells(const column_job *q, uint64_t *place)
 {
     size_t n = 0;
     for (size_t i = 0; i < q->rows && n < q->f->n; i++)
-        if (tab_fill_missing(q->c->column, q->data.row[i]))
+        if (tab_fill_missing(q->c->column, q->data.row[i]) && q->data.row[i] != q->t->total)
             place[n++] = (uint64_t)q->data.row[i] << 32 | i;
     qsort(place, n, sizeof *place, tab_ascending_u64);
     return n;
@@ -292,10 +385,11 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
     tab_column_fill *f = q->f;
     double *answer = f->numeric ? tab_arena_new_of(q->a, double, q->rows + 1) : NULL;
     float *sure = f->numeric ? tab_arena_new_of(q->a, float, q->rows + 1) : NULL;
+    uint32_t *best = f->numeric ? NULL : tab_arena_new_of(q->a, uint32_t, q->rows + 1);
     uint64_t *place = tab_arena_new_of(q->a, uint64_t, f->n + 1);
-    if (tab_arena_full(q->a) || (f->numeric && !answer_numbers(q, e, problem, s, answer, sure)))
+    if (tab_arena_full(q->a) ||
+        !(f->numeric ? answer_numbers(q, e, problem, s, answer, sure) : answer_classes(q, s, best)))
         return false;
-    bool scale = !f->numeric && q->classes > 2 && is_scale(q->c->column, q->first, q->classes);
     f->n = missing_cells(q, place);
     for (size_t k = 0; k < f->n; k++) {
         size_t i = (uint32_t)place[k];
@@ -305,10 +399,8 @@ static bool write_cells(const column_job *q, const tab_engine *e, const tab_prob
             f->confidence[k] = sure[i];
             continue;
         }
-        const float *o = s->oof + i * q->classes;
-        size_t best = best_class(q, o, scale);
-        f->source[k] = q->first[best];
-        f->confidence[k] = fminf(expf(o[best]), tab_fill_surest(q->present));
+        f->source[k] = q->first[best[i]];
+        f->confidence[k] = fminf(expf(s->oof[i * q->classes + best[i]]), tab_fill_surest(q->present));
     }
     return true;
 }
@@ -324,12 +416,12 @@ bool tab_fill_column(const tab_fill_pass *t, tab_column_fill *f)
     f->numeric = q.number != NULL;
     if (!tab_fill_room(t->e->arena, f, f->n) || a == NULL || !make_views(&q))
         return false;
-    standardise(&q);
-    if (!set_targets(&q))
+    if (!standardise(&q) || !set_targets(&q))
         return false;
-    size_t outputs = f->numeric ? 1 : q.classes;
+    size_t outputs = f->numeric ? q.present > 0 : q.classes;
     if (outputs == 0) { /* no present cell among the rows that are read: nothing to fill with */
         f->n = 0;
+        f->left = "no row that is read has a value";
         return true;
     }
     tab_problem problem = { .enc = &q.enc,
@@ -345,6 +437,8 @@ bool tab_fill_column(const tab_fill_pass *t, tab_column_fill *f)
     tab_stack *s = fit(&q, &e, &problem);
     if (s == NULL)
         return false;
-    f->method = s->members > 0 ? "model" : f->numeric ? "mean" : "mode";
-    return write_cells(&q, &e, &problem, s);
+    if (!write_cells(&q, &e, &problem, s))
+        return false;
+    f->method = f->grade.better ? "model" : strcmp(f->grade.metric, "r2") == 0 ? "median" : "mode";
+    return true;
 }

@@ -1,6 +1,9 @@
 /* See fill.h: the target of a prediction is not learned a second time. Its missing cells take the answers
  * that the prediction gave for them (missing_target_results), so that both parts of a bundle agree. Called
  * by impute.c. */
+#include <stdlib.h>
+
+#include "common/order.h"
 #include "services/inference/engine/impute/fill.h"
 
 /* Whether class k of a prediction's classes is this cell. Classes travel as a column: numbers as doubles,
@@ -51,6 +54,42 @@ static double deviation(const double *number, size_t n)
     return present > 0 ? sqrt(fmax(0, square / (double)present - mean * mean)) : 0;
 }
 
+/* The class of a row, by a row of each class (first); n where it is of none. */
+static uint32_t class_of(const tab_column_profile *c, size_t row, const uint32_t *first, size_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (first[k] != TAB_NULL && (c->code != NULL ? c->code[first[k]] == c->code[row]
+                                                     : c->number[first[k]] == c->number[row])) // NOLINT
+            return k;
+    return (uint32_t)n;
+}
+
+/* Grades the prediction by its own rows' results, which are out of fold. Rows beyond TAB_FILL_ROWS are not
+ * asked. False: the arena is full. */
+static bool grade(tab_arena *a, const Tabella__Results *r, const tab_column_profile *c, const uint32_t *first,
+                  size_t classes, tab_column_fill *f)
+{
+    size_t n = r->n_row < TAB_FILL_ROWS ? r->n_row : TAB_FILL_ROWS;
+    double *truth = tab_arena_new_of(a, double, n + 1), *sorted = tab_arena_new_of(a, double, n + 1);
+    uint32_t *class = tab_arena_new_of(a, uint32_t, n + 1), plain = 0;
+    size_t *count = tab_arena_new_of(a, size_t, classes + 1);
+    if (tab_arena_full(a))
+        return false;
+    if (f->numeric) {
+        for (size_t i = 0; i < n; i++)
+            truth[i] = sorted[i] = c->number[r->row[i]];
+        qsort(sorted, n, sizeof *sorted, tab_ascending_double);
+        f->grade = tab_grade_numbers(truth, r->value, sorted, n);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++)
+        count[class[i] = class_of(c, r->row[i], first, classes)]++;
+    for (uint32_t k = 1; k < classes; k++)
+        plain = count[k] > count[plain] ? k : plain;
+    f->grade = tab_grade_classes(class, r->label, n, plain);
+    return true;
+}
+
 /* A mark ("?") in the target's column is answered by the prediction, too, but stays. */
 bool tab_fill_target(const tab_engine *e, const Tabella__Prediction *m, const tab_profile *p,
                      tab_column_fill *f)
@@ -69,6 +108,8 @@ bool tab_fill_target(const tab_engine *e, const Tabella__Prediction *m, const ta
         return false;
     if (!f->numeric)
         rows_of_classes(c->column, rows, m->classes, first, classes);
+    if (m->results != NULL && !grade(e->arena, m->results, c, first, classes, f))
+        return false;
     double sd = f->numeric ? deviation(c->number, rows) : 0;
     for (size_t k = 0; k < r->n_row; k++) {
         if (!tab_fill_missing(c->column, r->row[k]))

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 
 #include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/impute/leave.h"
 #include "services/inference/engine/message.h"
-#include "services/inference/engine/profile/roles.h"
 
 /* A table's budget counts (rows + ROW_COST) x features a column, about 3 us each with the whole recipe;
  * where that is too much every column gets the light one, and where that is too much still, the columns with
- * most cells missing get their mean or commonest class. ROW_COST: what a column costs beside its rows. More
+ * most cells missing get their median or commonest class. ROW_COST: what a column costs beside its rows. More
  * than MOST_FEATURES features cost no more. LIGHTER: how much cheaper the light recipe is. */
 enum { ROW_COST = 500, MOST_FEATURES = 300 };
 static const double BUDGET = 1e7, LIGHTER = 8;
@@ -35,14 +35,23 @@ static tab_status failed(const tab_engine *e, tab_error *err)
 
 /* ---- which columns, and in which order --------------------------------------------------------- */
 
-/* Identifying values are never invented. A number that repeats and is an id by plurality only is more likely
- * something else, a counter of months for one, than an id (decision 0178). */
-static bool fillable(const tab_column_profile *c)
+/* One table on its way. */
+typedef struct {
+    size_t table;
+    tab_column_fill *fill; /* (n) columns that are filled, by by_missing; room for all */
+    size_t n;
+    Tabella__LeftColumn *left; /* (lefts) room for two a column */
+    size_t lefts;
+} table_fill;
+
+/* Says why cells of a column stay missing. */
+static void leave(table_fill *w, size_t column, const char *reason)
 {
-    bool type = c->type == TAB_NUMERIC || c->type == TAB_BOOLEAN || c->type == TAB_CATEGORICAL;
-    bool doubtful = c->role == TAB_ROLE_ID && c->role_confidence < 0.5 && !c->pii &&
-                    c->column->layout == TAB_NUMBERS && c->distinct * 4 <= c->present;
-    return type && (!c->identifying || doubtful) && c->present > 0;
+    Tabella__LeftColumn *m = &w->left[w->lefts++];
+    tabella__left_column__init(m);
+    m->table = (uint32_t)w->table;
+    m->column = (uint32_t)column;
+    m->reason = tab_text(reason);
 }
 
 /* For qsort: columns with the fewest gaps first. */
@@ -54,23 +63,34 @@ static int by_missing(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-/* f (cols): the columns with missing cells, in the order in which they are filled. Returns how many. */
-static size_t columns_to_fill(const tab_profile *p, tab_column_fill *f)
+/* The columns with missing cells, in the order in which they are filled, and those that are left. key (cols):
+ * why a column that rows of tables are known by is left, or NULL; the whole list may be NULL. total: a row
+ * of totals, or TAB_NULL. */
+static void columns_to_fill(tab_arena *a, const tab_profile *p, const char *const *key, uint32_t total,
+                            bool target, size_t target_column, table_fill *w)
 {
-    size_t n = 0, rows = p->table->rows;
+    size_t rows = p->table->rows;
     for (size_t c = 0; c < p->table->cols; c++) {
         size_t missing = 0;
-        if (!fillable(&p->col[c]))
-            continue;
         for (size_t r = 0; r < rows; r++)
             missing += tab_fill_missing(p->col[c].column, r);
-        if (missing > 0 && missing < rows) {
-            f[n] = (tab_column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
-            n++;
+        if (missing == 0)
+            continue;
+        const char *why = key != NULL && key[c] != NULL ? key[c] : tab_leave_column(a, &p->col[c]);
+        bool own = target && c == target_column; /* which the prediction fills, whatever it is */
+        if (why != NULL && !(own && p->col[c].present > 0)) {
+            leave(w, c, why);
+            continue;
         }
+        if (total != TAB_NULL && !own && tab_fill_missing(p->col[c].column, total)) {
+            missing--;
+            leave(w, c, tab_arena_printf(a, "row %u is a row of totals", total));
+        }
+        if (missing > 0)
+            w->fill[w->n++] =
+                (tab_column_fill){ .column = c, .missing = (double)missing / (double)rows, .n = missing };
     }
-    qsort(f, n, sizeof *f, by_missing);
-    return n;
+    qsort(w->fill, w->n, sizeof *w->fill, by_missing);
 }
 
 /* Divides the table's budget among its n columns: all wholly, or lightly as far as it reaches. */
@@ -86,37 +106,73 @@ static void share_budget(tab_column_fill *f, size_t n, size_t rows, size_t featu
     }
 }
 
-/* The fills f (cols) of one table in the order of by_missing; *count of them. */
-static tab_status fill_table(const tab_engine *e, const tab_profile *p, size_t table,
-                             const tab_impute_target *target, tab_column_fill *f, size_t *count,
-                             tab_error *err)
+/* Takes a fill back where few rows have the column and absence is the likelier truth: nothing tells its
+ * values, or the other columns tell which rows have it. False: memory or cancelled. */
+static bool weigh_absence(const tab_fill_pass *t, tab_column_fill *f)
 {
-    size_t n = *count = columns_to_fill(p, f);
-    if (n == 0)
+    bool told = false;
+    if (1 - f->missing >= TAB_FILL_PRESENT || f->left != NULL)
+        return true;
+    bool known = f->grade.gain > TAB_FILL_TOLD;
+    if (known) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
+        if (a == NULL || !tab_absence_told(t->e, a, t->p, t->enc, t->data, f->column, &told))
+            return false;
+    }
+    if (known && !told)
+        return true;
+    f->left = tab_arena_printf(t->e->arena, "%.1f %% of the rows have a value, and %s: absence is likelier",
+                               100 * (1 - f->missing),
+                               told ? "other columns tell which" : "nothing else tells which value");
+    f->n = 0;
+    return f->left != NULL;
+}
+
+/* Fills w->fill (n), in that order. */
+static tab_status fill_columns(const tab_engine *e, tab_fill_pass *t, const tab_impute_target *target,
+                               table_fill *w, tab_error *err)
+{
+    share_budget(w->fill, w->n, t->p->table->rows, t->enc->n);
+    for (size_t i = 0; i < w->n; i++) {
+        tab_column_fill *f = &w->fill[i];
+        bool own = target->prediction != NULL && target->table == w->table && target->column == f->column;
+        if (!(own ? tab_fill_target(e, target->prediction, t->p, f)
+                  : tab_fill_column(t, f) && weigh_absence(t, f)))
+            return failed(e, err);
+        if (f->left != NULL)
+            leave(w, f->column, f->left);
+        if (f->numeric && f->n > 0) /* the columns that follow read these numbers (decision 0177) */
+            t->filled[t->knowns++] = (tab_joint_filled){ f->column, f->n, f->row, f->value };
+        tab_engine_progress(e, "impute", (double)(i + 1) / (double)w->n);
+    }
+    return TAB_OK;
+}
+
+/* Finds and fills what is missing in one table. */
+static tab_status fill_table(const tab_engine *e, const tab_profile *p, const char *const *key,
+                             const tab_impute_target *target, table_fill *w, tab_error *err)
+{
+    size_t cols = p->table->cols;
+    bool own = target->prediction != NULL && target->table == w->table;
+    w->fill = tab_arena_new_of(e->arena, tab_column_fill, cols + 1);
+    w->left = tab_arena_new_of(e->arena, Tabella__LeftColumn, 2 * cols + 1);
+    if (w->fill == NULL || w->left == NULL)
+        return failed(e, err);
+    tab_fill_pass t = { .e = e, .p = p, .total = tab_row_of_totals(p) };
+    columns_to_fill(e->arena, p, key, t.total, own, target->column, w);
+    if (w->n == 0)
         return TAB_OK;
     /* the encoded table, the joint model and its folds: let go with the table */
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)8 << 30);
     tab_data *data = NULL;
     tab_joint *joint = NULL;
-    tab_fill_pass t = { .e = e, .p = p };
     t.enc = a == NULL ? NULL : tab_encode_fit(e, a, p, NULL, &data);
     if (t.enc == NULL || !tab_joint_fit(e, a, t.enc, data, &joint))
         return failed(e, err);
     t.data = data;
     t.joint = joint;
-    t.filled = tab_arena_new_of(a, tab_joint_filled, n);
-    if (t.filled == NULL)
-        return failed(e, err);
-    share_budget(f, n, p->table->rows, t.enc->n);
-    for (size_t i = 0; i < n; i++) {
-        bool own = target->prediction != NULL && target->table == table && target->column == f[i].column;
-        if (!(own ? tab_fill_target(e, target->prediction, p, &f[i]) : tab_fill_column(&t, &f[i])))
-            return failed(e, err);
-        if (f[i].numeric) /* the columns that follow read these numbers (decision 0177) */
-            t.filled[t.knowns++] = (tab_joint_filled){ f[i].column, f[i].n, f[i].row, f[i].value };
-        tab_engine_progress(e, "impute", (double)(i + 1) / (double)n);
-    }
-    return TAB_OK;
+    t.filled = tab_arena_new_of(a, tab_joint_filled, w->n);
+    return t.filled == NULL ? failed(e, err) : fill_columns(e, &t, target, w, err);
 }
 
 /* ---- the message ------------------------------------------------------------------------------- */
@@ -139,13 +195,13 @@ static int by_cell(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-/* c (total): the cells of all fills, sorted. fill (n): a table's fills, count (n) of them. */
-static void list_cells(tab_column_fill *const *fill, const size_t *count, size_t n, cell *c, size_t total)
+/* c (total): the cells of all fills, sorted. w (n): the tables. */
+static void list_cells(const table_fill *w, size_t n, cell *c, size_t total)
 {
     size_t k = 0;
     for (size_t t = 0; t < n; t++)
-        for (size_t i = 0; i < count[t]; i++) {
-            const tab_column_fill *f = &fill[t][i];
+        for (size_t i = 0; i < w[t].n; i++) {
+            const tab_column_fill *f = &w[t].fill[i];
             for (size_t j = 0; j < f->n; j++)
                 c[k++] = (cell){ (uint32_t)t, f->row[j], (uint32_t)f->column, f, j };
         }
@@ -153,7 +209,7 @@ static void list_cells(tab_column_fill *const *fill, const size_t *count, size_t
 }
 
 /* What a cell can have been filled by; method_of[] of the message points into this list. */
-static const char *const methods[] = { "model", "mean", "mode", "prediction" };
+static const char *const methods[] = { "model", "median", "mode", "prediction" };
 
 /* A message with room for `total` cells; NULL: the arena is full. */
 static Tabella__Imputation *new_message(tab_arena *a, size_t total)
@@ -227,31 +283,83 @@ static bool write_cells(tab_arena *a, tab_profile *const *p, const cell *c, size
     return m->value != NULL;
 }
 
+/* For qsort: by column. */
+static int by_column(const void *a, const void *b)
+{
+    const tab_column_fill *x = a, *y = b;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static int by_left(const void *a, const void *b)
+{
+    const Tabella__LeftColumn *x = a, *y = b;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Whether the median or the commonest class was filled. */
+static bool plain(const tab_column_fill *f)
+{
+    return strcmp(f->method, "median") == 0 || strcmp(f->method, "mode") == 0;
+}
+
+/* columns[] and not_filled[], by table and column. Fills are put in the order of their columns: their cells
+ * have been listed. False: the arena is full. */
+static bool write_columns(tab_arena *a, table_fill *w, size_t n, Tabella__Imputation *m)
+{
+    size_t fills = 0, lefts = 0;
+    for (size_t t = 0; t < n; t++)
+        fills += w[t].n, lefts += w[t].lefts;
+    m->columns = tab_arena_new_of(a, Tabella__FilledColumn *, fills + 1);
+    m->not_filled = tab_arena_new_of(a, Tabella__LeftColumn *, lefts + 1);
+    Tabella__FilledColumn *c = tab_arena_new_of(a, Tabella__FilledColumn, fills + 1);
+    if (m->columns == NULL || m->not_filled == NULL || c == NULL)
+        return false;
+    for (size_t t = 0; t < n; t++) {
+        qsort(w[t].fill, w[t].n, sizeof *w[t].fill, by_column);
+        qsort(w[t].left, w[t].lefts, sizeof *w[t].left, by_left);
+        for (size_t i = 0; i < w[t].n; i++) {
+            const tab_column_fill *f = &w[t].fill[i];
+            if (f->n == 0)
+                continue;
+            tabella__filled_column__init(c);
+            c->table = (uint32_t)t;
+            c->column = (uint32_t)f->column;
+            c->method = tab_text(f->method);
+            bool graded = isfinite(f->grade.baseline);
+            c->metric = tab_text(graded ? f->grade.metric : "");
+            c->score = !graded ? 0 : plain(f) ? f->grade.baseline : f->grade.score;
+            c->baseline = graded ? f->grade.baseline : 0;
+            m->columns[m->n_columns++] = c++;
+        }
+        for (size_t i = 0; i < w[t].lefts; i++)
+            m->not_filled[m->n_not_filled++] = &w[t].left[i];
+    }
+    return true;
+}
+
 /* Tables one after the other, columns of a table in order of missingness. The message lists cells by table
  * and row, so they are sorted at the end. */
-tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
-                      Tabella__Imputation **ret, tab_error *err)
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const char *const *const *key,
+                      const tab_impute_target *target, Tabella__Imputation **ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     openblas_set_num_threads(1); /* sums in one order, whatever the machine */
-    tab_column_fill **fill = tab_arena_new_of(a, tab_column_fill *, n + 1);
-    size_t *count = tab_arena_new_of(a, size_t, n + 1), total = 0;
-    if (fill == NULL || count == NULL)
+    table_fill *w = tab_arena_new_of(a, table_fill, n + 1);
+    size_t total = 0;
+    if (w == NULL)
         return failed(e, err);
     for (size_t t = 0; t < n; t++) {
-        fill[t] = tab_arena_new_of(a, tab_column_fill, p[t]->table->cols + 1);
-        if (fill[t] == NULL)
-            return failed(e, err);
-        TAB_TRY(fill_table(e, p[t], t, target, fill[t], &count[t], err));
-        for (size_t i = 0; i < count[t]; i++)
-            total += fill[t][i].n;
+        w[t].table = t;
+        TAB_TRY(fill_table(e, p[t], key == NULL ? NULL : key[t], target, &w[t], err));
+        for (size_t i = 0; i < w[t].n; i++)
+            total += w[t].fill[i].n;
     }
     cell *c = tab_arena_new_of(a, cell, total + 1);
     Tabella__Imputation *m = c == NULL ? NULL : new_message(a, total);
     if (m == NULL)
         return failed(e, err);
-    list_cells(fill, count, n, c, total);
-    if (!write_cells(a, p, c, total, m))
+    list_cells(w, n, c, total);
+    if (!write_cells(a, p, c, total, m) || !write_columns(a, w, n, m))
         return failed(e, err);
     *ret = m;
     return TAB_OK;

@@ -1,4 +1,4 @@
-/* Missing cells of numeric, boolean and categorical columns; identifying values, texts and dates never.
+/* Missing cells of numeric, boolean and categorical columns; what is left missing says why (leave.h).
  * Each incomplete column is learned from all others where it is present, and filled where it is not, columns
  * with few missing cells first. Cells that were supplied are never touched. */
 #ifndef TAB_IMPUTE_H
@@ -12,8 +12,10 @@ typedef struct {
     const Tabella__Prediction *prediction; /* NULL: none */
 } tab_impute_target;
 
-/* ret lives in e->arena. A numeric cell counts as right within half of its column's standard deviation; a
- * row's confidence is the expected share of its filled cells that are right. */
-tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const tab_impute_target *target,
-                      Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
+/* ret lives in e->arena. key: [table][column] why a column is a reference or a key and stays as it is, or
+ * NULL; the whole or a table's list may be NULL. A numeric cell counts as right within half of its column's
+ * standard deviation, far values held within its fences (grade.h); a row's confidence is the expected share
+ * of its filled cells that are right. */
+tab_status tab_impute(const tab_engine *e, tab_profile *const *p, size_t n, const char *const *const *key,
+                      const tab_impute_target *target, Tabella__Imputation **ret, tab_error *err) TAB_CHECKED;
 #endif

@@ -22,9 +22,13 @@
 #include "services/inference/engine/learn/solve.h"
 
 /* Sizes and bounds: rows that expectation-maximisation reads, least rows of a table, most coordinates,
- * rounds on all rows and then on each fold, levels of a category. Chosen by hand, not measured. */
+ * rounds on all rows and then on each fold, levels of a category. Not sensitive: a quarter of FIT_ROWS, half
+ * and twice of the rounds or of LEVELS move the normalised RMSE of filled numbers by 0.0007 and the accuracy
+ * of filled classes by 0.002 at most (decision 0307). LEAST_ROWS and WIDEST bound tables that the bench
+ * lacks. */
 enum { FIT_ROWS = 4000, LEAST_ROWS = 30, WIDEST = 200, ROUNDS = 12, MORE_ROUNDS = 4, LEVELS = 12 };
-/* Rows' worth of independence in the covariance: chosen by hand, not measured. */
+/* Rows' worth of independence in the covariance. 1 and 16 fill classes worse by 0.003 and 0.004 of accuracy;
+ * numbers do not move (decision 0307). */
 static const double PRIOR = 4;
 
 /* ---- coordinates ----------------------------------------------------------------------------- */

@@ -6,7 +6,9 @@
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/impute/joint.h"
 
-/* Folds that are left out in turn; rows of a loop's turn. Chosen by hand, not measured. */
+/* TAB_JOINT_FOLDS: folds that are left out in turn; 2 and 8 fill classes better by 0.005 and 0.003 of
+ * accuracy and numbers alike (decision 0307), which is within the spread of eight tables. TAB_JOINT_BLOCK:
+ * rows of a loop's turn, no answer depends on it. */
 enum { TAB_JOINT_FOLDS = 4, TAB_JOINT_BLOCK = 256 };
 
 /* A feature's run of coordinates. */

@@ -1,3 +1,5 @@
+/* See choose.h. Greedy: inclusions are taken by falling probability. One that would give its child a second
+ * parent, or close a circle of parents, is dropped. */
 #include "services/inference/engine/keys/choose.h"
 
 #include <stdlib.h>
@@ -7,6 +9,7 @@ typedef struct {
     uint32_t at;
 } ranked;
 
+/* For qsort. */
 static int likeliest_first(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -28,6 +31,7 @@ bool tab_keys_choose(size_t columns, const tab_inclusion *x, size_t n, float *p)
         qsort(order, n, sizeof *order, likeliest_first);
     for (size_t i = 0; ok && i < n; i++) {
         const tab_inclusion *c = &x[order[i].at];
+        /* whether the child is above its parent already: then the pair would close a circle */
         uint32_t above = c->parent;
         while (above != TAB_NULL && above != c->child)
             above = up[above];

@@ -1,9 +1,12 @@
-/* What candidates tell of one another: rivals for one child, columns that share a parent. */
+/* Features that compare candidates with each other: rivals for one child, columns that share a parent, and,
+ * once first probabilities are there, what the likely ones of a table tell of the others (inclusions.h names
+ * each). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "services/inference/engine/keys/inclusions_internal.h"
 
+/* Whether the pair (child, parent) is among the inclusions, which are sorted by both. */
 static bool backwards(const tab_inclusion *x, size_t n, uint32_t child, uint32_t parent)
 {
     size_t lo = 0, hi = n;
@@ -17,6 +20,7 @@ static bool backwards(const tab_inclusion *x, size_t n, uint32_t child, uint32_t
     return lo < n && x[lo].child == child && x[lo].parent == parent;
 }
 
+/* liked: how many columns each column holds; up: how many hold it; texts: by table. */
 bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n, size_t columns)
 {
     uint32_t *liked = calloc(3 * columns + 1, sizeof *liked);
@@ -30,6 +34,7 @@ bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n
     for (size_t i = 0; i < columns; i++) /* by table */
         texts[k->col[i].table] += k->col[i].kind == TAB_KEY_TEXT && !k->col[i].unique;
     uint32_t *siblings = calloc(columns + 1, sizeof *siblings); /* by parent, of one child table */
+    /* inclusions are sorted by child, so those of one table stand together */
     for (size_t from = 0; siblings != NULL && from < n;) {
         uint32_t table = k->col[x[from].child].table;
         size_t end = from;
@@ -41,6 +46,7 @@ bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n
             siblings[x[i].parent] = 0;
         from = end;
     }
+    /* the parents of one child, i to end: each against the best of them */
     for (size_t i = 0; i < n;) {
         size_t end = i;
         double covered = 0, least = INFINITY, most_liked = 0, top = -INFINITY, spread = INFINITY;
@@ -76,12 +82,14 @@ bool tab_inclusions_compete(const tab_key_columns *k, tab_inclusion *x, size_t n
     return ok;
 }
 
+/* Log-odds, kept finite. */
 static double logit(double p)
 {
     p = fmin(fmax(p, 1e-4), 1 - 1e-4);
     return log(p / (1 - p));
 }
 
+/* fame: sum of p as a parent; rises: sum of p as a child; best: the greatest p as a child; each by column. */
 bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n, const float *p)
 {
     size_t columns = 0;
@@ -101,6 +109,7 @@ bool tab_inclusions_context(const tab_key_columns *k, tab_inclusion *x, size_t n
     for (size_t i = 0; i < n; i++) {
         float *f = x[i].f;
         uint32_t child = x[i].child, parent = x[i].parent;
+        /* rivals stand beside the pair, since pairs are sorted by child; so do those of the child's table */
         double rival = 1e-4, elsewhere = 0, refers = 0, tables = 0;
         for (size_t o = i; o > 0 && x[o - 1].child == child; o--)
             rival = fmax(rival, (double)p[o - 1]);

@@ -1,5 +1,7 @@
-/* See inclusions.h. All pairs of columns and unique columns of one kind are looked at, most of them by a
- * probe of a few values only (De Marchi et al. 2009 name the same filter for inclusion dependencies). */
+/* See inclusions.h. Every pair of a column and a unique column of one kind is a candidate; most are dropped
+ * after a few of the child's values were looked up (the filter of De Marchi et al. 2009 for inclusion
+ * dependencies). Each kept pair gets the features of inclusions.h: here those of the two columns, in
+ * compete.c those that compare it with other pairs. */
 #include "services/inference/engine/keys/inclusions.h"
 
 #include <math.h>
@@ -12,8 +14,10 @@ enum {
     BUCKETS = 64, /* of the parent's places, for the spread */
     JOINED = 300  /* rows that are joined for TOGETHER */
 };
+/* Share of the child's values that a parent must hold to be a candidate: dirty data lacks a few. */
 static const double LEAST_HELD = 0.8;
 
+/* Whether the parent holds a key; keys ascend, so the search goes on at `from`. *at: where it stands. */
 static bool holds(const tab_key_column *p, uint32_t key, uint32_t from, uint32_t *at)
 {
     uint32_t step = 1, lo = from, hi;
@@ -42,6 +46,7 @@ static bool probe(const tab_key_column *c, const tab_key_column *p)
     return missed * 5 <= n * 2;
 }
 
+/* Columns of two tables and of one kind, where the parent identifies rows and is not much smaller. */
 static bool comparable(const tab_key_column *c, const tab_key_column *p)
 {
     if (c->table == p->table || !p->unique || p->n < 2 || c->n < 2 || c->kind == TAB_KEY_OTHER ||
@@ -78,45 +83,80 @@ static uint32_t within(const double *x, uint32_t n, double lo, double hi)
     return a - from;
 }
 
-/* Compares two columns in full. False: too little is held. */
-static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_column *p, tab_inclusion *r)
+/* What is counted while the child's values are looked up among the parent's. */
+typedef struct {
+    uint32_t held, low, high; /* values held; least and greatest of their places in the parent */
+    uint32_t bucket[BUCKETS]; /* how many of them lie in each part of the parent */
+    size_t rows;              /* rows of the child that hold them */
+} tally;
+
+/* Looks all of the child's values up. False as soon as too few of them can be held. */
+static bool count_held(const tab_key_column *c, const tab_key_column *p, tally *r)
 {
-    uint32_t held = 0, from = 0, at, low = UINT32_MAX, high = 0, bucket[BUCKETS] = { 0 };
-    size_t rows = 0;
+    uint32_t from = 0, at;
+    *r = (tally){ .low = UINT32_MAX };
     for (uint32_t i = 0; i < c->n; i++) {
         if (holds(p, c->key[i], from, &at)) {
             uint32_t rank = p->rank[at];
-            held++;
-            rows += c->rows[i];
-            low = rank < low ? rank : low;
-            high = rank > high ? rank : high;
-            bucket[(size_t)rank * BUCKETS / p->n]++;
+            r->held++;
+            r->rows += c->rows[i];
+            r->low = rank < r->low ? rank : r->low;
+            r->high = rank > r->high ? rank : r->high;
+            r->bucket[(size_t)rank * BUCKETS / p->n]++;
         }
         from = at;
-        if ((i + 1 - held) > (1 - LEAST_HELD) * c->n)
+        if ((i + 1 - r->held) > (1 - LEAST_HELD) * c->n)
             return false;
     }
-    if (held < 2)
-        return false;
-    r->held = held;
-    r->held_rows = rows;
-    float *f = r->f;
-    double m = held, n = p->n, d = 0, sum = 0;
+    return r->held >= 2;
+}
+
+/* How far the places of the held values in the parent are from evenly spread: the largest difference of the
+ * two distributions (Kolmogorov). */
+static double unevenness(const tally *t, double n)
+{
+    double d = 0, sum = 0;
     for (uint32_t b = 0; b < BUCKETS; b++) {
         /* the parent's places up to the end of bucket b, as `rank * BUCKETS / n` rounds them */
         double even = fmin(ceil((b + 1) * n / BUCKETS), n) / n;
-        sum += bucket[b];
-        d = fmax(d, fabs(sum / m - even));
+        sum += t->bucket[b];
+        d = fmax(d, fabs(sum / t->held - even));
     }
+    return d;
+}
+
+/* Features of the ranges of two columns of whole numbers. */
+static void compare_ranges(const tab_key_column *c, const tab_key_column *p, double m, float *f)
+{
+    double range = c->most - c->least + 1;
+    double dense = fmin(within(p->number, p->n, c->least, c->most) / range, 1);
+    f[TAB_KEY_F_DENSE] = (float)dense;
+    f[TAB_KEY_F_CHANCE] = (float)fmin(-m * log(fmax(dense, 1e-9)), 200);
+    f[TAB_KEY_F_CHILD_DENSE] = (float)fmin(c->n / range, 1);
+    f[TAB_KEY_F_PARENT_DENSE] = (float)fmin(p->n / (p->most - p->least + 1), 1);
+    f[TAB_KEY_F_LEAST] = (float)fmin(p->least, 1e4);
+    f[TAB_KEY_F_CHILD_LEAST] = (float)fmin(c->least, 1e4);
+}
+
+/* Compares two columns in full. False: too little is held. */
+static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_column *p, tab_inclusion *r)
+{
+    tally t;
+    if (!count_held(c, p, &t))
+        return false;
+    r->held = t.held;
+    r->held_rows = t.rows;
+    float *f = r->f;
+    double m = t.held, n = p->n, d = unevenness(&t, n);
     size_t child_rows = v->table[c->table].rows, parent_rows = v->table[p->table].rows;
-    double top = n - 1 - high;
+    double top = n - 1 - t.high;
     f[TAB_KEY_F_HELD] = (float)(m / c->n);
-    f[TAB_KEY_F_HELD_ROWS] = (float)share((double)rows, (double)c->present);
+    f[TAB_KEY_F_HELD_ROWS] = (float)share((double)t.rows, (double)c->present);
     f[TAB_KEY_F_COVERED] = (float)(m / n);
     f[TAB_KEY_F_CHILD_N] = (float)log(c->n);
     f[TAB_KEY_F_PARENT_N] = (float)log(n);
     f[TAB_KEY_F_TOP] = (float)(m * log1p(-top / n));
-    f[TAB_KEY_F_BOTTOM] = (float)(m * log1p(-(double)low / n));
+    f[TAB_KEY_F_BOTTOM] = (float)(m * log1p(-(double)t.low / n));
     f[TAB_KEY_F_TOP_GAP] = (float)(top / n);
     f[TAB_KEY_F_SPREAD] = (float)d;
     f[TAB_KEY_F_SPREAD_N] = (float)(d * sqrt(m));
@@ -140,18 +180,10 @@ static bool compare(const tab_views *v, const tab_key_column *c, const tab_key_c
     f[TAB_KEY_F_CHILD_COLS] = (float)log((double)v->table[c->table].cols);
     f[TAB_KEY_F_PARENT_COLS] = (float)log((double)v->table[p->table].cols);
     f[TAB_KEY_F_ROWS] = (float)log(share((double)child_rows, (double)parent_rows));
-    if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE) {
-        double range = c->most - c->least + 1;
-        double dense = fmin(within(p->number, p->n, c->least, c->most) / range, 1);
-        f[TAB_KEY_F_DENSE] = (float)dense;
-        f[TAB_KEY_F_CHANCE] = (float)fmin(-m * log(fmax(dense, 1e-9)), 200);
-        f[TAB_KEY_F_CHILD_DENSE] = (float)fmin(c->n / range, 1);
-        f[TAB_KEY_F_PARENT_DENSE] = (float)fmin(p->n / (p->most - p->least + 1), 1);
-        f[TAB_KEY_F_LEAST] = (float)fmin(p->least, 1e4);
-        f[TAB_KEY_F_CHILD_LEAST] = (float)fmin(c->least, 1e4);
-    } else {
+    if (c->kind == TAB_KEY_WHOLE && p->kind == TAB_KEY_WHOLE)
+        compare_ranges(c, p, m, f);
+    else
         f[TAB_KEY_F_CHANCE] = 200;
-    }
     return true;
 }
 
@@ -199,11 +231,13 @@ static float together(const tab_views *v, const tab_key_columns *k, const tab_ke
     return (float)best;
 }
 
+/* A list that grows. */
 typedef struct {
     tab_inclusion *x;
     size_t n, cap;
 } found;
 
+/* Room for one more, zeroed; it counts once n rises. NULL: out of memory. */
 static tab_inclusion *more(found *l)
 {
     if (l->n == l->cap) {
@@ -218,6 +252,7 @@ static tab_inclusion *more(found *l)
     return &l->x[l->n];
 }
 
+/* For qsort. */
 static int by_child(const void *a, const void *b)
 {
     const tab_inclusion *x = a, *y = b;
@@ -258,6 +293,7 @@ tab_status tab_inclusions_find(const tab_engine *e, const tab_views *v, const ta
                 l.n++;
             }
         }
+        /* the children of this parent are known: join their rows to the parent's, once for all of them */
         if (l.n == from)
             continue;
         for (uint32_t i = 0; i < w->values; i++)

@@ -1,3 +1,4 @@
+/* Inside inclusions.h: inclusions.c finds and compares pairs of columns, compete.c compares the pairs. */
 #ifndef TAB_INCLUSIONS_INTERNAL_H
 #define TAB_INCLUSIONS_INTERNAL_H
 

@@ -1,3 +1,6 @@
+/* See key_columns.h: a column's distinct values are sorted twice, by the id of their normal form (to look
+ * them up) and by size or first appearance (their rank); what else is known of the column is counted on the
+ * way. */
 #include "services/inference/engine/keys/key_columns.h"
 
 #include <math.h>
@@ -5,6 +8,7 @@
 
 #include "common/order.h"
 
+/* A value while its column is sorted: its normal form, its rows, the first of them. */
 typedef struct {
     uint32_t key, rows, first;
     double number;
@@ -16,6 +20,7 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
+/* What a value is ranked by, and where it stands among the sorted keys. */
 typedef struct {
     double x;
     uint32_t at;
@@ -45,6 +50,7 @@ static uint32_t join_equal(entry *e, uint32_t n)
     return to;
 }
 
+/* Whole numbers, unless one is a fraction or beyond 2^53; up to one row in fifty may hold something else. */
 static tab_key_kind kind_of(const tab_view *w)
 {
     if (w->kind == TAB_VIEW_DATE)
@@ -62,6 +68,7 @@ static tab_key_kind kind_of(const tab_view *w)
 /* Pearson's correlation of a value's place with the logarithm of its rows. */
 static double slope_of(const uint32_t *rank, const uint32_t *rows, uint32_t n)
 {
+    /* means, then the products about them */
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     for (uint32_t i = 0; i < n; i++) {
         mx += rank[i];
@@ -117,6 +124,7 @@ static void looks(const tab_views *v, const tab_view *w, tab_key_column *c)
     c->words = words / seen;
 }
 
+/* One column of the result. False: out of memory. */
 static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *a, tab_key_column *c)
 {
     c->kind = kind_of(w);
@@ -126,6 +134,7 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
     entry *e = malloc(w->values * sizeof *e);
     placed *p = malloc(w->values * sizeof *p);
     bool ok = e != NULL && p != NULL;
+    /* distinct values, by the id of their normal form; equal ones are joined */
     for (uint32_t i = 0; ok && i < w->values; i++)
         e[i] = (entry){ w->value[i].key, w->value[i].rows, w->value[i].first, w->value[i].number };
     if (ok) {
@@ -138,6 +147,7 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
         if (whole)
             c->number = tab_arena_new_of(a, double, c->n);
         ok = c->key != NULL && c->rows != NULL && c->rank != NULL && (!whole || c->number != NULL);
+        /* what each is ranked by: texts by their first row, numbers and dates by size */
         size_t numbers = 0;
         for (uint32_t i = 0; ok && i < c->n; i++) {
             c->key[i] = e[i].key;
@@ -155,6 +165,7 @@ static bool fill(const tab_views *v, const tab_view *w, size_t rows, tab_arena *
                 c->least = c->number[0];
                 c->most = c->number[numbers - 1];
             }
+            /* one value in fifty may stand twice: keys of dirty tables do (key_columns.h) */
             c->unique = (double)c->n >= 0.98 * (double)c->present;
             c->slope = slope_of(c->rank, c->rows, c->n);
             c->climbing = climbing_of(w, rows, c->kind != TAB_KEY_TEXT);

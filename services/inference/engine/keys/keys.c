@@ -1,18 +1,22 @@
+/* See keys.h: the steps in order.
+ *
+ *   key_columns.c   sorted sets of values, a column each
+ *   inclusions.c    pairs of columns in which one holds the other's values, with features (compete.c: of
+ *                   rivals)
+ *   score.c         a probability for each, by two stages of trees; choose.c leaves one parent a column
+ *   here            references, and the columns that references join: one domain */
 #include "services/inference/engine/keys/keys.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/align/union_find.h"
 #include "services/inference/engine/keys/score.h"
 
-static const double HALF = 0.5, DENSE = 0.05; /* share of a range from which whole numbers are counted ones */
-
-static uint32_t root(uint32_t *up, uint32_t x)
-{
-    while (up[x] != x)
-        x = up[x] = up[up[x]];
-    return x;
-}
+/* HALF: probability from which a reference counts for domains, and share of a range from which a unique
+ * column of whole numbers is a counter of rows. DENSE: share of a range from which a parent's numbers are
+ * counted ones. */
+static const double HALF = 0.5, DENSE = 0.05;
 
 /* Columns that references join have one domain, the number of its first column. */
 static bool domains(const tab_views *v, const tab_key_columns *k, const tab_inclusion *x, size_t n,
@@ -26,26 +30,29 @@ static bool domains(const tab_views *v, const tab_key_columns *k, const tab_incl
     bool ok = up != NULL && any != NULL && counted != NULL && ret->domain != NULL && ret->counted != NULL;
     for (uint32_t i = 0; ok && i < columns; i++)
         up[i] = i;
+    /* likely references join their columns */
     for (size_t i = 0; ok && i < n; i++)
         if ((double)p[i] >= HALF) {
-            uint32_t r = root(up, x[i].child), s = root(up, x[i].parent);
+            uint32_t r = tab_union_root(up, x[i].child), s = tab_union_root(up, x[i].parent);
             up[r > s ? r : s] = r > s ? s : r;
             any[x[i].child] = any[x[i].parent] = true;
         }
+    /* a domain is of counted numbers where one of its parents is */
     for (size_t i = 0; ok && i < n; i++)
         if ((double)p[i] >= HALF && (double)x[i].f[TAB_KEY_F_PARENT_DENSE] > DENSE)
-            counted[root(up, x[i].child)] = true;
+            counted[tab_union_root(up, x[i].child)] = true;
     for (size_t t = 0; ok && t < v->n; t++) {
         ret->domain[t] = tab_arena_new_of(a, uint32_t, v->table[t].cols);
         ret->counted[t] = tab_arena_new_of(a, bool, v->table[t].cols);
         ok = ret->domain[t] != NULL && ret->counted[t] != NULL;
         for (size_t c = 0; ok && c < v->table[t].cols; c++) {
             uint32_t i = (uint32_t)(k->at[t] + c);
-            ret->domain[t][c] = any[i] ? root(up, i) : TAB_NULL;
+            ret->domain[t][c] = any[i] ? tab_union_root(up, i) : TAB_NULL;
+            /* a counter of the table's own rows: unique whole numbers that nearly fill their range */
             const tab_key_column *q = &k->col[i];
             bool counter =
                 q->kind == TAB_KEY_WHOLE && q->unique && q->n > 1 && q->n > HALF * (q->most - q->least + 1);
-            ret->counted[t][c] = counter || (any[i] && counted[root(up, i)]);
+            ret->counted[t][c] = counter || (any[i] && counted[tab_union_root(up, i)]);
         }
     }
     free(up);
@@ -70,6 +77,7 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
     if (p == NULL || !tab_keys_score(tab_key_model_shipped(), &k, k.at[v->n], x, n, p) ||
         !domains(v, &k, x, n, p, a, ret))
         return tab_no_memory(err);
+    /* inclusions are sorted by child, and so are the references */
     ret->ref = tab_arena_new_of(a, tab_reference, n);
     if (ret->ref == NULL)
         return tab_no_memory(err);
@@ -91,6 +99,33 @@ tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, 
     return TAB_OK;
 }
 
+bool tab_references_of(const tab_keys *k, tab_arena *a, tab_references *ret)
+{
+    *ret = (tab_references){ .ref = tab_arena_new_of(a, tab_reference, k->n + 1) };
+    for (size_t i = 0; ret->ref != NULL && i < k->n; i++)
+        if (k->ref[i].p >= HALF)
+            ret->ref[ret->n++] = k->ref[i];
+    return ret->ref != NULL;
+}
+
+/* The views are made for this alone. */
+tab_status tab_references_find(const tab_engine *e, tab_profile *const *p, size_t n, tab_references *ret,
+                               tab_error *err)
+{
+    TAB_AUTO(tab_views) *v = NULL;
+    TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
+    tab_keys k = { 0 };
+    *ret = (tab_references){ 0 };
+    if (n < 2)
+        return TAB_OK;
+    if (work == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(tab_views_new(e, p, n, &v, err));
+    TAB_TRY(tab_keys_find(e, v, HALF, work, &k, err));
+    return tab_references_of(&k, e->arena, ret) ? TAB_OK : tab_no_memory(err);
+}
+
+/* "table.column" */
 static char *address(tab_arena *a, const tab_views *v, uint32_t table, uint32_t column)
 {
     const tab_table *t = v->table[table].profile->table;
@@ -117,6 +152,7 @@ uint32_t *tab_reference_rows(const tab_views *v, const tab_reference *r)
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
     const tab_view *c = &A->col[r->child], *p = &B->col[r->parent];
     uint32_t *to = malloc((A->rows + 1) * sizeof *to), *first = malloc((v->terms + 1) * sizeof *first);
+    /* the first row of the parent that holds each term; then a look-up for each row of the child */
     for (size_t i = 0; first != NULL && i < v->terms; i++)
         first[i] = TAB_NULL;
     for (uint32_t i = 0; first != NULL && i < p->values; i++)

@@ -29,11 +29,29 @@ typedef struct {
 tab_status tab_keys_find(const tab_engine *e, const tab_views *v, double least, tab_arena *a, tab_keys *ret,
                          tab_error *err) TAB_CHECKED;
 
+/* References of probability one half and more. */
+typedef struct {
+    size_t n;
+    tab_reference *ref;
+} tab_references;
+
+/* Those between n profiled tables; none of one table. They live in e->arena. Errors as above. */
+tab_status tab_references_find(const tab_engine *e, tab_profile *const *p, size_t n, tab_references *ret,
+                               tab_error *err) TAB_CHECKED;
+/* Those among k's, which were found with `least` of at most one half. False: the arena is full. */
+bool tab_references_of(const tab_keys *k, tab_arena *a, tab_references *ret) TAB_CHECKED;
+
 /* One sentence: what speaks for a reference. Lives in a; NULL when it is full. */
 char *tab_reference_words(tab_arena *a, const tab_views *v, const tab_reference *r);
 
 /* The row of the parent that each row of the child refers to, or TAB_NULL: (child rows), malloc'd; NULL: out
  * of memory. Of several parent rows with one value the first. */
 uint32_t *tab_reference_rows(const tab_views *v, const tab_reference *r);
+
+/* Why columns of n tables identify rows of their own or of another one: *ret [table][column] is a phrase, or
+ * NULL for the others. References of probability one half and more count. All lives in e->arena. Errors:
+ * CANCELLED, INTERNAL (out of memory). */
+tab_status tab_key_columns_named(const tab_engine *e, tab_profile *const *p, size_t n,
+                                 const char *const *const **ret, tab_error *err) TAB_CHECKED;
 
 #endif

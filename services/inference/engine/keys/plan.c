@@ -1,14 +1,12 @@
+/* See plan.h: from references between columns to what holds of whole tables. Tables that references join, at
+ * once or through others, form a group (union-find); within a group rows of two tables are no entity in
+ * common, unless a reference between the two is one to one or the child repeats the parent's rows. */
 #include "services/inference/engine/keys/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static uint32_t root(uint32_t *up, uint32_t x)
-{
-    while (up[x] != x)
-        x = up[x] = up[up[x]];
-    return x;
-}
+#include "services/inference/engine/align/union_find.h"
 
 /* Two tables of one making, as the orders of two years: as many columns, four in five of one role and type,
  * one of which refers to the same key in both. */
@@ -26,6 +24,7 @@ static bool alike(const tab_views *v, const tab_keys *k, size_t s, size_t t)
     return referring > 0 && same * 5 >= a->cols * 4;
 }
 
+/* Rows that are compared, and how many must have both values before a share is believed. */
 enum { JOINED = 300, ENOUGH = 10 };
 
 /* Share of joined rows (at most JOINED) in which two columns hold one value, less that of rows joined at
@@ -46,7 +45,7 @@ static double copied(const tab_view *a, const tab_view *b, const uint32_t *ra, c
 
 /* Whether the child says of each row little but what the parent says of the row that it refers to: three in
  * five of its columns are copies. Such rows are the parent's entities over again, as in a list of visitors
- * with name and address. False also where memory is out: the rows then hang. */
+ * with name and address. False also when out of memory: the rows then hang. */
 static bool repeats(const tab_views *v, const tab_reference *r)
 {
     const tab_table_view *A = &v->table[r->child_table], *B = &v->table[r->parent_table];
@@ -74,6 +73,7 @@ typedef struct {
     uint32_t at;
 } ranked;
 
+/* For qsort: the parent of most rows, then the likeliest. */
 static int largest_first(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -130,16 +130,19 @@ tab_status tab_key_plan_new(const tab_engine *e, const tab_views *v, double thre
         any[t] = t;
         ret->under[t] = TAB_NULL;
     }
+    /* groups of tables, and which children repeat their parents */
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
         if (r->p < least)
             continue;
-        any[root(any, r->child_table)] = root(any, r->parent_table);
+        any[tab_union_root(any, r->child_table)] = tab_union_root(any, r->parent_table);
         again[i] = repeats(v, r);
     }
+    /* tables of one group are apart, unless they are alike or a reference between the two says otherwise */
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t t = 0; t < n; t++)
-            ret->apart[s * n + t] = s != t && root(any, s) == root(any, t) && !alike(v, k, s, t);
+            ret->apart[s * n + t] =
+                s != t && tab_union_root(any, s) == tab_union_root(any, t) && !alike(v, k, s, t);
     for (size_t i = 0; i < k->n; i++) {
         const tab_reference *r = &k->ref[i];
         if (r->p >= least && (r->one_to_one || again[i]))

@@ -1,3 +1,5 @@
+/* See score.h: runs the trees. The model is a file of numbers that the linker takes in as it is
+ * (tools/train/keys writes it), read as a tab_key_model. */
 #include "services/inference/engine/keys/score.h"
 
 #include <math.h>
@@ -5,6 +7,7 @@
 
 #include "services/inference/engine/keys/choose.h"
 
+/* The model's bytes, by their first and last address. */
 __asm__(".section .rodata\n.balign 16\n.global tab_blob_keys\n.hidden tab_blob_keys\ntab_blob_keys:\n"
         ".incbin \"services/inference/engine/keys/keys.model\"\n.global tab_blob_keys_end\n"
         ".hidden tab_blob_keys_end\ntab_blob_keys_end:\n.previous\n");
@@ -24,6 +27,7 @@ const tab_key_model *tab_key_model_shipped(void)
 void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n, float *p)
 {
     for (size_t i = 0; i < n; i++) {
+        /* the sum of the leaves that the trees lead to, in log-odds */
         double z = (double)s->start;
         for (size_t k = 0; k < TAB_KEY_TREES; k++) {
             const tab_key_tree *t = &s->tree[k];
@@ -36,6 +40,7 @@ void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n,
     }
 }
 
+/* 0.49: just below the half from which references count. */
 bool tab_keys_settle(const tab_key_columns *k, size_t columns, const tab_inclusion *x, size_t n, float *p)
 {
     for (size_t i = 0; i < n; i++) {

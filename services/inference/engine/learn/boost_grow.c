@@ -18,9 +18,9 @@ typedef double four __attribute__((vector_size(32)));
 typedef int64_t four_long __attribute__((vector_size(32)));
 typedef int32_t four_int __attribute__((vector_size(16)));
 
-/* TOGETHER: columns of one pass over the rows (decisions 0090, 0148: four are 2.5 times as fast as one,
- * five no faster). WORTH_A_LOOP: rows x columns from which a leaf's histograms are shared out to threads;
- * chosen by hand, no result depends on it. */
+/* TOGETHER: columns of one pass over the rows (decisions 0090, 0148: four are 2.5 times as fast as one, five
+ * no faster). WORTH_A_LOOP: rows x columns from which a leaf's histograms are shared out to threads; no
+ * answer depends on it. */
 enum { TOGETHER = 4, WORTH_A_LOOP = 50 * 1000 };
 
 /* The upper half of a packed sum: gradients, in fixed-point units. */
@@ -245,8 +245,9 @@ static void sort(ordered *o, uint32_t n)
 }
 
 /* Cuts of a category in the order of G / (H + s). Levels whose h is below two mean rows are too rare to be
- * ordered. s is ten mean rows: levels of few rows order by chance otherwise. Both are chosen by hand, not
- * measured. */
+ * ordered. s is ten mean rows: levels of few rows order by chance otherwise. Neither is sensitive: half and
+ * double of either move log-loss by 0.006 and RMSE by 0.009 of tuned XGBoost's, both to the better (decision
+ * 0307). */
 static void split_set(const tab_grower *w, tab_grow_leaf *l, uint32_t f, const int64_t *h, const scene *s,
                       double *best)
 {

@@ -11,8 +11,9 @@
 #include "services/inference/engine/learn/learner.h"
 #include "services/inference/engine/learn/solve.h"
 
-/* WIDEST: columns of the dense form. MOST_OUTPUTS: classes beyond which votes of 15 are too few. Chosen by
- * hand. The learner rarely has a weight (decision 0050); it stays for tables of near copies. */
+/* WIDEST bounds the columns of the dense form; beyond MOST_OUTPUTS classes the votes of 15 neighbours are
+ * too few. The learner rarely has a weight (decision 0050), so its numbers matter little; it stays for
+ * tables of near copies. */
 enum { WIDEST = 200, MOST_OUTPUTS = 64, MOST_NEIGHBOURS = 15 };
 
 /* The alternatives: neighbours, and how strongly columns are weighed by the trees' gain. */

@@ -24,6 +24,9 @@ typedef struct {
     const float *y;        /* (rows) regression: standardised target; NaN where missing */
     const float
         *of; /* (rows) where y is the square root of a scale: the target that it is the scale of; or NULL */
+    /* (rows) 0 to 1: rows of one place share a fold, and neighbouring places stand in one where they can;
+     * NULL: rows are spread over the folds by content */
+    const float *place;
     uint64_t seed;
 } tab_problem;
 

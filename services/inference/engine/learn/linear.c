@@ -9,9 +9,9 @@
 #include "services/inference/engine/learn/solve.h"
 
 enum { PATH = 6, WIDEST = 400 }; /* penalties; columns of the dense form */
-static const double LAMBDA[PATH] = {
-    300, 60, 15, 4, 1, 0.2
-}; /* from strong to weak, about a factor of 4 apart; chosen by hand */
+/* From strong to weak, about a factor of 4 apart; the held rows choose. Half of all gives 0.004 less
+ * log-loss of tuned XGBoost's, twice of all 0.006 more (decision 0307). */
+static const double LAMBDA[PATH] = { 300, 60, 15, 4, 1, 0.2 };
 
 /* The fitted form: weights at each point of the path. */
 typedef struct {

@@ -174,9 +174,10 @@ static void newton_step(size_t n, const double *g, double (*h)[MOST], const size
     eliminate(a, x, m);
 }
 
-/* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM
- * Journal on Control 1982). The loss is convex, and there are as many unknowns as learners. The ridge of
- * 0.005 a row and 2 is chosen by hand, not measured. */
+/* Newton's method on w >= 0: weights at 0 whose gradient keeps them there are held (Bertsekas, SIAM Journal
+ * on Control 1982). The loss is convex, and there are as many unknowns as learners. The ridge of 0.005 a row
+ * and 2 is not sensitive: half and double of it move the log-loss by 0.0006 of tuned XGBoost's (decision
+ * 0307). */
 static void pool_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n, float *const *z)
 {
     size_t parts = s->members + 1;
@@ -251,7 +252,8 @@ static void add_products(const tab_problem *p, const tab_stack *s, const uint32_
 }
 
 /* Exact moves of weight between pairs until nothing moves: 200 rounds are far more than a dozen learners
- * take. The ridge of 0.002 a row and 0.1 is chosen by hand, not measured. */
+ * take. The ridge of 0.002 a row and 0.1 is not sensitive: half and double of it move the RMSE by 0.0012 of
+ * tuned XGBoost's (decision 0307). */
 static void least_squares_weights(const tab_problem *p, tab_stack *s, const uint32_t *row, size_t n,
                                   float *const *z)
 {

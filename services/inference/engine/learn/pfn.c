@@ -22,8 +22,9 @@
 #include "services/inference/engine/learn/pfn/net.h"
 #include "services/inference/engine/learn/pfn/sample.h"
 
-/* MEMBERS and CONTEXT: decision 0160. COLUMNS, LEVELS, MOST_CLASSES and FEWEST (context rows) are chosen
- * by hand, not measured. */
+/* MEMBERS and CONTEXT: decision 0160. LEVELS: as the prior that it is trained on makes them. COLUMNS and
+ * MOST_CLASSES bound the cost of wide tables and of codes, FEWEST (context rows) keeps the network from
+ * tables too small to tell it anything; no range of these three was tried. */
 enum {
     MEMBERS = 8,
     COLUMNS = 100,

@@ -19,7 +19,7 @@
 
 enum {
     BLOCK = 2048,           /* rows that one turn of a loop answers */
-    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on; chosen by hand */
+    CALIBRATE_ROWS = 20000, /* rows that temperatures and weights are found on; bounds cost */
 };
 
 typedef tab_stack_pass pass;
@@ -27,7 +27,9 @@ typedef tab_stack_pass pass;
 /* ---- folds ----------------------------------------------------------------------------------- */
 
 /* Folds by the number of distinct rows: small tables get more, so that a fold's context is nearly all of
- * them. Chosen by hand, not measured. */
+ * them. 5 folds up to 2,000 rows cost 0.6 of the time and as much log-loss (0.8176 of tuned XGBoost's, here
+ * 0.8177), but calibrate worse (ECE 0.039, here 0.038); 10 folds up to 2,000 rows give 0.811 for 1.2 of the
+ * time. RMSE moves by 0.005 (decision 0307; the spread of its tables is as large). */
 static size_t folds_for(size_t n)
 {
     if (n < 2)
@@ -36,11 +38,29 @@ static size_t folds_for(size_t n)
     return k < n ? k : n;
 }
 
+/* Folds are runs of places. False where one would be empty, as many rows have one place. */
+static bool fold_by_place(pass *c)
+{
+    const tab_problem *p = c->p;
+    tab_stack *s = c->s;
+    size_t n[TAB_FOLDS + 1] = { 0 }, full = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t fold = (size_t)((double)p->place[c->all[i]] * (double)s->folds);
+        fold = fold < s->folds ? fold : s->folds - 1;
+        s->fold[c->all[i]] = (uint8_t)fold;
+        full += n[fold]++ == 0;
+    }
+    return full == s->folds;
+}
+
 /* Rows stand sorted by hash: a run of equal hashes is one group. Groups go round the folds, by class. */
 static bool assign_folds(pass *c)
 {
     const tab_problem *p = c->p;
     tab_stack *s = c->s;
+    memset(s->fold, TAB_NO_FOLD, p->data->rows);
+    if (p->place != NULL && s->folds > 1 && fold_by_place(c))
+        return true;
     size_t classes = p->classification ? p->outputs : 1;
     size_t *next = calloc(classes, sizeof *next);
     if (next == NULL)

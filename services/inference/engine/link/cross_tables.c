@@ -512,7 +512,7 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
 
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
                             Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
-                            uint64_t *ret_linked, tab_error *err)
+                            uint64_t *ret_linked, tab_references *ret_references, tab_error *err)
 {
     TAB_AUTO(tab_views) *v = NULL;
     TAB_AUTO(tab_arena) *work = tab_arena_new(SIZE_MAX / 2);
@@ -540,6 +540,8 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
         st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin, &x.twins[i].n, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
+    if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))
+        st = tab_no_memory(err);
     tab_link_tables_free(tables, n);
     return st;
 }

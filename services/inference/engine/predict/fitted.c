@@ -41,7 +41,7 @@ const tab_stack *tab_fitted_stack(const tab_fitted *f)
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 /* What tab_score must know of the columns: names and how they are read. */
-static bool keep_columns(tab_fitted *f, const tab_profile *p)
+static bool keep_columns(tab_fitted *f, const tab_profile *p, size_t own)
 {
     tab_arena *a = f->arena;
     f->cols = p->table->cols;
@@ -57,7 +57,13 @@ static bool keep_columns(tab_fitted *f, const tab_profile *p)
         Tabella__ColumnRef *ref = tab_column_ref(a, p->table, f->table, c);
         if (ref == NULL)
             return false;
-        f->column[c].address = (tab_str){ (char *)ref->address.data, ref->address.len };
+        f->column[c].address = own > 0 && c >= own ? f->column[c].name
+                                                   : (tab_str){ (char *)ref->address.data, ref->address.len };
+        f->column[c].least = f->column[c].most = (double)NAN;
+        for (size_t r = 0; q->number != NULL && r < f->rows; r++) {
+            f->column[c].least = fmin(f->column[c].least, q->number[r]);
+            f->column[c].most = fmax(f->column[c].most, q->number[r]);
+        }
     }
     /* columns that no feature reads are not asked of a request */
     for (size_t i = 0; i < f->enc->n; i++)
@@ -72,7 +78,8 @@ static tab_status out_of_memory(const tab_engine *e, tab_error *err)
 }
 
 /* The stack, the intervals and what copies say, for a target that is read. */
-static tab_status fit_models(const tab_engine *e, tab_fitted *f, const tab_base *base, tab_error *err)
+static tab_status fit_models(const tab_engine *e, const tab_profile *p, const tab_fit_options *o,
+                             tab_fitted *f, const tab_base *base, tab_error *err)
 {
     tab_arena *a = f->arena;
     const tab_data *data = f->data;
@@ -92,6 +99,9 @@ static tab_status fit_models(const tab_engine *e, tab_fitted *f, const tab_base 
                                 .seed = e->seed,
                                 .classification = f->task == TAB_TASK_CLASSIFICATION,
                                 .outputs = f->task == TAB_TASK_CLASSIFICATION ? f->classes : 1 };
+    size_t own = o->own > 0 ? o->own : p->table->cols;
+    TAB_TRY(tab_arrange(e, a, p, &f->problem, f->target, own, o->split, &f->split, err));
+    f->problem.place = f->split.place;
     f->stack = tab_stack_fit(e, a, &f->problem, &base->recipe);
     if (f->stack == NULL)
         return out_of_memory(e, err);
@@ -140,7 +150,7 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
     }
     tab_data *data = NULL;
     f->enc = tab_encode_fit(e, a, p, use, &data);
-    if (f->enc == NULL || !keep_columns(f, p))
+    if (f->enc == NULL || !keep_columns(f, p, o->own))
         return out_of_memory(e, err);
     f->data = data;
     tab_engine_progress(e, "learn", 0.1);
@@ -153,13 +163,38 @@ tab_status tab_fit(const tab_engine *e, const tab_profile *p, const tab_fit_opti
         *ret = tab_take(&own);
         return TAB_OK;
     }
-    TAB_TRY(fit_models(e, f, base, err));
+    TAB_TRY(fit_models(e, p, o, f, base, err));
     tab_engine_progress(e, "learn", 1);
     *ret = tab_take(&own);
     return TAB_OK;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
+
+static const char *const split_names[] = { "auto", "random", "time", "group" };
+
+/* How the fitted rows were kept apart. NULL: the arena is full. */
+static Tabella__Split *split_message(tab_arena *a, const tab_fitted *f)
+{
+    Tabella__Split *m = tab_message(a, Tabella__Split, TABELLA__SPLIT__INIT);
+    if (m == NULL)
+        return NULL;
+    m->kind = tab_text(split_names[f->split.kind]);
+    m->reason = tab_text(tab_arena_copy(a, tab_str_of(f->split.reason)).p);
+    m->metric = tab_text(f->split.measured ? "skill" : "");
+    m->score = f->split.score;
+    m->random_score = f->split.random_score;
+    if (f->split.column == f->cols)
+        return m;
+    m->by = tab_message(a, Tabella__ColumnRef, TABELLA__COLUMN_REF__INIT);
+    if (m->by == NULL)
+        return NULL;
+    tab_str address = tab_arena_copy(a, f->column[f->split.column].address);
+    m->by->table = f->table;
+    m->by->column = (uint32_t)f->split.column;
+    m->by->address = (ProtobufCBinaryData){ address.n, (uint8_t *)tab_text(address.p) };
+    return m;
+}
 
 /* The message without its results: task, target, classes or quantile levels, notes. */
 static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
@@ -183,6 +218,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         for (size_t i = 0; m->skipped != NULL && i < m->n_skipped; i++)
             m->skipped[i] = tab_text(tab_arena_copy(a, tab_str_of(f->stack->skipped[i])).p);
     }
+    if (f->task != TAB_TASK_ANOMALY && (m->split = split_message(a, f)) == NULL)
+        return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
                            "expected_share of the rows it was fitted on lie at or above the threshold.");
@@ -241,8 +278,10 @@ static double limit(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Writes result `i` from the stack's outputs; scale: regression only. */
-static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale)
+/* Writes result `i` from the stack's outputs; scale: regression only. reach: how far, in scaled units, the
+ * quantiles may go beyond what the target may be: 0 but for rows beyond the fitted range. */
+static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, const float *out, float scale,
+                         double reach)
 {
     if (f->task == TAB_TASK_CLASSIFICATION) {
         /* log-probabilities to probabilities; the likeliest class is the label */
@@ -263,9 +302,14 @@ static void write_result(const tab_fitted *f, Tabella__Results *r, size_t i, con
     double location = (double)out[0];
     r->value[i] = limit(tab_target_value(f, location), f->least, f->most);
     r->std[i] = limit(f->interval->spread * (double)scale * f->scale, 0, 1e308);
+    double least = f->least, most = f->most;
+    if (reach > 0) { /* a target that was never negative, or never positive, stays so */
+        least = fmax(least - reach * f->scale, least >= 0 ? 0 : -1.7e308);
+        most = fmin(most + reach * f->scale, most <= 0 ? 0 : 1.7e308);
+    }
     for (size_t l = 0; l < TAB_LEVELS; l++)
-        r->quantiles[i * TAB_LEVELS + l] = limit(
-            tab_target_value(f, location + (double)scale * f->interval->quantile[l]), f->least, f->most);
+        r->quantiles[i * TAB_LEVELS + l] =
+            limit(tab_target_value(f, location + (double)scale * f->interval->quantile[l]), least, most);
 }
 
 /* Rows come in the table's order, out-of-fold answers where the target is present. */
@@ -303,7 +347,7 @@ tab_status tab_fitted_results(const tab_engine *e, const tab_fitted *f, bool exp
             r->anomaly_score[k] = (double)f->anomaly->score[i];
         else
             write_result(f, r, k, f->stack->oof + i * f->stack->outputs,
-                         f->interval != NULL ? f->interval->oof_scale[i] : 0);
+                         f->interval != NULL ? f->interval->oof_scale[i] : 0, 0);
     }
     if (explain && !tab_reasons_fitted(e, f, place, m))
         return out_of_memory(e, err);
@@ -330,6 +374,15 @@ static Tabella__Results *results_of(const score_job *j, size_t i, size_t *part, 
     while (i - *before >= j->part[*part]->d->rows)
         *before += j->part[(*part)++]->d->rows;
     return j->part[*part]->m->results;
+}
+
+/* The scale of a row whose squared error grows by `beyond`. */
+static float wider(const tab_fitted *f, float scale, float beyond)
+{
+    double spread = f->interval->spread;
+    if (!(beyond > 0) || !(spread > 0))
+        return scale;
+    return (float)sqrt((double)scale * (double)scale + (double)beyond / (spread * spread));
 }
 
 /* Answers of one block of rows, which may belong to several parts. */
@@ -364,7 +417,10 @@ static void score_block(void *ctx, size_t b)
                         &scale[i]);
     for (size_t i = 0; ok && i < n; i++) {
         Tabella__Results *r = results_of(j, from + i, &part, &before);
-        write_result(f, r, from + i - before, out + i * k, f->interval != NULL ? scale[i] : 0);
+        size_t at = from + i - before;
+        float beyond = j->part[part]->beyond[at];
+        write_result(f, r, at, out + i * k, f->interval != NULL ? wider(f, scale[i], beyond) : 0,
+                     3 * sqrt((double)beyond));
     }
     if (!ok)
         atomic_store(&j->failed, true);
@@ -383,7 +439,7 @@ static tab_status read_rows(const tab_engine *e, const tab_fitted *f, const tab_
     if (ret->d == NULL || ret->m == NULL)
         return out_of_memory(e, err);
     ret->m->results = results_new(a, f, t->rows);
-    if (tab_arena_full(a))
+    if (tab_arena_full(a) || !tab_beyond_read(a, f, values, t->rows, ret))
         return out_of_memory(e, err);
     for (size_t i = 0; i < t->rows; i++)
         ret->m->results->row[i] = (uint32_t)i;

@@ -19,7 +19,9 @@ typedef struct {
     size_t target;    /* column of the table */
     bool labels;      /* ANOMALY: target holds the labels, which do not explain; else it is not read */
     uint32_t table;   /* which table of the run this is: stands in column references */
+    tab_split split;  /* how rows are kept apart: AUTO decides (arrange.h) */
     const bool *use;  /* (cols) columns that may explain the target; NULL: all that tab_explains */
+    size_t own;       /* columns from here on are made of linked tables, and go by their names; 0: none */
 } tab_fit_options;
 
 /* Fits on p's rows. p and its table are not kept. Errors: VALIDATION ("target.column", "task.type", "base"),
@@ -48,6 +50,7 @@ tab_status tab_score(const tab_engine *e, const tab_fitted *f, const tab_table *
 typedef struct {
     const tab_data *d;
     Tabella__Prediction *m;
+    float *beyond; /* (rows) regression: what the squared error grows by beyond the fitted range */
 } tab_scoring;
 tab_status tab_score_read(const tab_engine *e, const tab_fitted *f, const tab_table *t, tab_scoring *ret,
                           tab_error *err) TAB_CHECKED;

@@ -3,6 +3,7 @@
 #define TAB_FITTED_PARTS_H
 
 #include "services/inference/engine/predict/anomaly.h"
+#include "services/inference/engine/predict/arrange.h"
 #include "services/inference/engine/predict/exact_copies.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/interval.h"
@@ -12,7 +13,8 @@ typedef struct {
     tab_str address; /* table.column */
     tab_type type;
     int role;
-    bool used; /* a feature reads it */
+    bool used;          /* a feature reads it */
+    double least, most; /* of numbers and times; NaN: none */
 } tab_fitted_column;
 
 struct tab_fitted {
@@ -39,6 +41,7 @@ struct tab_fitted {
     tab_interval *interval;
     tab_twins twins;
     tab_anomaly *anomaly;
+    tab_arrangement split; /* of the rows it was fitted on; without a target all zero */
 };
 
 /* Reads the target column into f: labels and classes, or standardised numbers; settles TAB_TASK_AUTO. */
@@ -49,6 +52,11 @@ double tab_target_value(const tab_fitted *f, double y); /* back to the target's 
  * of its column's type is an error. */
 tab_status tab_serve_values(tab_arena *a, const tab_fitted *f, const tab_table *t, bool strict,
                             tab_values **ret, tab_error *err) TAB_CHECKED;
+
+/* Says of each row of a request whether it lies beyond what was fitted, and by how much its squared error
+ * grows (beyond.c). values (cols). False: the arena is full. */
+bool tab_beyond_read(tab_arena *a, const tab_fitted *f, const tab_values *values, size_t rows,
+                     tab_scoring *ret);
 
 /* Adds reasons to results (reasons.c). place (rows): where each row of the table stands among encoded
  * rows. */

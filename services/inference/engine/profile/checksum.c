@@ -7,6 +7,7 @@
 /* See checksum.h. The sources of the check digits stand above each test. */
 #include "services/inference/engine/profile/checksum.h"
 
+#include "services/inference/engine/lexicon/lexicon.h"
 #include "services/inference/engine/profile/ascii.h"
 #include "services/inference/engine/profile/numbering.h"
 #include "services/inference/engine/profile/pattern.h"
@@ -309,6 +310,64 @@ static bool all_digits(const char *c, size_t n)
     return n == 0;
 }
 
+/* SNOMED CT identifiers (release file specification, appendix D): 6 to 18 digits, two before the last that
+ * say "concept", and Verhoeff's check digit (1969) by the dihedral group of order ten. */
+static bool snomed(const squeezed *q)
+{
+    static const char times[10][11] = {
+        "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
+        "5987604321", "6598710432", "7659821043", "8765932104", "9876543210"
+    };
+    static const char turned[8][11] = { "0123456789", "1576283094", "5803796142", "8916043527",
+                                        "9453126870", "4286573901", "2793806415", "7046913258" };
+    int c = 0;
+    if (!q->digits || q->n < 6 || q->n > 18 || q->c[0] == '0' || q->c[q->n - 2] != '0' ||
+        q->c[q->n - 3] > '1')
+        return false;
+    for (size_t i = 0; i < q->n; i++)
+        c = times[c][turned[i % 8][q->c[q->n - 1 - i] - '0'] - '0'] - '0';
+    return c == 0;
+}
+
+/* Prescription codes of the British National Formulary: chapter, section, paragraph and subparagraph in
+ * digits, then chemical, product, strength and equivalent, 15 characters in all. */
+static bool bnf(tab_str s)
+{
+    if (s.n != 15 || s.p[0] > '2' || !all_digits(s.p, 7) || !upper(s.p[7]))
+        return false;
+    for (size_t i = 8; i < 15; i++)
+        if (!digit(s.p[i]) && !upper(s.p[i]))
+            return false;
+    return upper(s.p[13]) || upper(s.p[14]);
+}
+
+/* Codes of the North American Industry Classification (2022): 2 to 6 digits that begin with one of its
+ * sectors. */
+static bool naics(tab_str s)
+{
+    static const char sectors[] = "112122233132334244454849515253545556616271728192";
+    if (s.n < 2 || s.n > 6 || !all_digits(s.p, s.n))
+        return false;
+    for (size_t i = 0; i + 1 < sizeof sectors; i += 2)
+        if (memcmp(sectors + i, s.p, 2) == 0)
+            return true;
+    return false;
+}
+
+/* Bank identifiers (ISO 9362) in capitals: four letters of the bank, two of a country, two of the place, and
+ * three of a branch or none. */
+static bool bic(tab_str s)
+{
+    if (s.n != 8 && s.n != 11)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!upper(s.p[i]) && (i < 6 || !digit(s.p[i])))
+            return false;
+    const char country[2] = { (char)(s.p[4] | 32), (char)(s.p[5] | 32) };
+    const tab_lexeme *x = tab_lexicon_find((tab_str){ country, 2 });
+    return x != NULL && (x->lists >> TAB_LIST_COUNTRY_CODE2 & 1) != 0;
+}
+
 /* Patterns first (pattern.c); check digits only for texts that hold 8 characters and more besides marks. */
 uint64_t tab_checks_of(tab_str s)
 {
@@ -316,11 +375,15 @@ uint64_t tab_checks_of(tab_str s)
     if (s.n < 2 || s.n > 400)
         return 0;
     uint64_t r = tab_patterns_of(s, &any_digit);
+#define SET(e, test) r |= (test) ? UINT64_C(1) << TAB_CHECK_##e : 0
+    SET(BIC, bic(s));
     if (!any_digit)
         return r;
-#define SET(e, test) r |= (test) ? UINT64_C(1) << TAB_CHECK_##e : 0
+    SET(NAICS, naics(s));
+    SET(BNF, bnf(s));
     squeezed q = squeeze(s);
     SET(LOINC, s.n >= 4 && s.n <= 8 && s.p[s.n - 2] == '-' && q.digits && q.n + 1 == s.n && luhn(q.c, q.n));
+    SET(SNOMED, q.n == s.n && snomed(&q));
     if (q.overflow || q.n < 8)
         return r;
     r |= tab_numbering_plans(s);
@@ -344,12 +407,6 @@ uint64_t tab_checks_of(tab_str s)
                  memcpy(d + 5, q.c, 10);
                  luhn(d, 15);
              }));
-    if ((q.n == 8 || q.n == 11) && s.n == q.n) {
-        bool bic = true;
-        for (size_t i = 0; i < 6; i++)
-            bic = bic && upper(q.c[i]) && upper(s.p[i]);
-        SET(BIC, bic && q.alnum);
-    }
     return r;
 #undef SET
 }

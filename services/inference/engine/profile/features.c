@@ -130,14 +130,10 @@ static uint64_t unspaced_name(tab_str s)
     return r;
 }
 
-enum { WORDS = 24 }; /* words of a value that are looked up; chosen by hand */
-
-/* Where the first WORDS words of a folded text begin and end, marks at a word's end left out. Returns how
- * many. */
-static size_t words_of(tab_str folded, size_t from[WORDS], size_t to[WORDS])
+size_t tab_words_of(tab_str folded, size_t from[TAB_WORDS], size_t to[TAB_WORDS])
 {
     size_t n = 0;
-    for (size_t i = 0; i < folded.n && n < WORDS;) {
+    for (size_t i = 0; i < folded.n && n < TAB_WORDS;) {
         while (i < folded.n && separates(folded.p[i]))
             i++;
         size_t b = i;
@@ -156,7 +152,8 @@ static size_t words_of(tab_str folded, size_t from[WORDS], size_t to[WORDS])
 
 /* Looks the folded value, its words and its pairs of neighbouring words up in the lexicon, and lets them
  * vote for sectors: a whole value with weight 1, a pair of words with 0.8, single words together with 0.4
- * (chosen by hand, not measured). At most 24 words; a pair of at most 48 bytes. */
+ * (with half of both, and with 1 and 0.8, 0.01 fewer sectors and 0.002 fewer roles are right, decision
+ * 0307). At most 24 words; a pair of at most 48 bytes. */
 static void look_up(tab_str folded, gather *g, float *sector)
 {
     const tab_lexeme *x = tab_lexicon_find(folded);
@@ -168,7 +165,7 @@ static void look_up(tab_str folded, gather *g, float *sector)
         if (x->sectors != 0)
             sector_vote(sector, x->sectors, 1);
     }
-    size_t from[WORDS], to[WORDS], n = words_of(folded, from, to);
+    size_t from[TAB_WORDS], to[TAB_WORDS], n = tab_words_of(folded, from, to);
     bool given = false, family = false;
     for (size_t k = 0; k < n; k++) {
         tab_str w = { folded.p + from[k], to[k] - from[k] };
@@ -613,8 +610,14 @@ void tab_features_of(const tab_summary *s, tab_features *f)
         put(&c, f->check[i] = share(g->check[i], g->values));
 
     scale_grams(f->gram);
-    /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. */
+    /* Evidence over a column grows with its logarithm: one long list of cars is not thirty of them. Where the
+     * values name places or persons, a word of a trade among them (Porto, a club; Baker) is an accident. */
+    static const tab_list names[] = { TAB_LIST_CITY, TAB_LIST_COUNTRY, TAB_LIST_REGION, TAB_LIST_FIRST_NAME,
+                                      TAB_LIST_LAST_NAME };
+    double named = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        named = fmax(named, share(g->full[names[i]], g->values));
     for (int i = 0; i < TAB_SECTORS; i++)
-        f->sector[i] =
-            (float)log1p((double)f->sector[i]) * (float)sqrt(share((double)f->sector[i], g->values + 2));
+        f->sector[i] = (float)((1 - named) * log1p((double)f->sector[i])) *
+                       (float)sqrt(share((double)f->sector[i], g->values + 2));
 }

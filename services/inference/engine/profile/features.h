@@ -32,8 +32,10 @@ typedef struct {
     size_t values;                   /* distinct non-mark values looked at */
     double number_share, date_share, clock_share, duration_share;
     double min, max, q50;
-    bool heaped;  /* whole numbers that repeat, with last digits that people prefer */
-    bool counted; /* 1, 1, 1, 2, 2, 2, 3 ...: counted up through the rows, many rows a number */
+    bool fraction; /* numbers that are not all whole */
+    bool drawn;    /* whole numbers that repeat as often as draws from their range would */
+    bool heaped;   /* whole numbers that repeat, with last digits that people prefer */
+    bool counted;  /* 1, 1, 1, 2, 2, 2, 3 ...: counted up through the rows, many rows a number */
 } tab_features;
 
 void tab_features_of(const tab_summary *s, tab_features *ret);

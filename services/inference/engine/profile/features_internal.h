@@ -34,6 +34,12 @@ typedef struct {
     double x, w;
 } weighted;
 
+enum { TAB_WORDS = 24 }; /* words of a value that are looked up: bounds the cost of long texts */
+
+/* Where the first TAB_WORDS words of a folded text begin and end, marks at a word's end left out. Returns
+ * how many. */
+size_t tab_words_of(tab_str folded, size_t from[TAB_WORDS], size_t to[TAB_WORDS]);
+
 /* Where the next numbers of a vector go; what lies beyond the end is dropped. */
 typedef struct {
     float *at, *end;
@@ -46,9 +52,9 @@ static inline void put(cursor *c, double x)
 }
 
 /* One row a number of the vector: the value, then what it is for. Shares stand as they are; sizes enter as
- * logarithms, divided so that common columns lie between 0 and about 2. The divisors set the scale on which
- * the models' penalty acts; chosen by hand, not measured. The models are trained on this order: a new number
- * goes to the end (TAB_DENSE_PLAIN) and the models are trained again. */
+ * logarithms, divided so that common columns lie between 0 and about 2. The divisors only set how strongly
+ * the models' penalty acts on a number; the weights are fitted to them. The models are trained on this
+ * order: a new number goes to the end (TAB_DENSE_PLAIN) and the models are trained again. */
 #define PUT_ROWS(c, rows)                                         \
     for (size_t i_ = 0; i_ < sizeof(rows) / sizeof *(rows); i_++) \
     put(c, (rows)[i_])

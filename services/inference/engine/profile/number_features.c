@@ -102,6 +102,7 @@ static void put_habits(cursor *c, const tab_summary *s, const gather *g, const w
     put(c, fmax(-4, fmin(1, 2 * odd)));
     bool repeats = whole && f->distinct < f->present;
     put(c, repeats && fabs(odd) < 0.08);
+    f->drawn = repeats && fabs(odd) < 0.08 && n > 40;
     /* of the cells most end alike, yet not all: a key's digits are even, or go step by step */
     double liked = share(digit[0] + digit[5] + digit[9], total);
     /* Counts up through the rows, at least eight rows a number: decision 0208. */
@@ -215,6 +216,7 @@ void tab_number_features(cursor *c, const tab_summary *s, const gather *g, weigh
     f->min = any ? v[0].x : 0;
     f->max = any ? v[n - 1].x : 0;
     f->q50 = q[4];
+    f->fraction = any && !whole;
     put_spread(c, g, v, n, q, mean, sd);
     put_ranges(c, g, f->min, f->max, any, whole);
     put_order(c, s, f, f->min, f->max, any, whole);
@@ -229,9 +231,9 @@ static void put_hat(cursor *c, double x, int n, double weight)
         put(c, weight * fmax(0, 1 - fabs(x - i)));
 }
 
-/* Size in 9 soft bins of a decade each (from 0.01 to a million) and spread in 6, by four kinds of
- * notation: whole, one decimal, two decimals, more. A linear model cannot multiply its inputs; these
- * products let it (decision 0163). Which bins is chosen by hand. */
+/* Size in 9 soft bins of a decade each (from 0.01 to a million) and spread in 6, by four kinds of notation:
+ * whole, one decimal, two decimals, more. A linear model cannot multiply its inputs; these products let it.
+ * Decision 0163 measured them together; other bins were not tried. */
 void tab_crossed_features(cursor *c, const gather *g, const weighted *v, size_t n, const tab_features *f)
 {
     double total = g->num, q05 = 0, q50 = 0, q95 = 0, whole = share(g->integer, total), few = 0;

@@ -170,6 +170,8 @@ static bool phone(tab_str s)
     if (template_of(s, "9999-99-99") || template_of(s, "99.99.9999") || template_of(s, "99/99/9999") ||
         template_of(s, "999-99-9999"))
         return false;
+    if (s.n > 11 && template_of((tab_str){ s.p, 10 }, "9999-99-99") && s.p[10] == ' ') /* 2019-05-21 14-03 */
+        return false;
     /* ITU E.164: 15 digits with the country's; national numbers have 12 at most, a prefix included */
     bool abroad = plus || starts(s, "00");
     if (!abroad && digits > 12)
@@ -221,15 +223,19 @@ static bool range(tab_str s)
            (digit(s.p[0]) || digit(s.p[s.n - 1]) || s.p[s.n - 1] == '+');
 }
 
-/* An object or an array whose brackets and quotes close. A plain list of words in brackets is none: it
- * must hold a string, a colon or an inner bracket. */
-static bool json(tab_str s)
+/* What brackets that close hold: an object somewhere, values alone, or neither. */
+typedef enum { BRACKETS_NONE, BRACKETS_JSON, BRACKETS_LIST } brackets;
+
+/* An object or an array whose brackets and quotes close. An array with no object in it is a list, as is what
+ * PostgreSQL writes, {a,b}. Plain words in square brackets are neither: there must be a string or an inner
+ * bracket. */
+static brackets brackets_of(tab_str s)
 {
     char open = s.p[0], close = s.p[s.n - 1];
     if (s.n < 2 || !((open == '{' && close == '}') || (open == '[' && close == ']')))
-        return false;
+        return BRACKETS_NONE;
     int depth = 0, deepest = 0;
-    bool quoted = false, colon = false, string = false;
+    bool quoted = false, colon = false, string = false, comma = false, object = false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         /* inside a string only its end counts; a backslash takes the next byte with it */
@@ -245,11 +251,16 @@ static bool json(tab_str s)
         else if (c == '{' || c == '[')
             deepest = ++depth > deepest ? depth : deepest;
         else if ((c == '}' || c == ']') && --depth < 0)
-            return false;
-        else if (c == ':')
-            colon = true;
+            return BRACKETS_NONE;
+        object |= c == '{';
+        colon |= c == ':';
+        comma |= c == ',';
     }
-    return depth == 0 && !quoted && (open == '{' ? colon || s.n == 2 : string || deepest > 1);
+    if (depth != 0 || quoted)
+        return BRACKETS_NONE;
+    if (object)
+        return colon || s.n == 2 ? BRACKETS_JSON : comma && open == '{' ? BRACKETS_LIST : BRACKETS_NONE;
+    return string || deepest > 1 ? BRACKETS_LIST : BRACKETS_NONE;
 }
 
 /* Two coordinates in one cell: WKT's POINT, decimal degrees with a comma, or degrees with their sign. */
@@ -490,7 +501,9 @@ uint64_t tab_patterns_of(tab_str s, bool *any_digit)
         SET(IPV6, ipv6(s));
         SET(MAC, template_of(s, "HH:HH:HH:HH:HH:HH"));
     }
-    SET(JSON, json(s));
+    brackets inside = brackets_of(s);
+    SET(JSON, inside == BRACKETS_JSON);
+    SET(ARRAY, inside == BRACKETS_LIST);
     if (s.n > 20)
         SET(AGENT, starts(s, "mozilla/") || starts(s, "opera/") || starts(s, "curl/"));
     *any_digit = numeral;

@@ -3,14 +3,15 @@
  *
  *   columns in parallel: read ─> summary ─> features ─> stage 1
  *   the table:           relations between columns ─> sector
- *   columns in parallel: stage 2 ─> role, type, personal data ─> typed view */
+ *   columns in parallel: stage 2 ─> role, type, personal data ─> typed view
+ *   the table:           what spoke for its sector */
 #include "services/inference/engine/profile/profile.h"
 
 #include <math.h>
 
 #include "services/inference/engine/profile/column.h"
 #include "services/inference/engine/profile/roles.h"
-#include "services/inference/engine/profile/stages.h"
+#include "services/inference/engine/profile/sector_hints.h"
 
 /* The sum of the probabilities of the personal roles from which a column counts as personal data. Chosen
  * for a recall of at least 0.93, cross-validated over sources; tests/bench/columns prints the curve and
@@ -161,6 +162,8 @@ tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profil
     for (int s = 0; s < TAB_SECTORS; s++)
         sector[s] = (double)j.sector[s];
     *p = (tab_profile){ .table = t, .col = j.col, .sector = sector };
+    if (!tab_sector_hints(e->arena, (const tab_staged *const *)j.staged, p))
+        return tab_no_memory(err);
     *ret = p;
     return TAB_OK;
 }

@@ -7,6 +7,9 @@
 
 typedef enum { TAB_CATEGORICAL, TAB_NUMERIC, TAB_DATETIME, TAB_TEXT, TAB_BOOLEAN } tab_type;
 
+/* What a column is used for, where the caller says so. */
+typedef enum { TAB_USE_READ, TAB_USE_FEATURE, TAB_USE_KEY, TAB_USE_IGNORE } tab_use;
+
 /* One column, profiled. Arrays live in the engine's arena. */
 typedef struct {
     size_t index;
@@ -17,8 +20,9 @@ typedef struct {
     double role_confidence;
     bool pii;
     double pii_confidence;
-    bool identifying;         /* names one row's entity (roles-and-sectors): never imputed, never a target */
-    bool proven_key;          /* of role `id`: its values prove it, and say nothing else (decision 0261) */
+    bool identifying; /* names one row's entity (roles-and-sectors): never imputed, never a target */
+    bool proven_key;  /* of role `id`: its values prove it, and say nothing else (decision 0261) */
+    tab_use use;
     bool numbers;             /* the cells read as numbers, whatever the role; none starts with a zero */
     double missing;           /* nulls / rows; 0 for a table without rows */
     size_t present, distinct; /* cells that are not null; 0 where all of them are marks: an empty column */
@@ -41,11 +45,25 @@ typedef struct {
     int decimals; /* numeric: largest number of decimals seen (0: integers) */
 } tab_column_profile;
 
+enum { TAB_SECTOR_HINTS = 3, TAB_HINT_WORDS = 3 };
+
+/* A column that spoke for the table's likeliest sector. */
+typedef struct {
+    const tab_column_profile *col;
+    double weight;                /* what the sector's log odds lose when the column is left out; above 0 */
+    tab_str word[TAB_HINT_WORDS]; /* (words) terms of the sector that are among its values, folded */
+    size_t words;
+} tab_sector_hint;
+
 typedef struct {
     const tab_table *table;
     tab_column_profile *col; /* (table->cols) */
     /* (TAB_SECTORS) probability of each industry sector (sector/sectors.h), summing to 1 */
     const double *sector;
+    tab_sector_hint hint[TAB_SECTOR_HINTS]; /* (hints) the strongest first */
+    size_t hints;
+    /* cells that count as missing, as the caller said; NULL: null alone */
+    const struct tab_voids *voids;
 } tab_profile;
 
 tab_status tab_profile_table(const tab_engine *e, const tab_table *t, tab_profile **ret,

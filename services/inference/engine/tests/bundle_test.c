@@ -322,6 +322,36 @@ Test(bundle, a_misnamed_target_or_base_is_refused)
     tab_arena_free(m->a);
 }
 
+Test(bundle, says_what_spoke_for_the_sector)
+{
+    maker *m = start();
+    tab_builder *b[3] = { column(m, "c0"), column(m, "c1"), column(m, "c2") };
+    static const char *const drug[] = { "aspirin", "ibuprofen", "metformin" };
+    for (size_t i = 0; i < 60; i++) {
+        tab_builder_number(b[0], (double)i);
+        tab_builder_text(b[1], tab_str_of(drug[i % 3]));
+        tab_builder_text(b[2], tab_str_of(i % 2 == 0 ? "hypertension" : "diabetes"));
+    }
+    for (size_t k = 0; k < 3; k++)
+        add(m, b[k]);
+    Tabella__Bundle *r = run(m, (tab_run_options){ .target = TAB_TARGET_NONE });
+    cr_assert_not_null(r);
+    const Tabella__TableUnderstanding *t = r->tables[0];
+    cr_assert_geq(t->n_sector_evidence, 1);
+    bool words = false;
+    for (size_t k = 0; k < t->n_sector_evidence; k++) {
+        const Tabella__SectorEvidence *v = t->sector_evidence[k];
+        cr_expect(v->weight > 0 && (k == 0 || v->weight <= t->sector_evidence[k - 1]->weight));
+        cr_assert_lt(v->index, 3);
+        cr_expect(v->column.len == 2 && v->column.data[1] == '0' + v->index);
+        cr_expect_str_eq(v->role, t->column_profile[v->index]->role);
+        cr_expect(v->index != 0 || v->n_words == 0, "numbers hold no words");
+        words |= v->n_words > 0;
+    }
+    cr_expect(words, "a drug or a disease is a term of its sector");
+    tab_arena_free(m->a);
+}
+
 Test(bundle, names_five_sectors_likeliest_first_and_none_without_cells)
 {
     maker *m = start();

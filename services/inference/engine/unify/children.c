@@ -1,3 +1,5 @@
+/* See children.h. Every row of every table is a node; a row points to the row of the parent table that it
+ * refers to. Following the pointers up to a row that is an entity gives the entity a row hangs under. */
 #include "services/inference/engine/unify/children.h"
 
 #include <stdlib.h>
@@ -18,6 +20,8 @@ static void rows_free(rows *r)
     free(r->hangs);
 }
 
+/* Each node's parent row, by the reference under which its table hangs; none where the table hangs under
+ * none, or the cell refers to no row. False: out of memory. */
 static bool rows_new(const tab_views *v, const tab_keys *k, const tab_key_plan *plan, rows *r)
 {
     size_t nodes = v->total_rows;
@@ -84,6 +88,7 @@ tab_status tab_children_hang(const tab_views *v, const tab_keys *k, const tab_ke
     uint32_t *at = NULL;
     bool ok = rows_new(v, k, plan, &r);
     if (ok) {
+        /* entities that hang are no entities any more; their rows are counted, to make room for them */
         keep_others(v, n, &r);
         for (size_t i = 0; i < nodes; i++)
             hanging += r.hangs[i];
@@ -96,12 +101,14 @@ tab_status tab_children_hang(const tab_views *v, const tab_keys *k, const tab_ke
     for (size_t i = 0; ok && i < nodes; i++) {
         if (!r.hangs[i])
             continue;
+        /* references form no circle (plan.h), so the way up ends at a row that is an entity's */
         uint32_t top = (uint32_t)i;
         while (r.hangs[top])
             top = r.up[top];
         r.entity[i] = r.entity[top];
         at[r.entity[i] + 1]++;
     }
+    /* counting sort: where each entity's children begin, then each child in its place, by table and row */
     for (size_t i = 0; ok && i < n->n; i++)
         at[i + 1] += at[i];
     for (uint32_t t = 0; ok && t < v->n; t++)

@@ -136,7 +136,7 @@ Test(impute, answers_well_and_knows_how_well)
     cr_assert_eq(tab_profile_table(&e, table(a, MANY), &p, NULL), TAB_OK);
     Tabella__Imputation *m = NULL;
     tab_impute_target none = { 0 };
-    cr_assert_eq(tab_impute(&e, &p, 1, &none, &m, NULL), TAB_OK);
+    cr_assert_eq(tab_impute(&e, &p, 1, NULL, &none, &m, NULL), TAB_OK);
     /* Cells of c where a and b are present, and nothing else of the row is missing: c is their sum.
      */
     double error = 0, sure = 0, right = 0;
@@ -198,7 +198,7 @@ static size_t filled_ids(double role_confidence)
     c->levels = 30;
     Tabella__Imputation *m = NULL;
     tab_impute_target none = { 0 };
-    cr_assert_eq(tab_impute(&e, &p, 1, &none, &m, NULL), TAB_OK);
+    cr_assert_eq(tab_impute(&e, &p, 1, NULL, &none, &m, NULL), TAB_OK);
     double error = 0;
     for (size_t i = 0; i < m->n_row; i++) {
         double v;

@@ -42,7 +42,7 @@ Test(impute, fills_whole_numbers_with_values_that_occur)
     p->col[0].identifying = false;
     tab_impute_target none = { 0, 2, NULL };
     Tabella__Imputation *m = NULL;
-    cr_assert_eq(tab_impute(&e, &p, 1, &none, &m, NULL), TAB_OK);
+    cr_assert_eq(tab_impute(&e, &p, 1, NULL, &none, &m, NULL), TAB_OK);
     cr_assert_gt(m->n_row, ROWS / 10);
     for (size_t i = 0; i < m->n_row; i++) {
         double v;

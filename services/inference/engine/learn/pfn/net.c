@@ -17,8 +17,8 @@
 #include "services/inference/engine/learn/pfn/tensor_ops.h"
 #include "services/inference/engine/learn/pfn/vote.h"
 
-/* PIECE_CELLS and STRIP: cells and rows of a piece that stays in the processor's cache; chosen by hand,
- * and no answer depends on them. HEAD and ROW_HEAD: widths of attention heads, as trained. */
+/* PIECE_CELLS and STRIP: cells and rows of a piece that stays in the processor's cache; no answer depends on
+ * them. HEAD and ROW_HEAD: widths of attention heads, as trained. */
 enum { PIECE_CELLS = 2048, STRIP = 512, HEAD = 16, ROW_HEAD = 32 };
 
 _Thread_local tab_pfn_tap tab_pfn_tap_fn;
@@ -571,36 +571,4 @@ bool tab_pfn_query(const tab_pfn_context *c, const tab_pfn_table *t, float *logp
 bool tab_pfn_query_numeric(const tab_pfn_context *c, const tab_pfn_table *t, float *mean, float *quantile)
 {
     return query(c, t, mean, quantile);
-}
-
-/* ---- cost ------------------------------------------------------------------------------------ */
-
-/* Multiply-adds of one row's cells through both column stages, the row refinement and the pooling. */
-static double cell_work(const tab_pfn *w, size_t m)
-{
-    double e = w->e, k = w->inducing, t = w->tokens, row = 2 * (double)m + 6 * t;
-    double stage = 2 * e * e + 2 * k * e + 4 * e * e; /* read the inducing rows, MLP */
-    double refine =
-        row * (6 * e * e) + 4 * (double)m * 2 * t * e * 2; /* per row: 2 x (gather, broadcast) + pool */
-    return (double)m * (TAB_PFN_FEATURES * e + 2 * stage + 8 * e * e) + refine;
-}
-
-/* Multiply-adds of one row through the blocks. */
-static double block_work(const tab_pfn *w, double known)
-{
-    double d = w->d;
-    return w->blocks * (6 * d * d + 2 * d * known);
-}
-
-/* One query: its cells, its way through the blocks over n rows, the vote. */
-double tab_pfn_query_work(const tab_pfn *w, size_t n, size_t m)
-{
-    return cell_work(w, m) + block_work(w, (double)n) + (double)w->d * (double)n;
-}
-
-/* n rows through the cells, the inducing rows that read them, and the blocks among themselves. */
-double tab_pfn_encode_work(const tab_pfn *w, size_t n, size_t m)
-{
-    double e = w->e, induce = 2 * (double)m * (2 * e * e + 2 * w->inducing * e), d = w->d;
-    return (double)n * (cell_work(w, m) + induce + block_work(w, (double)n) + w->blocks * 2.5 * d * d);
 }

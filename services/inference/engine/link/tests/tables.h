@@ -56,7 +56,7 @@ static inline void cross(world *w)
     tab_engine e = { .arena = w->arena };
     for (size_t i = 0; i < w->n; i++)
         cr_assert_eq(tab_profile_table(&e, &w->table[i], &p[i], &err), TAB_OK);
-    cr_assert_eq(tab_cross_tables(&e, p, w->n, 0.5, &w->map, &w->unified, &w->linked, &err), TAB_OK);
+    cr_assert_eq(tab_cross_tables(&e, p, w->n, 0.5, &w->map, &w->unified, &w->linked, NULL, &err), TAB_OK);
 }
 
 static const char *const given[] = { "Anna",  "Bruno", "Clara", "Dario",  "Elena",  "Felix",

@@ -1,11 +1,13 @@
 /* Which column is chosen where nobody named one: that which follows from many others together, not one
  * whose near copy stands beside it. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/select.h"
+#include "services/inference/engine/profile/roles.h"
 
 enum { ROWS = 900, COLS = 6 };
 
@@ -27,7 +29,8 @@ static double value(size_t i, const char *name)
                                        : 50 * unit(i, 6);
 }
 
-static const char *chosen(const char *const *names, char *reason, size_t n)
+/* The score and the reason of the column `what` in a table of these columns. */
+static double score_of(const char *const *names, const char *what, char *reason, size_t n)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_engine e = { .arena = a };
@@ -50,18 +53,54 @@ static const char *chosen(const char *const *names, char *reason, size_t n)
     tab_selection s;
     cr_assert_eq(tab_select(&e, &p, 1, &o, &s, NULL), TAB_OK);
     cr_assert_not(s.none);
-    snprintf(reason, n, "%s", s.target->candidates[0]->reason);
     cr_assert(s.target->candidates[0]->selected);
-    return names[s.column];
+    for (size_t i = 0; i < s.target->n_candidates; i++)
+        if (strcmp(names[s.target->candidates[i]->column->column], what) == 0) {
+            snprintf(reason, n, "%s", s.target->candidates[i]->reason);
+            return s.target->candidates[i]->score;
+        }
+    cr_assert_fail("%s is no candidate", what);
+    return 0;
 }
 
+/* Each at the other's place, so that the place does not decide. */
 Test(select, what_follows_from_many_goes_before_what_has_a_near_copy)
 {
-    static const char *const orders[][COLS] = { { "a", "near", "b", "c", "y", "other" },
-                                                { "y", "other", "c", "near", "a", "b" } };
+    static const char *const orders[][COLS] = { { "a", "near", "b", "y", "c", "other" },
+                                                { "a", "y", "b", "near", "c", "other" } };
+    char reason[200];
     for (size_t k = 0; k < 2; k++) {
-        char reason[200];
-        cr_expect_str_eq(chosen(orders[k], reason, sizeof reason), "y", "chosen: %s", reason);
+        double y = score_of(orders[k], "y", reason, sizeof reason);
         cr_expect_not_null(strstr(reason, " alone "), "%s", reason);
+        cr_expect_gt(y, score_of(orders[1 - k], "near", reason, sizeof reason), "order %zu", k);
     }
+}
+
+/* A month told by the day before it is no outcome, however well it is told. */
+Test(select, a_part_of_a_date_is_no_target)
+{
+    static const char *const names[COLS] = { "a", "near", "b", "c", "y", "other" };
+    TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+    tab_engine e = { .arena = a };
+    tab_column *col = tab_arena_new_of(a, tab_column, COLS);
+    for (size_t j = 0; j < COLS; j++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(names[j]));
+        for (size_t i = 0; i < ROWS; i++)
+            tab_builder_number(b, floor(value(i, names[j])));
+        cr_assert(tab_builder_finish(b, &col[j]));
+    }
+    tab_table t = { .id = TAB_S("t"), .rows = ROWS, .cols = COLS, .col = col };
+    tab_profile *p = NULL;
+    cr_assert_eq(tab_profile_table(&e, &t, &p, NULL), TAB_OK);
+    p->col[4].role = TAB_ROLE_YEAR;
+    p->col[4].role_confidence = 0.9;
+    tab_run_options o = { 0 };
+    tab_selection s;
+    cr_assert_eq(tab_select(&e, &p, 1, &o, &s, NULL), TAB_OK);
+    cr_expect(s.none || s.column != 4);
+    bool said = false;
+    for (size_t i = 0; i < s.target->n_candidates; i++)
+        said =
+            said || strstr(s.target->candidates[i]->reason, "not eligible: a part of a date (year)") != NULL;
+    cr_expect(said);
 }

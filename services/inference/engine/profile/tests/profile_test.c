@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/files/csv.h"
 #include "services/inference/engine/profile/checksum.h"
 #include "services/inference/engine/profile/roles.h"
 #include "services/inference/engine/profile/stages.h"
@@ -123,6 +124,29 @@ Test(profile, sector_confidences_sum_to_one)
     for (int s = 0; s < TAB_SECTORS; s++)
         sum += p->sector[s];
     cr_expect_float_eq(sum, 1, 1e-5);
+}
+
+/* The customers and the invoices of a software firm, as two systems keep them, are no sport. */
+Test(profile, does_not_call_the_samples_sport)
+{
+    static const char *const path[] = { "tests/samples/customers.csv", "tests/samples/billing.csv" };
+    for (size_t i = 0; i < 2; i++) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 27);
+        static char text[1 << 16];
+        FILE *f = fopen(path[i], "rb");
+        cr_assert_not_null(f, "%s (from the project's root)", path[i]);
+        size_t n = fread(text, 1, sizeof text, f), top = 0;
+        fclose(f);
+        const tab_table *t;
+        cr_assert_eq(tab_csv_read(a, (tab_str){ text, n }, TAB_S("t"), &t, NULL, NULL), TAB_OK);
+        tab_engine *e = tab_arena_new_of(a, tab_engine, 1);
+        e->arena = a;
+        tab_profile *p;
+        cr_assert_eq(tab_profile_table(e, t, &p, NULL), TAB_OK);
+        for (size_t s = 1; s < TAB_SECTORS; s++)
+            top = p->sector[s] > p->sector[top] ? s : top;
+        cr_expect_str_neq(tab_sectors[top].slug, "sports", "%s", path[i]);
+    }
 }
 
 /* Whole numbers that repeat as draws from a range do, and periods counted up through a long table, are no
@@ -318,6 +342,7 @@ Test(checks, know_their_own_and_no_others)
         { "{a", TAB_CHECK_JSON, false },
         { "(555) 123-4567", TAB_CHECK_PHONE, true },
         { "2019-05-31", TAB_CHECK_PHONE, false },
+        { "2019-05-21 14-03", TAB_CHECK_PHONE, false },
         { "1559304000", TAB_CHECK_PHONE, false },
         { "12345-12345-1234", TAB_CHECK_PHONE, false }, /* fourteen digits, of no country */
         { "00 49 30 1234 5678", TAB_CHECK_PHONE, true },
@@ -355,6 +380,24 @@ Test(checks, know_their_own_and_no_others)
         { "2019-05-31", TAB_CHECK_STREET, false },
         { "(030) 123-4567", TAB_CHECK_RANGE, false },
         { "18-24", TAB_CHECK_RANGE, true },
+        { "195662009", TAB_CHECK_SNOMED, true },
+        { "195662008", TAB_CHECK_SNOMED, false },
+        { "462371000124108", TAB_CHECK_SNOMED, true },
+        { "019566200", TAB_CHECK_SNOMED, false },
+        { "0102000N0AAABAB", TAB_CHECK_BNF, true },
+        { "0102000N0AAABA", TAB_CHECK_BNF, false },
+        { "9102000N0AAABAB", TAB_CHECK_BNF, false },
+        { "541511", TAB_CHECK_NAICS, true },
+        { "991511", TAB_CHECK_NAICS, false },
+        { "DEUTDEFF", TAB_CHECK_BIC, true },
+        { "DEUTDEFF500", TAB_CHECK_BIC, true },
+        { "DEUTQQFF", TAB_CHECK_BIC, false },
+        { "[\"Sedan\", \"SUV\"]", TAB_CHECK_ARRAY, true },
+        { "[\"Sedan\", \"SUV\"]", TAB_CHECK_JSON, false },
+        { "{Trailers,Commentaries}", TAB_CHECK_ARRAY, true },
+        { "[{\"a\": 1}]", TAB_CHECK_JSON, true },
+        { "[{\"a\": 1}]", TAB_CHECK_ARRAY, false },
+        { "[a", TAB_CHECK_ARRAY, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(tab_checks_of(tab_str_of(cases[i].text)) >> cases[i].check & 1, cases[i].want, "%s",
@@ -445,6 +488,37 @@ Test(profile, takes_big_numbers_for_what_their_digits_prove)
         cr_expect_eq(q->pii, j == 10, "%s: %s", name[j], tab_role_names[q->role]);
     }
     cr_expect_eq(p->col[10].role, TAB_ROLE_PHONE, "%s", tab_role_names[p->col[10].role]);
+}
+
+/* Seconds since 1970 with a fraction, postal codes that begin with zero, departments "3.1". */
+Test(profile, takes_fractions_and_leading_zeros_for_what_they_prove)
+{
+    enum { ROWS = 200, COLS = 4 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 28);
+    static const char *const name[COLS] = { "seconds", "milliseconds", "postal", "department" };
+    tab_column c[COLS];
+    uint64_t s = 5;
+    for (int j = 0; j < COLS; j++) {
+        tab_builder *b = tab_builder_new(a, tab_str_of(name[j]));
+        for (int i = 0; i < ROWS; i++) {
+            char t[40];
+            double x = 1.7e9 + digits_of(&s, 8), y = digits_of(&s, 5);
+            int n = j == 0   ? snprintf(t, sizeof t, "%.3f", x + fmod(y, 1000) / 1000)
+                    : j == 1 ? snprintf(t, sizeof t, "%.1f", x * 1000 + fmod(y, 10) / 10)
+                    : j == 2 ? snprintf(t, sizeof t, "%05.0f", 1001 + fmod(y * 7919, 90) * 997)
+                             : snprintf(t, sizeof t, "%.0f.%.0f", 1 + fmod(y, 40), 1 + fmod(y, 9));
+            tab_builder_text(b, (tab_str){ t, (size_t)n });
+        }
+        cr_assert(tab_builder_finish(b, &c[j]));
+    }
+    tab_profile *p = profile_of(a, c, COLS, ROWS);
+    for (int j = 0; j < 2; j++) {
+        const tab_column_profile *q = &p->col[j];
+        cr_expect_eq(q->type, TAB_DATETIME, "%s: %s", name[j], tab_role_names[q->role]);
+        cr_expect(q->number != NULL && q->number[0] > 1.69e9 && q->number[0] < 1.8e9);
+    }
+    cr_expect_eq(p->col[2].role, TAB_ROLE_POSTAL_CODE, "%s", tab_role_names[p->col[2].role]);
+    cr_expect_neq(p->col[3].role, TAB_ROLE_ID);
 }
 
 Test(profile, reads_uuids_in_braces_and_times_of_races)

@@ -1,0 +1,314 @@
+/* See files.h. */
+#include "common/files/files.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "common/files/csv.h"
+#include "common/files/json_rows.h"
+#include "common/files/sheets.h"
+#include "common/files/text.h"
+#include "common/json.h"
+
+enum { NOTES = 4096 };
+
+typedef struct {
+    tab_arena *a;
+    const tab_file_limits *most;
+    const tab_table **table; /* (most->tables) */
+    tab_str *sheet;          /* (most->tables) */
+    size_t n;
+    char *notes; /* (NOTES) */
+    size_t notes_n;
+    tab_error *err;
+} reader;
+
+static void note(reader *r, tab_str id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void note(reader *r, tab_str id, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    int n = snprintf(r->notes + r->notes_n, NOTES - r->notes_n, "%s%.*s: %s", r->notes_n > 0 ? "\n" : "",
+                     (int)(id.n < 128 ? id.n : 128), id.p, text);
+    if (n > 0 && (size_t)n < NOTES - r->notes_n)
+        r->notes_n += (size_t)n;
+    else
+        r->notes[r->notes_n] = 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static bool ends_in(tab_str s, const char *ending)
+{
+    size_t n = strlen(ending);
+    return s.n > n && strncasecmp(s.p + s.n - n, ending, n) == 0;
+}
+
+static bool one_of(tab_str name, const char *const *endings)
+{
+    for (; *endings != NULL; endings++)
+        if (ends_in(name, *endings))
+            return true;
+    return false;
+}
+
+/* "data/orders.csv" -> "orders"; dots inside become _, since an id holds none; at most 128 bytes. */
+static tab_str stem(tab_arena *a, tab_str name, tab_str sheet)
+{
+    size_t from = name.n;
+    while (from > 0 && name.p[from - 1] != '/' && name.p[from - 1] != '\\')
+        from--;
+    size_t end = name.n;
+    for (size_t i = name.n; i > from + 1; i--)
+        if (name.p[i - 1] == '.') {
+            end = i - 1;
+            break;
+        }
+    char text[128 + 4];
+    int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)(end - from < 96 ? end - from : 96), name.p + from,
+                     sheet.n > 0 ? "_" : "", (int)(sheet.n < 96 ? sheet.n : 96), sheet.p);
+    size_t len = n < 128 ? (size_t)n : 128;
+    while (len > 0 && !tab_utf8_valid((tab_str){ text, len }))
+        len--;
+    for (size_t i = 0; i < len; i++)
+        text[i] = text[i] == '.' ? '_' : text[i];
+    return len > 0 ? tab_arena_copy(a, (tab_str){ text, len }) : TAB_S("table");
+}
+
+/* ---- one format each --------------------------------------------------------------------------- */
+
+static tab_status add(reader *r, const tab_table *t, tab_str sheet)
+{
+    if (r->n == r->most->tables)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it holds more than %zu tables", r->most->tables);
+    if (t->cols > r->most->cols)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it has %zu columns; a table has at most %zu", t->cols,
+                        r->most->cols);
+    uint64_t cells = 0;
+    r->sheet[r->n] = sheet;
+    r->table[r->n++] = t;
+    for (size_t i = 0; i < r->n; i++)
+        cells += (uint64_t)r->table[i]->rows * r->table[i]->cols;
+    return cells <= r->most->cells ? TAB_OK
+                                   : tab_fail(r->err, TAB_VALIDATION, "", "it has more than %llu cells",
+                                              (unsigned long long)r->most->cells);
+}
+
+static tab_status read_csv(reader *r, tab_str name, tab_str bytes)
+{
+    const tab_table *t;
+    tab_csv_notes n;
+    tab_str id = stem(r->a, name, TAB_S(""));
+    TAB_TRY(tab_csv_read(r->a, bytes, id, &t, &n, r->err));
+    if (n.skipped > 0)
+        note(r, id, "%zu lines above the header were skipped", n.skipped);
+    if (n.comments > 0)
+        note(r, id, "%zu lines that begin with # are no rows", n.comments);
+    if (!n.header)
+        note(r, id, "the first record holds values, so columns have no names");
+    if (n.padded > 0)
+        note(r, id, "%zu short records were padded with null", n.padded);
+    if (n.widened > 0)
+        note(r, id, "%zu long records are kept in columns without a name", n.widened);
+    if (n.total)
+        note(r, id, "the last record sums up the others and is no row");
+    return add(r, t, TAB_S(""));
+}
+
+static tab_status read_json(reader *r, tab_str name, tab_str bytes)
+{
+    const char *encoding;
+    const tab_table *t;
+    tab_str text = tab_text_utf8(r->a, bytes, &encoding);
+    if (bytes.n > 0 && text.p == NULL)
+        return tab_no_memory(r->err);
+    TAB_TRY(tab_json_rows_read(r->a, text, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells, &t,
+                               r->err));
+    return add(r, t, TAB_S(""));
+}
+
+typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
+                              size_t *ret_n, tab_error *err);
+
+static tab_status read_book(reader *r, tab_str name, const tab_zip *z, book_fn fn)
+{
+    tab_sheet *sheet;
+    size_t n = 0;
+    tab_sheet_limits most = { r->most->bytes, r->most->cells, r->most->cols, r->most->tables };
+    TAB_TRY(fn(r->a, z, most, &sheet, &n, r->err));
+    if (n == 0)
+        return tab_fail(r->err, TAB_VALIDATION, "", "no visible sheet holds a value");
+    for (size_t i = 0; i < n; i++) {
+        tab_table *t = tab_arena_new_of(r->a, tab_table, 1);
+        if (t == NULL)
+            return tab_no_memory(r->err);
+        *t = *sheet[i].table;
+        t->id = stem(r->a, name, n > 1 ? sheet[i].name : TAB_S(""));
+        if (sheet[i].notes.skipped > 0)
+            note(r, t->id, "%zu rows above the header were skipped", sheet[i].notes.skipped);
+        if (!sheet[i].notes.header)
+            note(r, t->id, "the first row holds values, so columns have no names");
+        if (sheet[i].notes.total)
+            note(r, t->id, "the last row sums up the others and is no row");
+        TAB_TRY(add(r, t, sheet[i].name));
+    }
+    return TAB_OK;
+}
+
+/* ---- what it is -------------------------------------------------------------------------------- */
+
+static bool begins(tab_str s, const char *magic, size_t n)
+{
+    return s.n >= n && memcmp(s.p, magic, n) == 0;
+}
+
+/* What is known and not read, with the way out. */
+static tab_status refused(tab_str s, tab_error *err)
+{
+    static const struct {
+        const char *magic;
+        size_t n;
+        const char *what;
+    } formats[] = {
+        { "\xD0\xCF\x11\xE0", 4, "it is an old or encrypted workbook; save it as .xlsx without a password" },
+        { "PAR1", 4, "Parquet is not read; write it as CSV or NDJSON" },
+        { "ARROW1", 6, "Arrow files are not read; write it as CSV or NDJSON" },
+        { "%PDF", 4, "it is a PDF; send its table as CSV or xlsx" },
+        { "\x28\xB5\x2F\xFD", 4, "it is packed by zstd; unpack it, or pack it by gzip" },
+        { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
+        { "\xFD\x37zXZ", 5, "it is packed by xz; unpack it, or pack it by gzip" },
+        { "SQLite format 3", 15, "it is a SQLite database; export its tables as CSV" },
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (begins(s, formats[i].magic, formats[i].n))
+            return tab_fail(err, TAB_VALIDATION, "", "%s", formats[i].what);
+    return TAB_OK;
+}
+
+static bool is_json(tab_str name, tab_str s)
+{
+    static const char *const json[] = { ".json", ".ndjson", ".jsonl", ".geojson", NULL }, *const text[] = {
+        ".csv", ".tsv", ".psv", ".tab", ".txt", NULL
+    };
+    if (one_of(name, json))
+        return true;
+    size_t i = begins(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    while (i < s.n && s.p[i] != 0 && strchr(" \t\r\n", s.p[i]) != NULL)
+        i++;
+    return !one_of(name, text) && i < s.n && (s.p[i] == '{' || s.p[i] == '[');
+}
+
+static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
+{
+    TAB_TRY(refused(bytes, r->err));
+    return is_json(name, bytes) ? read_json(r, name, bytes) : read_csv(r, name, bytes);
+}
+
+static tab_status read_any(reader *r, tab_str name, tab_str bytes, bool packed);
+
+static tab_status read_entries(reader *r, const tab_zip *z, bool packed)
+{
+    size_t before = r->n;
+    if (packed)
+        return tab_fail(r->err, TAB_VALIDATION, "", "an archive inside an archive is not read; unpack it");
+    for (size_t i = 0; i < z->n; i++) {
+        tab_str name = z->entry[i].name;
+        const char *slash = memrchr(name.p, '/', name.n);
+        const char *last = slash != NULL ? slash + 1 : name.p;
+        bool folder = name.n == 0 || last == name.p + name.n;
+        if (folder || *last == '.' || begins(name, "__MACOSX/", 9))
+            continue;
+        tab_grown g = { 0 };
+        tab_status s = tab_zip_read(z, &z->entry[i], r->most->bytes, tab_grown_add, &g, r->err);
+        if (s == TAB_OK)
+            s = read_any(r, name, (tab_str){ g.p != NULL ? g.p : "", g.n }, true);
+        free(g.p);
+        TAB_TRY(s);
+    }
+    return r->n > before ? TAB_OK : tab_fail(r->err, TAB_VALIDATION, "", "the archive holds no files");
+}
+
+static tab_status read_zip(reader *r, tab_str name, tab_str bytes, bool packed)
+{
+    tab_zip z;
+    TAB_TRY(tab_zip_open(r->a, bytes, &z, r->err));
+    if (tab_zip_find(&z, TAB_S("xl/workbook.xml")) != NULL)
+        return read_book(r, name, &z, tab_xlsx_read);
+    if (tab_zip_find(&z, TAB_S("content.xml")) != NULL)
+        return read_book(r, name, &z, tab_ods_read);
+    if (tab_zip_find(&z, TAB_S("xl/workbook.bin")) != NULL)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it is an .xlsb; save it as .xlsx");
+    return read_entries(r, &z, packed);
+}
+
+static tab_status read_gzip(reader *r, tab_str name, tab_str bytes, bool packed)
+{
+    tab_grown g = { 0 };
+    if (packed)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it is packed twice; unpack it");
+    tab_status s = tab_gzip_read(bytes, r->most->bytes, tab_grown_add, &g, r->err);
+    if (ends_in(name, ".gz"))
+        name.n -= 3;
+    if (s == TAB_OK)
+        s = read_any(r, name, (tab_str){ g.p != NULL ? g.p : "", g.n }, true);
+    free(g.p);
+    return s;
+}
+
+static tab_status read_any(reader *r, tab_str name, tab_str bytes, bool packed)
+{
+    if (bytes.n > r->most->bytes)
+        return tab_fail(r->err, TAB_VALIDATION, "", "it is larger than the limit of %llu MiB",
+                        (unsigned long long)(r->most->bytes >> 20));
+    if (begins(bytes, "\x1f\x8b", 2))
+        return read_gzip(r, name, bytes, packed);
+    if (begins(bytes, "PK\3\4", 4) || begins(bytes, "PK\5\6", 4))
+        return read_zip(r, name, bytes, packed);
+    return read_plain(r, name, bytes);
+}
+
+/* Two tables of one id: the later gets a number. */
+static tab_status apart(reader *r)
+{
+    for (size_t i = 1; i < r->n; i++)
+        for (size_t k = 0, number = 2; k < i; k++) {
+            char text[160];
+            if (!tab_str_eq(r->table[k]->id, r->table[i]->id))
+                continue;
+            tab_table *t = tab_arena_new_of(r->a, tab_table, 1);
+            if (t == NULL)
+                return tab_no_memory(r->err);
+            tab_str id = r->table[k]->id;
+            int n = snprintf(text, sizeof text, "%.*s_%zu", (int)(id.n < 100 ? id.n : 100), id.p, number++);
+            *t = *r->table[i];
+            t->id = tab_arena_copy(r->a, (tab_str){ text, (size_t)n });
+            r->table[i] = t;
+            k = (size_t)-1; /* against all again */
+        }
+    return TAB_OK;
+}
+
+tab_status tab_file_read(tab_arena *a, tab_str name, tab_str bytes, const tab_file_limits *most,
+                         tab_file *ret, tab_error *err)
+{
+    reader r = { .a = a, .most = most, .err = err };
+    r.table = tab_arena_new_of(a, const tab_table *, most->tables);
+    r.sheet = tab_arena_new_of(a, tab_str, most->tables);
+    r.notes = tab_arena_alloc(a, NOTES, 1);
+    if (r.table == NULL || r.sheet == NULL || r.notes == NULL)
+        return tab_no_memory(err);
+    tab_status s = read_any(&r, name, bytes, false);
+    if (s == TAB_OK)
+        s = apart(&r);
+    if (s != TAB_OK) {
+        tab_error why = *err;
+        return tab_fail(err, s, "", "%.*s: %s", (int)(name.n < 80 ? name.n : 80), name.p, why.message);
+    }
+    *ret = (tab_file){ r.table, r.sheet, r.n, { r.notes, r.notes_n } };
+    return TAB_OK;
+}

@@ -1,0 +1,316 @@
+/* Files of every format, and hostile ones: each ends in an error that says what to do. */
+#include "common/files/files.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "common/files/unpack.h"
+
+static const tab_file_limits LIMITS = TAB_FILE_LIMITS;
+
+static tab_file read_ok(tab_arena *a, const char *name, const char *bytes, size_t n)
+{
+    tab_file f = { 0 };
+    tab_error err = { 0 };
+    cr_assert(tab_file_read(a, tab_str_of(name), (tab_str){ bytes, n }, &LIMITS, &f, &err) == TAB_OK, "%s",
+              err.message);
+    return f;
+}
+#define READ(a, name, text) read_ok(a, name, text, sizeof text - 1)
+
+/* The message of what cannot be read. */
+static const char *refused(tab_arena *a, const char *name, const char *bytes, size_t n)
+{
+    static tab_error err;
+    tab_file f;
+    err = (tab_error){ 0 };
+    cr_assert(tab_file_read(a, tab_str_of(name), (tab_str){ bytes, n }, &LIMITS, &f, &err) == TAB_VALIDATION);
+    return err.message;
+}
+#define EXPECT_REFUSED(a, name, bytes, n, why)                  \
+    do {                                                        \
+        const char *message = refused(a, name, bytes, n);       \
+        cr_expect(strstr(message, why) != NULL, "%s", message); \
+    } while (0)
+
+static void expect(const tab_table *t, size_t row, size_t col, const char *want)
+{
+    tab_cell x = tab_cell_at(&t->col[col], row);
+    char buf[32];
+    tab_str s = x.text;
+    if (x.kind == TAB_CELL_NUMBER && s.n == 0)
+        s = (tab_str){ buf, tab_number_text(x.num, buf) };
+    cr_expect(x.kind == TAB_CELL_NULL ? want == NULL : want != NULL && tab_str_eq(s, tab_str_of(want)),
+              "row %zu column %zu: %.*s", row, col, (int)s.n, s.p);
+}
+
+/* ---- archives, made here ----------------------------------------------------------------------- */
+
+static void le(tab_grown *g, uint32_t x, size_t n)
+{
+    char b[4] = { (char)x, (char)(x >> 8), (char)(x >> 16), (char)(x >> 24) };
+    cr_assert(tab_grown_add(g, b, n, NULL) == TAB_OK);
+}
+
+static void text(tab_grown *g, const char *p, size_t n)
+{
+    cr_assert(tab_grown_add(g, p, n, NULL) == TAB_OK);
+}
+
+/* An archive whose entries are stored: pairs of a name and a text, NULL at the end. lie: added to the packed
+ * sizes that the directory declares. */
+static tab_grown zip_of(const char *const *part, uint32_t lie)
+{
+    tab_grown file = { 0 }, directory = { 0 };
+    size_t n = 0;
+    for (; part[2 * n] != NULL; n++) {
+        const char *name = part[2 * n], *body = part[2 * n + 1];
+        uint32_t at = (uint32_t)file.n, size = (uint32_t)strlen(body), len = (uint32_t)strlen(name);
+        uint32_t crc = (uint32_t)crc32(0, (const Bytef *)body, size);
+        text(&file, "PK\3\4\24\0\0\0\0\0\0\0\0\0", 14);
+        le(&file, crc, 4), le(&file, size, 4), le(&file, size, 4), le(&file, len, 4);
+        text(&file, name, len);
+        text(&file, body, size);
+        text(&directory, "PK\1\2\24\0\24\0\0\0\0\0\0\0\0\0", 16);
+        le(&directory, crc, 4), le(&directory, size + lie, 4), le(&directory, size, 4),
+            le(&directory, len, 4);
+        le(&directory, 0, 4), le(&directory, 0, 4), le(&directory, 0, 2), le(&directory, at, 4);
+        text(&directory, name, len);
+    }
+    uint32_t at = (uint32_t)file.n;
+    text(&file, directory.p, directory.n);
+    text(&file, "PK\5\6\0\0\0\0", 8);
+    le(&file, (uint32_t)n, 2), le(&file, (uint32_t)n, 2), le(&file, (uint32_t)directory.n, 4);
+    le(&file, at, 4), le(&file, 0, 2);
+    free(directory.p);
+    return file;
+}
+
+/* bits 31: gzip. `times` times the same text. */
+static tab_grown packed(const char *p, size_t n, size_t times)
+{
+    tab_grown g = { 0 };
+    char out[1 << 16];
+    z_stream z = { 0 };
+    cr_assert(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    for (size_t i = 0; i <= times; i++) {
+        z.next_in = (Bytef *)(uintptr_t)p;
+        z.avail_in = i < times ? (uInt)n : 0;
+        do {
+            z.next_out = (Bytef *)out;
+            z.avail_out = sizeof out;
+            deflate(&z, i < times ? Z_NO_FLUSH : Z_FINISH);
+            text(&g, out, sizeof out - z.avail_out);
+        } while (z.avail_out == 0);
+    }
+    deflateEnd(&z);
+    return g;
+}
+
+/* ---- formats ------------------------------------------------------------------------------------- */
+
+Test(files, json_in_every_layout)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_file f = READ(a, "x/a.b.json",
+                      "[{\"id\":1,\"o\":{\"p\":{\"q\":true},\"r\":null}},{\"n\":[1,2],\"id\":\"x\"}]");
+    const tab_table *t = f.table[0];
+    cr_assert(f.n == 1 && t->rows == 2 && t->cols == 4 && tab_str_eq(t->id, TAB_S("a_b")));
+    cr_expect(tab_str_eq(t->col[1].name, TAB_S("o.p.q")) && tab_str_eq(t->col[3].name, TAB_S("n")));
+    expect(t, 0, 0, "1");
+    expect(t, 1, 1, NULL);
+    expect(t, 1, 3, "[1,2]");
+    t = READ(a, "lines", "{\"a\":1}\n\n{\"b\":9007199254740993}\n{}\n").table[0];
+    cr_assert(t->rows == 3 && t->cols == 2);
+    expect(t, 1, 1, "9007199254740993");
+    t = READ(a, "api.json", "{\"page\":1,\"tags\":[1],\"items\":[{\"a\":1},{\"a\":2}]}").table[0];
+    cr_expect(t->rows == 2 && t->cols == 1);
+    t = READ(a, "one.json", "\xEF\xBB\xBF{\"x\":[{\"a\":1}],\"y\":[{\"a\":1}]}").table[0];
+    cr_expect(t->rows == 1 && t->cols == 2);
+    t = READ(a, "v.json", "[1,\"two\",null]").table[0];
+    cr_expect(t->rows == 3 && tab_str_eq(t->col[0].name, TAB_S("value")));
+}
+
+Test(files, json_that_is_none)
+{
+    static const char *const bad[][2] = { { "[{\"a\":1},]", "byte 9" },
+                                          { "{\"a\":1}\n{\"a\":", "not valid JSON" },
+                                          { "[{\"a.b\":1,\"a\":{\"b\":2}}]", "two members have one name" },
+                                          { "[]", "no rows" },
+                                          { "[{\"a\":\"\\u0000\"}]", "zero character" } };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        EXPECT_REFUSED(a, "x.json", bad[i][0], strlen(bad[i][0]), bad[i][1]);
+    size_t n = 10000000;
+    char *deep = malloc(n + 1);
+    memset(deep, '[', n);
+    deep[n] = 0;
+    EXPECT_REFUSED(a, "x.json", deep, n, "nested deeper");
+    free(deep);
+}
+
+Test(files, packed_ones)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = packed("a,b\n1,x\n", 8, 1);
+    tab_file f = read_ok(a, "d/sales.csv.gz", g.p, g.n);
+    cr_expect(f.n == 1 && f.table[0]->rows == 1 && tab_str_eq(f.table[0]->id, TAB_S("sales")));
+    EXPECT_REFUSED(a, "sales.csv.gz", g.p, g.n - 9, "cut off");
+    tab_grown twice = packed(g.p, g.n, 1);
+    EXPECT_REFUSED(a, "x.gz", twice.p, twice.n, "packed twice");
+    free(twice.p);
+    free(g.p);
+
+    const char *const part[] = { "in/",         "",          "in/a.csv", "a,b\n1,2\n", "__MACOSX/x", "",
+                                 "in/b.ndjson", "{\"q\":1}", "b.csv",    "z\n1\n",     NULL };
+    g = zip_of(part, 0);
+    f = read_ok(a, "all.zip", g.p, g.n);
+    cr_assert(f.n == 3);
+    cr_expect(tab_str_eq(f.table[1]->id, TAB_S("b")) && tab_str_eq(f.table[2]->id, TAB_S("b_2")));
+    EXPECT_REFUSED(a, "all.zip", g.p, g.n - 30, "cut off");
+    g.p[strlen("PK") + 28 + strlen("in/")] ^= 1; /* a local header */
+    EXPECT_REFUSED(a, "all.zip", g.p, g.n, "damaged");
+    free(g.p);
+    const char *const one[] = { "a.csv", "a,b\n1,2\n", NULL };
+    g = zip_of(one, 1000000);
+    EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "damaged");
+    free(g.p);
+    g = zip_of(one, (uint32_t)-3);
+    EXPECT_REFUSED(a, "lies.zip", g.p, g.n, "check sum");
+    free(g.p);
+}
+
+Test(files, a_bomb_ends_by_its_ratio)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    size_t n = 1 << 20;
+    char *zeros = calloc(n, 1);
+    tab_grown g = packed(zeros, n, 300);
+    EXPECT_REFUSED(a, "x.csv.gz", g.p, g.n, "200 times");
+    free(zeros);
+    free(g.p);
+}
+
+Test(files, what_is_not_read_says_the_way_out)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    EXPECT_REFUSED(a, "x.parquet", "PAR1....", 8, "Parquet");
+    EXPECT_REFUSED(a, "x.xls", "\xD0\xCF\x11\xE0....", 8, "save it as .xlsx");
+    EXPECT_REFUSED(a, "x.csv.zst", "\x28\xB5\x2F\xFD", 4, "gzip");
+    EXPECT_REFUSED(a, "empty.csv", "", 0, "no header");
+}
+
+/* ---- workbooks ------------------------------------------------------------------------------------ */
+
+#define BOOK                                                                                                \
+    "xl/workbook.xml",                                                                                      \
+        "<workbook xmlns:r='r'><sheets><sheet name='S1' sheetId='1' r:id='r1'/>"                            \
+        "<sheet name='gone' sheetId='2' state='hidden' r:id='r1'/><sheet name='S2' sheetId='3' r:id='r2'/>" \
+        "</sheets></workbook>",                                                                             \
+        "xl/_rels/workbook.xml.rels",                                                                       \
+        "<Relationships><Relationship Id='r1' Target='worksheets/one.xml'/>"                                \
+        "<Relationship Id='r2' Target='/xl/two.xml'/></Relationships>",                                     \
+        "xl/styles.xml",                                                                                    \
+        "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='[Red]yyyy\\-mm &quot;h&quot;'/></numFmts>" \
+        "<cellStyleXfs><xf numFmtId='14'/></cellStyleXfs><cellXfs><xf numFmtId='0'/><xf numFmtId='164'/>"   \
+        "<xf numFmtId='22'/><xf numFmtId='20'/></cellXfs></styleSheet>",                                    \
+        "xl/sharedStrings.xml",                                                                             \
+        "<sst><si><t>name</t></si><si><r><t>b</t></r><r><t>ob</t></r><rPh><t>no</t></rPh></si></sst>"
+
+Test(files, xlsx_sheets_dates_and_gaps)
+{
+    const char *const part[] = {
+        BOOK,
+        "xl/worksheets/one.xml",
+        "<worksheet><sheetData><row r='2'><c r='B2' t='inlineStr'><is><t>A title</t></is></c></row>"
+        "<row r='3'><c r='C3' t='s'><v>0</v></c><c r='D3' t='str'><v>day</v></c>"
+        "<c r='E3' t='str'><v>at</v></c><c t='str'><v>ok</v></c></row>"
+        "<row r='4'><c r='C4' t='s'><v>1</v></c><c r='D4' s='1'><v>43831</v></c>"
+        "<c r='E4' s='2'><f>1+1</f><v>43831.5</v></c><c r='F4' t='b'><v>1</v></c></row>"
+        "<row r='6'><c r='C6'><v>2.5</v></c><c r='D6' s='1'><v>1</v></c><c r='E6' s='3'><v>0.75</v></c></row>"
+        "</sheetData><extra><v>9</v></extra></worksheet>",
+        "xl/two.xml",
+        "<x:worksheet xmlns:x='u'><x:sheetData><x:row><x:c><x:v>1</x:v></x:c></x:row></x:sheetData>"
+        "</x:worksheet>",
+        NULL
+    };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.xlsx", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 2 && tab_str_eq(f.table[0]->id, TAB_S("b_S1")) &&
+              tab_str_eq(f.table[1]->id, TAB_S("b_S2")));
+    const tab_table *t = f.table[0];
+    cr_assert(t->rows == 3 && t->cols == 4 && tab_str_eq(t->col[1].name, TAB_S("day")));
+    expect(t, 0, 0, "bob");
+    expect(t, 0, 1, "2020-01-01");
+    expect(t, 0, 2, "2020-01-01T12:00:00");
+    expect(t, 0, 3, "true");
+    expect(t, 1, 0, NULL);
+    expect(t, 2, 0, "2.5");
+    expect(t, 2, 1, "1900-01-01");
+    expect(t, 2, 2, "18:00:00");
+}
+
+static void expect_sheet_refused(const char *sheet, const char *why)
+{
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 26);
+    const char *const part[] = { BOOK, "xl/worksheets/one.xml", sheet, "xl/two.xml", "<worksheet/>", NULL };
+    tab_grown g = zip_of(part, 0);
+    EXPECT_REFUSED(a, "b.xlsx", g.p, g.n, why);
+    free(g.p);
+}
+
+Test(files, hostile_xml)
+{
+    expect_sheet_refused("<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><worksheet>&b;</worksheet>",
+                         "document type");
+    expect_sheet_refused(
+        "<worksheet><sheetData><row><c r='A99999999'><v>1</v></c></row></sheetData></worksheet>",
+        "reference");
+    expect_sheet_refused("<worksheet><sheetData><row><c r='ZZZ1'><v>1</v></c></row></sheetData></worksheet>",
+                         "reference");
+    expect_sheet_refused(
+        "<worksheet><sheetData><row><c r='B2'><v>1</v></c><c r='A1'><v>1</v></c></row></sheetData>",
+        "not in order");
+    expect_sheet_refused(
+        "<worksheet><sheetData><row><c r='A1'><v>1</v></c></row><row><c r='BZZ9000000'><v>1</v>"
+        "</c></row></sheetData></worksheet>",
+        "columns");
+    expect_sheet_refused(
+        "<worksheet><sheetData><row><c r='BXX1'><v>1</v></c></row><row><c r='A9000000'><v>1</v>"
+        "</c></row></sheetData></worksheet>",
+        "cells");
+    expect_sheet_refused("<worksheet><sheetData><row>", "cut off");
+    char deep[400] = "";
+    for (size_t i = 0; i < 100; i++)
+        strcat(deep, "<a>");
+    expect_sheet_refused(deep, "nested deeper");
+}
+
+Test(files, ods_with_what_is_repeated)
+{
+    const char *const part[] = {
+        "mimetype", "application/vnd.oasis.opendocument.spreadsheet", "content.xml",
+        "<d xmlns:t='t' xmlns:o='o' xmlns:x='x'><t:table t:name='S'><t:table-row>"
+        "<t:table-cell o:value-type='string'><x:p>k</x:p></t:table-cell>"
+        "<t:table-cell o:value-type='string'><x:p>day</x:p></t:table-cell></t:table-row>"
+        "<t:table-row t:number-rows-repeated='2'><t:table-cell o:value-type='float' o:value='7'>"
+        "<x:p>7,0</x:p></t:table-cell>"
+        "<t:table-cell o:value-type='date' o:date-value='2020-02-03'><x:p>3.2.20</x:p>"
+        "<o:annotation><x:p>a remark</x:p></o:annotation></t:table-cell>"
+        "<t:table-cell t:number-columns-repeated='16382'/></t:table-row>"
+        "<t:table-row t:number-rows-repeated='1048000'><t:table-cell t:number-columns-repeated='16384'/>"
+        "</t:table-row></t:table></d>",
+        NULL
+    };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
+    tab_grown g = zip_of(part, 0);
+    tab_file f = read_ok(a, "b.ods", g.p, g.n);
+    free(g.p);
+    cr_assert(f.n == 1 && f.table[0]->rows == 2 && f.table[0]->cols == 2);
+    expect(f.table[0], 1, 0, "7");
+    expect(f.table[0], 1, 1, "2020-02-03");
+}

@@ -1,0 +1,113 @@
+/* See leave.h; impute.c asks before it fills, serve_impute.c in the same way. */
+#include "services/inference/engine/impute/leave.h"
+
+#include <math.h>
+
+#include "services/inference/engine/impute/fill.h"
+#include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/message.h"
+#include "services/inference/engine/profile/roles.h"
+
+/* A number that repeats and is an id by plurality only is more likely something else, a counter of months for
+ * one, than an id (decision 0178). */
+static bool doubtful(const tab_column_profile *c)
+{
+    return c->role == TAB_ROLE_ID && c->role_confidence < 0.5 && !c->pii &&
+           c->column->layout == TAB_NUMBERS && c->distinct * 4 <= c->present;
+}
+
+const char *tab_leave_column(tab_arena *a, const tab_column_profile *c)
+{
+    if (c->use == TAB_USE_KEY || c->use == TAB_USE_IGNORE)
+        return c->use == TAB_USE_KEY ? "the caller says that it is a key" : "the caller says to ignore it";
+    if (c->present == 0)
+        return "no row has a value";
+    if (c->identifying && !doubtful(c))
+        return tab_arena_printf(a, "its values identify (%s)", tab_role_names[c->role]);
+    if (c->type == TAB_TEXT)
+        return "free text";
+    if (c->type == TAB_DATETIME)
+        return "points in time";
+    return NULL;
+}
+
+/* ---- rows of totals -------------------------------------------------------------------------- */
+
+/* Other rows with a value that a sum must be of; fewer equal it by chance. */
+enum { LEAST_SUMMANDS = 4 };
+
+/* The row that holds half of a column's sum: the only one that can be the sum of all others. Numbers of one
+ * sign only, so that nothing cancels. TAB_NULL: there is none. *ret_asked: whether the column could tell. */
+static uint32_t half_of_all(const tab_column_profile *c, size_t rows, bool *ret_asked)
+{
+    double sum = 0, most = 0, unit = 0;
+    size_t nonzero = 0, minus = 0;
+    uint32_t at = TAB_NULL;
+    for (size_t r = 0; r < rows; r++)
+        if (!isnan(c->number[r]))
+            unit = fmax(unit, fabs(c->number[r]));
+    for (size_t r = 0; r < rows; r++) {
+        double v = isnan(c->number[r]) || !(unit > 0) ? 0 : c->number[r] / unit;
+        nonzero += fabs(v) > 0;
+        minus += v < 0;
+        sum += v;
+        if (fabs(v) > most)
+            most = fabs(v), at = (uint32_t)r;
+    }
+    *ret_asked = nonzero > LEAST_SUMMANDS && (minus == 0 || minus == nonzero);
+    /* whole numbers add up; others are rounded, each by half a last digit at most */
+    double slack = 1e-9 * most;
+    if (c->decimals > 0 && unit > 0)
+        slack += 0.5 * pow(10, -c->decimals) * sqrt((double)nonzero) / unit;
+    return *ret_asked && fabs(fabs(sum) - 2 * most) <= slack ? at : TAB_NULL;
+}
+
+/* Averages and rates have no sums, so half of the columns that could tell must. */
+uint32_t tab_row_of_totals(const tab_profile *p)
+{
+    size_t asked = 0, said = 0;
+    uint32_t row = TAB_NULL;
+    for (size_t c = 0; c < p->table->cols; c++) {
+        bool could = false;
+        if (p->col[c].type != TAB_NUMERIC || p->col[c].number == NULL || p->col[c].identifying)
+            continue;
+        uint32_t at = half_of_all(&p->col[c], p->table->rows, &could);
+        asked += could;
+        if (at == TAB_NULL || (row != TAB_NULL && at != row))
+            continue;
+        row = at;
+        said++;
+    }
+    return said * 2 >= asked ? row : TAB_NULL;
+}
+
+/* ---- absence --------------------------------------------------------------------------------- */
+
+/* The share of the uncertainty about presence that the others must take away; chosen by hand. */
+static const double TOLD = 0.5;
+static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 2e11 };
+
+bool tab_absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
+                      const tab_data *d, size_t column, bool *ret)
+{
+    tab_encoder view;
+    tab_data rows;
+    if (!tab_encode_without(a, enc, d, column, TAB_FILL_ROWS, &view, &rows))
+        return false;
+    uint32_t *there = tab_arena_new_of(a, uint32_t, rows.rows + 1);
+    if (there == NULL)
+        return false;
+    for (size_t i = 0; i < rows.rows; i++)
+        there[i] = !tab_fill_missing(p->col[column].column, rows.row[i]);
+    tab_problem q = {
+        .enc = &view, .data = &rows, .label = there, .seed = e->seed, .classification = true, .outputs = 2
+    };
+    tab_engine own = *e;
+    own.progress = NULL;
+    own.arena = a;
+    tab_stack *s = tab_stack_fit(&own, a, &q, &QUICK);
+    if (s == NULL)
+        return false;
+    *ret = s->prior_loss > 0 && 1 - s->loss / s->prior_loss > TOLD;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* Which missing cells stay missing, and why: identifying values, references, texts, points in time, rows of
+ * totals, and columns that few rows have because the others do not. Decision 0292. */
+#ifndef TAB_IMPUTE_LEAVE_H
+#define TAB_IMPUTE_LEAVE_H
+
+#include "services/inference/engine/features/encode.h"
+
+/* Columns with a smaller share of present cells are asked whether absence is the truth. */
+static const double TAB_FILL_PRESENT = 0.1;
+/* Standard errors by which the fill of such a column must beat the plain one: chance at 1 %. */
+static const double TAB_FILL_TOLD = 2.58;
+
+/* Why no cell of the column is ever filled; NULL: it may be. */
+const char *tab_leave_column(tab_arena *a, const tab_column_profile *c);
+
+/* The row whose numbers are the sums of all other rows', or TAB_NULL. */
+uint32_t tab_row_of_totals(const tab_profile *p);
+
+/* Whether the other columns say for the most part which rows have a cell of `column`: the others are without
+ * one by their nature. Scratch lives in a. False: memory or cancelled. */
+bool tab_absence_told(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_encoder *enc,
+                      const tab_data *d, size_t column, bool *ret);
+#endif

@@ -1,0 +1,34 @@
+/* How rows are kept apart where answers are judged. Rows that lie near each other in time, or that speak of
+ * one person, tell of each other; a random split then says more than the future, or a new person, will bear
+ * out. The choice is made from the data (decision 0294): a column of times or of repeating keys is taken
+ * where rows kept apart by it are answered worse than rows kept apart at random, beyond chance. */
+#ifndef TAB_ARRANGE_H
+#define TAB_ARRANGE_H
+
+#include "services/inference/engine/learn/stack.h"
+
+typedef struct {
+    tab_split kind; /* RANDOM, TIME or GROUP */
+    size_t column;  /* of times or groups; the table's width where the kind is RANDOM */
+    float *place;   /* (rows of the encoded data) as tab_problem has it; NULL where the kind is RANDOM */
+    const char *reason;
+    bool measured;              /* of the column, or of the nearest rival of a random split */
+    double score, random_score; /* shares of the baseline's loss that a small model takes off */
+    size_t time;                /* a column of times; the table's width: none */
+    double drift; /* regression: growth of the squared error beyond the times, by their squared share */
+} tab_arrangement;
+
+/* q: the problem without a place; its data are those of p, target is its column. own: columns of p that are
+ * the table's own, which alone may part rows. All lives in a.
+ * Errors: VALIDATION ("options.split": no column of times, or of groups), CANCELLED, INTERNAL. */
+tab_status tab_arrange(const tab_engine *e, tab_arena *a, const tab_profile *p, const tab_problem *q,
+                       size_t target, size_t own, tab_split want, tab_arrangement *ret,
+                       tab_error *err) TAB_CHECKED;
+
+/* What a column says of times: its number of a row, or NaN. NULL: it orders nothing. */
+const double *tab_times_of(const tab_column_profile *c, size_t rows);
+
+/* The group of each row by the column's values, `rows` + row where it has none; NULL: it groups nothing, or
+ * memory (a is full). */
+uint32_t *tab_groups_of(tab_arena *a, const tab_column_profile *c, size_t rows);
+#endif

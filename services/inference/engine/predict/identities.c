@@ -1,0 +1,114 @@
+#include "services/inference/engine/predict/identities.h"
+
+#include <math.h>
+
+enum { M = TAB_IDENTITY_COLUMNS, ROWS = 400 };
+static const double RIDGE = 1e-7; /* keeps exact identities invertible: 1 - R2 of 1e-5 still shows */
+
+/* Columns as standardised values. */
+typedef struct {
+    size_t m, rows;
+    size_t of[M];   /* column of the table */
+    double (*z)[M]; /* (rows) */
+    double c[M][2 * M];
+} system;
+
+/* Column k's values as column s->m of the system; logs: of their logarithms. False: they do not vary, or have
+ * no logarithms. */
+static bool add(system *s, const tab_profile *p, size_t k, size_t step, bool logs)
+{
+    const double *v = p->col[k].number;
+    double most = 0, sum = 0, square = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s->rows; i++) {
+        double x = v[i * step];
+        if (isnan(x))
+            continue;
+        if (logs && !(x > 0))
+            return false;
+        most = fmax(most, fabs(logs ? log(x) : x));
+    }
+    for (size_t i = 0; most > 0 && i < s->rows; i++) {
+        double x = v[i * step];
+        x = (logs && !isnan(x) ? log(x) : x) / most;
+        s->z[i][s->m] = x;
+        if (!isnan(x))
+            sum += x, square += x * x, n++;
+    }
+    double mean = n > 0 ? sum / (double)n : 0, var = n > 0 ? square / (double)n - mean * mean : 0;
+    if (n < s->rows / 2 || !(var > 1e-12))
+        return false;
+    for (size_t i = 0; i < s->rows; i++) {
+        double x = s->z[i][s->m];
+        s->z[i][s->m] = isnan(x) ? 0 : (x - mean) / sqrt(var);
+    }
+    s->of[s->m++] = k;
+    return true;
+}
+
+/* s->c's right half becomes the inverse of the correlations: Gauss and Jordan; they are positive definite. */
+static void invert(system *s)
+{
+    size_t m = s->m;
+    for (size_t a = 0; a < m; a++)
+        for (size_t b = 0; b < m; b++) {
+            double sum = 0;
+            for (size_t i = 0; i < s->rows; i++)
+                sum += s->z[i][a] * s->z[i][b];
+            s->c[a][b] = sum / (double)s->rows + (a == b ? RIDGE : 0);
+            s->c[a][m + b] = a == b;
+        }
+    for (size_t a = 0; a < m; a++) {
+        double pivot = s->c[a][a] > 1e-12 ? s->c[a][a] : 1e-12;
+        for (size_t b = 0; b < 2 * m; b++)
+            s->c[a][b] /= pivot;
+        for (size_t r = 0; r < m; r++) {
+            double f = r == a ? 0 : s->c[r][a];
+            for (size_t b = 0; f != 0 && b < 2 * m; b++)
+                s->c[r][b] -= f * s->c[a][b];
+        }
+    }
+}
+
+/* What the inverse says of each column, where that is more than is known. */
+static void read_rules(const system *s, tab_identity *ret)
+{
+    size_t m = s->m;
+    for (size_t a = 0; a < m; a++) {
+        double left = 1 / fmax(s->c[a][m + a], 1), up = 0, all = 0;
+        double share = fmin(1, fmax(0, -log10(left) / 5));
+        for (size_t b = 0; b < m; b++)
+            if (b != a) {
+                double w = -s->c[a][m + b] / fmax(s->c[a][m + a], 1);
+                up += fmax(w, 0), all += fabs(w);
+            }
+        if (share > ret[s->of[a]].share)
+            ret[s->of[a]] = (tab_identity){ share, all > 0 ? up / all : 0 };
+    }
+}
+
+bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret)
+{
+    size_t rows = p->table->rows, step = rows > ROWS ? rows / ROWS : 1;
+    for (size_t k = 0; k < p->table->cols; k++)
+        ret[k] = (tab_identity){ 0 };
+    system *s = tab_arena_new_of(a, system, 1);
+    if (s == NULL)
+        return false;
+    s->rows = rows < ROWS ? rows : ROWS;
+    s->z = tab_arena_alloc(a, s->rows + 1, sizeof *s->z);
+    if (s->z == NULL)
+        return false;
+    for (int logs = 0; logs < 2; logs++) {
+        s->m = 0;
+        for (size_t k = 0; k < p->table->cols && s->m < M; k++)
+            if (p->col[k].type == TAB_NUMERIC && p->col[k].number != NULL && !p->col[k].identifying)
+                add(s, p, k, step, logs == 1);
+        /* three rows a column, or chance determines */
+        if (s->m < 3 || s->rows < 3 * s->m)
+            continue;
+        invert(s);
+        read_rules(s, ret);
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+/* What linked tables say of the rows of one table (decision 0282): columns of the rows that it refers to,
+ * sums, means and the like of the rows that refer to it or to those. Each is a column that is made, named as
+ * people would ("orders.amount (sum)"), and fitted and served as one of the table's own.
+ *
+ *   references (keys/) ─> ways ─> candidates ─> chosen by gain ─> columns beside the table's own
+ *
+ * Where a row and what is linked with it have a time, only what was before the row counts. The table itself
+ * is on no way, so that no target leads back to a row. */
+#ifndef TAB_RELATIONAL_H
+#define TAB_RELATIONAL_H
+
+#include "services/inference/engine/keys/keys.h"
+
+typedef struct tab_links tab_links;       /* the ways from one table and what they could say */
+typedef struct tab_link_set tab_link_set; /* what was chosen of it */
+
+/* The ways from `table` of the n profiled ones by references between them. *ret: NULL where there is none.
+ * target: column that no way may start from; the table's width where there is none. It lives in e->arena and
+ * reads p and its tables as long as it is used. Errors: CANCELLED, INTERNAL (out of memory). */
+tab_status tab_links_new(const tab_engine *e, tab_profile *const *p, size_t n, const tab_references *refs,
+                         size_t table, size_t target, tab_links **ret, tab_error *err) TAB_CHECKED;
+
+/* Chooses what makes a small cross-fitted model of the target better on p's rows, which are rows row[] of the
+ * table (NULL: all of them, in order). *ret: NULL where nothing does. task: CLASSIFICATION or REGRESSION; p's
+ * target column is viewed as the task needs it. It lives in e->arena. Errors as above. */
+tab_status tab_links_choose(const tab_engine *e, const tab_links *l, const tab_profile *p,
+                            const uint32_t *row, size_t target, tab_task task, tab_link_set **ret,
+                            tab_error *err) TAB_CHECKED;
+
+/* p with the chosen columns behind its own; rows as above. Lives in e->arena. Errors as above. */
+tab_status tab_links_widen(const tab_engine *e, const tab_links *l, const tab_link_set *s,
+                           const tab_profile *p, const uint32_t *row, tab_profile **ret,
+                           tab_error *err) TAB_CHECKED;
+
+/* New rows t of the table, columns in its order, with the chosen columns behind their own. A row whose key
+ * is unknown has missing ones. Lives in e->arena; reads l's tables. Errors as above. */
+tab_status tab_links_rows(const tab_engine *e, const tab_links *l, const tab_link_set *s, const tab_table *t,
+                          tab_table **ret, tab_error *err) TAB_CHECKED;
+
+size_t tab_link_set_size(const tab_link_set *s);
+/* The name of chosen column i. */
+tab_str tab_link_set_name(const tab_link_set *s, size_t i);
+
+#endif

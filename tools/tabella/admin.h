@@ -1,0 +1,18 @@
+/* What the operator's commands share (operator.c). */
+#ifndef TABELLA_ADMIN_H
+#define TABELLA_ADMIN_H
+
+#include "common/json.h"
+#include "common/rpc.h"
+#include "tools/tabella/tabella.h"
+
+/* One call over NATS; the answer lives in the arena. Else the exit status, with a line on stderr. */
+int admin_ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
+              const ProtobufCMessageDescriptor *reply, const void **ret);
+void admin_print(tab_out *o); /* as a line on stdout; frees its text */
+extern const char admin_help[];
+int admin_usage(const char *why);
+
+int admin_audit(int argc, char **argv); /* audit.c: argv[0] is "audit" */
+
+#endif
