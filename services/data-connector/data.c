@@ -214,7 +214,7 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     char transient[TAB_ID];
     if (strncmp(ref, "ds_", 3) != 0 && strncmp(ref, "dsv_", 4) != 0) {
         TAB_TRY(connection_of(self, call, ref, connection, err));
-        if (q->for_endpoint) {
+        if (q->for_endpoint && !q->peek) {
             TAB_TRY(data_sync_now(self, call, connection[0], "", call->actor, NULL, err));
             id = connection[1];
         } else {
@@ -227,7 +227,8 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
     if (s.temporary && id != transient)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
-    TAB_TRY(store_used(tx, call->org, s.dataset, err));
+    if (!q->peek)
+        TAB_TRY(store_used(tx, call->org, s.dataset, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret = resolved(call->arena, ref, &s);
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;

@@ -61,14 +61,16 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const tab_event_route routes[] = {
-        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
-        { "tabella.event.work.done", "reports" },  { "tabella.event.job.ended", "keys" },
-        { "tabella.event.audit", "keys" },         TAB_EVENT_ROUTES_END
-    };
+    static const tab_event_route routes[] = { { "tabella.event.work.done", "metering" },
+                                              { "tabella.event.work.done", "jobs" },
+                                              { "tabella.event.work.done", "reports" },
+                                              { "tabella.event.job.ended", "keys" },
+                                              { "tabella.event.job.ended", "metering" },
+                                              { "tabella.event.audit", "keys" },
+                                              TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
     self.relay = relay;
-    static const char *const slow[] = { "EditEndpoint", NULL }; /* it waits for a pass */
+    static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     if (relay == NULL || !tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) ||

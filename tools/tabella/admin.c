@@ -172,5 +172,7 @@ int cmd_admin(int argc, char **argv)
         return set_base(a, argv[3], strcmp(argv[2], "retire") == 0);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "usage") == 0)
+        return admin_meter(argc - 1, argv + 1);
     return admin_usage("unknown command");
 }
