@@ -124,6 +124,20 @@ class Usage(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Cost(Answer):
+    """What a call would be billed, and what is left (None: there is no limit). Nothing was done."""
+
+    dry_run: bool = True
+    total_cells: int = 0
+    by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
+    by_op_raw: Dict[str, int] = dataclasses.field(default_factory=dict)
+    left_cells: Optional[int] = None
+    allowed: bool = True
+    reason: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Data(Answer):
     """A dataset or a connection (kind)."""
 
