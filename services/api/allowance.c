@@ -36,6 +36,8 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
     *ret = NULL;
     if (atomic_load(&away))
         return TAB_OK;
+    q.op = c->line[0].op; /* all that a meter of a version before this one reads */
+    q.cells = c->line[0].cells;
     q.usage = cost_lines(c);
     q.n_usage = c->n;
     tab_ask ask = { .service = "metering",

@@ -413,8 +413,8 @@ static tab_status refresh_dry(request *r, tab_error *err)
     return dry_run_answer(r, &c, err);
 }
 
-/* A refresh bills its unchanged rows at the cached rate, what changed at more; how much that is, is known when
- * the newest rows were read. Reserved is what it bills at least. */
+/* A refresh bills its unchanged rows at the cached rate, what changed at more; how much that is, is known
+ * when the newest rows were read. Reserved is what it bills at least. */
 static tab_status reserve_pass(request *r, const Tabella__Endpoint *e, const char *job_id, tab_error *err)
 {
     cost c = { 0 };

@@ -352,6 +352,32 @@ static tab_status get(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
+/* Temporary datasets are a run's own for as long as it takes. */
+static tab_status storage(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    Tabella__StorageReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "WITH kept AS ("
+        "SELECT s.bytes, d.pinned AND d.snapshot = s.id OR EXISTS (SELECT FROM data_connector.pin p "
+        "WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = s.id) AS pinned "
+        "FROM data_connector.snapshot s JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
+        "WHERE s.org = $1 AND s.kept AND NOT d.temporary) "
+        "SELECT coalesce(sum(bytes) FILTER (WHERE pinned), 0)::bigint, coalesce(sum(bytes), 0)::bigint, "
+        "count(*), count(*) FILTER (WHERE pinned) "
+        "FROM kept",
+        TAB_P(tab_p_text(call->org))));
+    y->pinned_bytes = (uint64_t)tab_rows_int(r, 0, 0);
+    y->snapshot_bytes = (uint64_t)tab_rows_int(r, 0, 1);
+    y->snapshots = (uint64_t)tab_rows_int(r, 0, 2);
+    y->pinned_snapshots = (uint64_t)tab_rows_int(r, 0, 3);
+    return tab_tx_commit(&tx, err);
+}
+
 static tab_status list(void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -434,6 +460,7 @@ const tab_rpc_method data_methods[] = {
     METHOD("Pin", data_request, data_object, pin),
     METHOD("Unpin", data_request, data_object, unpin),
     METHOD("Delete", data_request, delete_data_reply, delete),
+    METHOD("Storage", empty, storage_reply, storage),
     METHOD("Drop", drop_request, empty, drop),
     TAB_RPC_METHODS_END,
 };

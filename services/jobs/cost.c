@@ -1,5 +1,5 @@
-/* What a refresh bills: a row that was added or changed at the rate of `refresh`, one that stayed at the cached
- * one. The job counts it for its bill, and `RefreshCost` for who asks before. */
+/* What a refresh bills: a row that was added or changed at the rate of `refresh`, one that stayed at the
+ * cached one. The job counts it for its bill, and `RefreshCost` for who asks before. */
 #include <stdio.h>
 
 #include "common/proto.h"

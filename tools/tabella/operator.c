@@ -22,8 +22,8 @@ const char admin_help[] =
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key holds all\n"
     "scopes and is shown this once. `audit export` prints a line of JSON an entry; `audit verify` (FILE, or\n"
     "-) computes the chain of hashes again, without a server, and holds it against a head noted earlier.\n"
-    "`usage verify` computes every sum of usage anew from the ledger, of all organizations or one; it prints\n"
-    "what differs and ends with 4 where anything does.\n"
+    "`usage verify` computes every sum of usage anew from the ledger, of all organizations or one; it\n"
+    "prints what differs and ends with 4 where anything does.\n"
     "The suite is found at TAB_NATS (and TAB_NATS_USER, _PASSWORD, _TLS, _CA, as for a daemon; NAME_FILE\n"
     "names a file instead); where that is not set, at what `make up` wrote into run/nats.url (the folder\n"
     "TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";

@@ -121,6 +121,7 @@ class Usage(Answer):
     add_usage: Dict[str, Any] = dataclasses.field(default_factory=dict)
     events: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     lifetime: bool = False
+    storage: Optional[Dict[str, int]] = None
 
 
 @dataclasses.dataclass(repr=False, eq=False)
