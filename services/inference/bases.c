@@ -27,8 +27,8 @@ static void keep(inference *self, const tab_rows *r)
     self->n_org_bases = tab_rows_count(r);
 }
 
-/* Reads the retired ones and organizations' own where the last read is older than a second. While Postgres is away the last ones
- * are kept. */
+/* Reads the retired ones and organizations' own, where the last read is older than a second. While Postgres
+ * is away the last ones are kept. */
 static void look(inference *self, bool now)
 {
     pthread_mutex_lock(&self->lock);

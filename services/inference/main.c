@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own (Postgres schema `inference`)
- * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
- * ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own
+ * (Postgres schema `inference`) and, in memory, the fitted states of endpoints. Start: configuration, log,
+ * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
