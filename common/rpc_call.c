@@ -36,6 +36,7 @@ struct rpc_pending {
     bool pulled;
     rpc_pull pull;
     int64_t packed, asked, heard;
+    int64_t unheard; /* tab_mono_ms since when nobody listens at peer; 0: somebody did */
 };
 
 /* ---- a call's turns -------------------------------------------------------------------------- */
@@ -137,7 +138,8 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
 }
 
 /* NATS found no listener for a ping or a beat of ours. Both have ids of one count, so one subject serves
- * both. */
+ * both. Answers come on a thread of their own: one that was given before its worker left may be a little
+ * later than this. */
 void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
@@ -146,8 +148,8 @@ void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ar
     uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = id == 0 ? NULL : find(rpc, id);
-    if (p != NULL && p->msg == NULL)
-        lose(rpc, p);
+    if (p != NULL && p->msg == NULL && p->unheard == 0)
+        p->unheard = tab_mono_ms();
     if (id != 0)
         rpc_beat_unheard(rpc, id);
     pthread_mutex_unlock(&rpc->lock);
@@ -165,6 +167,7 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     rpc_pending *p = find(rpc, id);
     if (p != NULL && !p->failed && p->msg == NULL) {
         p->heard = tab_mono_ms();
+        p->unheard = 0;
         p->begun |= beat;
         if (beat && natsMsg_GetReply(m) != NULL)
             snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
@@ -486,7 +489,8 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
                 *next = p->ask.deadline;
             if (p->msg != NULL || p->failed)
                 continue;
-            if (now - p->heard > RPC_SILENCE_MS && p->begun)
+            if ((now - p->heard > RPC_SILENCE_MS && p->begun) ||
+                (p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS))
                 lose(rpc, p);
             else if (now - p->heard > RPC_SILENCE_MS)
                 fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");

@@ -324,7 +324,7 @@ static void *worker(void *arg)
     pthread_mutex_lock(&rpc->lock);
     for (;;) {
         tab_turn *turn = NULL;
-        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->closing)
+        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->over)
             pthread_cond_wait(&rpc->work, &rpc->lock);
         if (turn == NULL)
             break;
@@ -399,7 +399,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     (void)sub;
     tab_rpc *rpc = arg;
     rpc_job *j = calloc(1, sizeof *j);
-    bool room = true;
+    bool room = true, over = false;
     if (j != NULL) {
         j->rpc = rpc;
         j->msg = m;
@@ -407,8 +407,9 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         j->deadline = tab_in_ms(time_left(m));
         pthread_mutex_lock(&rpc->lock);
         j->id = rpc_new_id(rpc);
-        room = take_slot(rpc, j);
-        if (room && !rpc->closing && wait_for_turn(rpc, j)) {
+        over = rpc->over;
+        room = over || take_slot(rpc, j);
+        if (room && !over && wait_for_turn(rpc, j)) {
             rpc_watch(rpc, j->deadline);
             m = NULL;
         }
@@ -418,7 +419,10 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
             return;
         }
     }
-    if (room)
+    tab_error err;
+    if (over)
+        answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
+    else if (room)
         refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
     else
         refuse(rpc, m, TAB_RATE_LIMIT, "as many calls as may be at once are under way");
@@ -523,8 +527,11 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
     snprintf(all, sizeof all, "tabella.v1.%s.*", rpc->service);
     snprintf(here, sizeof here, "tabella.v1.%s.at.%s.*", rpc->service, rpc->worker);
     snprintf(gone, sizeof gone, "tabella.v1.%s-gone", rpc->service);
-    return rpc_subscribe(rpc, gone, NULL, caller_gone) && rpc_subscribe(rpc, here, NULL, asked_here) &&
-           rpc_subscribe(rpc, all, rpc->service, asked);
+    if (rpc_subscribe(rpc, gone, NULL, caller_gone, rpc) && rpc_subscribe(rpc, here, NULL, asked_here, rpc) &&
+        rpc_subscribe(rpc, all, rpc->service, asked, rpc))
+        return true;
+    rpc_serve_stop(rpc);
+    return false;
 }
 
 /* The end of what still waits or runs: it is given back. The lock is held. */
@@ -539,7 +546,8 @@ static void give_back(tab_rpc *rpc)
 
 /* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
  * delivers it first. The subject of this very worker stays, and the one that tells of callers that went.
- * While NATS is away there is nobody to confirm that, and nothing more can come. */
+ * While NATS is away there is nobody to confirm that, and nothing more can come. No method runs after this:
+ * what methods use may be freed. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_s(seconds);
@@ -553,34 +561,39 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
     }
     bool all = rpc->jobs == NULL;
-    give_back(rpc);
     pthread_mutex_unlock(&rpc->lock);
+    rpc_serve_stop(rpc);
     if (rpc->nc != NULL)
         natsConnection_FlushTimeout(rpc->nc, 1000);
     return all;
 }
 
+/* The timer and NATS' threads go on, and may look at what is under way: the calls that handlers make still
+ * end by their deadlines. Fine more than once. */
 void rpc_serve_stop(tab_rpc *rpc)
 {
     pthread_mutex_lock(&rpc->lock);
-    rpc->closing = true;
+    rpc->over = true;
     give_back(rpc);
     pthread_cond_broadcast(&rpc->work);
-    pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);
     for (int64_t i = 0; i < rpc->n_workers; i++)
         pthread_join(rpc->workers[i], NULL);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_job *left = rpc->jobs;
+    tab_turns *turns = rpc->turns;
+    rpc->jobs = NULL;
+    rpc->turns = NULL;
+    pthread_mutex_unlock(&rpc->lock);
+    for (rpc_job *j = left, *next; j != NULL; j = next) {
+        next = j->next;
+        natsMsg_Destroy(j->msg);
+        free(j);
+    }
+    tab_turns_free(turns);
     free(rpc->workers);
     free(rpc->metrics);
     rpc->metrics = NULL;
     rpc->workers = NULL;
     rpc->n_workers = 0;
-    for (rpc_job *j = rpc->jobs, *next; j != NULL; j = next) {
-        next = j->next;
-        natsMsg_Destroy(j->msg);
-        free(j);
-    }
-    rpc->jobs = NULL;
-    tab_turns_free(rpc->turns);
-    rpc->turns = NULL;
 }

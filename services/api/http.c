@@ -587,7 +587,7 @@ bool http_drain(http *h, int64_t seconds)
     return all;
 }
 
-void http_free(http *h)
+void http_end(http *h)
 {
     if (h == NULL)
         return;
@@ -597,10 +597,19 @@ void http_free(http *h)
     pthread_mutex_unlock(&h->lock);
     for (size_t i = 0; i < h->workers; i++)
         pthread_join(h->worker[i], NULL);
+    h->workers = 0;
     if (h->loop_runs) {
         event_base_loopbreak(h->base);
         pthread_join(h->loop, NULL);
     }
+    h->loop_runs = false;
+}
+
+void http_free(http *h)
+{
+    if (h == NULL)
+        return;
+    http_end(h);
     for (exchange *x = h->done, *next; x != NULL; x = next) {
         next = x->next;
         exchange_free(x);

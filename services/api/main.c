@@ -51,6 +51,22 @@ static bool keys_set(api *a)
     return true;
 }
 
+/* Ready, until a signal says to stop. */
+static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
+{
+    static tab_schema schema = { .schema = "api", .least = 1 };
+    schema.pg = a->pg;
+    tab_health_watch(health, "postgres", tab_pg_alive, a->pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
+    tab_health_watch(health, "nats", tab_rpc_alive, a->rpc);
+    tab_health_loop(health, "rpc", tab_rpc_turned(a->rpc));
+    tab_health_loop(health, "http", http_turned(h));
+    tab_health_ready(health, true);
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(stop));
+    http_leave(h);
+    tab_health_leave(health, a->cfg.leave_s);
+}
+
 int main(int argc, char **argv)
 {
     static api self; /* large enough to be no one's stack */
@@ -72,10 +88,9 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&self.cfg.nats, "api");
     TAB_AUTO(tab_redis) *redis = tab_redis_open(&self.cfg.redis);
-    if (pg == NULL || health == NULL || rpc == NULL || redis == NULL)
+    if (pg == NULL || rpc == NULL || redis == NULL)
         return EXIT_FAILURE;
     self.redis = redis; /* not watched: without it each process counts by itself */
     self.pg = pg;
@@ -92,24 +107,17 @@ int main(int argc, char **argv)
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
-    if (relay == NULL || self.housekeeping == NULL || self.joins == NULL || answers == NULL || h == NULL)
-        return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "api", .least = 1 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    tab_health_loop(health, "http", http_turned(h));
-    tab_health_ready(health, true);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    http_leave(h);
-    tab_health_leave(health, self.cfg.leave_s);
-    bool all = http_drain(h, self.cfg.drain_s);
+    TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
+    bool good = relay != NULL && self.housekeeping != NULL && self.joins != NULL && answers != NULL &&
+                h != NULL && health != NULL;
+    if (good) {
+        serve_until_stopped(&self, health, h, &stop);
+        good = http_drain(h, self.cfg.drain_s);
+    }
+    http_end(h); /* handlers use what follows, and no more run */
     joins_free(self.joins);
     answers_free(answers);
     housekeeping_free(self.housekeeping);
     tab_arena_free(self.models.arena);
-    return all ? EXIT_SUCCESS : EXIT_FAILURE;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -60,12 +60,14 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "data-connector");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    if (pg == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
     static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector", routes);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (relay == NULL || health == NULL)
+        return EXIT_FAILURE;
     pthread_t sweeper;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "data_connector", .least = 1 };
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
                                         NULL }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
-    if (relay == NULL || pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
+    if (pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
     tab_health_ready(health, good);

@@ -52,7 +52,6 @@ typedef struct {
     pass *running;
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
-    struct __natsSubscription *cancel_sub, *alive_sub;
     peer peers[MAX_WORKERS];
     size_t n_peers;
     char retired[MAX_BASES][16];

@@ -330,16 +330,11 @@ static void *tick(void *arg)
 
 bool inference_start(inference *self)
 {
-    natsConnection *nc = tab_rpc_nats(self->rpc);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->slot, NULL);
-    if (nc == NULL ||
-        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) != NATS_OK ||
-        natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) !=
-            NATS_OK) {
-        tab_log(TAB_ERROR, "no subscription to cancellations");
+    if (!tab_rpc_listen(self->rpc, "tabella.cancel.*", on_cancel, self) ||
+        !tab_rpc_listen(self->rpc, "tabella.inference.alive", on_alive, self))
         return false;
-    }
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
     self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     tab_metrics_before(figures, self);
@@ -361,6 +356,4 @@ void inference_stop(inference *self)
         pthread_join(self->ticker, NULL);
     if (self->cleans)
         pthread_join(self->cleaner, NULL);
-    natsSubscription_Destroy(self->cancel_sub);
-    natsSubscription_Destroy(self->alive_sub);
 }

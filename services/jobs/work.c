@@ -303,14 +303,9 @@ bool jobs_work_start(jobs *self)
     pthread_cond_init(&self->wake, NULL);
     pthread_mutex_init(&self->take, NULL);
     pthread_mutex_init(&self->lock, NULL);
-    natsConnection *nc = tab_rpc_nats(self->rpc);
-    if (nc == NULL ||
-        natsConnection_Subscribe(&self->progress_sub, nc, "tabella.progress.*", on_progress, self) !=
-            NATS_OK ||
-        natsConnection_Subscribe(&self->wake_sub, nc, "tabella.jobs.wake", on_wake, self) != NATS_OK) {
-        tab_log(TAB_ERROR, "no subscription to progress");
+    if (!tab_rpc_listen(self->rpc, "tabella.progress.*", on_progress, self) ||
+        !tab_rpc_listen(self->rpc, "tabella.jobs.wake", on_wake, self))
         return false;
-    }
     self->thread = calloc((size_t)self->workers, sizeof *self->thread);
     if (self->thread == NULL)
         return false;
@@ -339,7 +334,5 @@ void jobs_work_stop(jobs *self)
         pthread_join(self->beat_thread, NULL);
     if (self->sweeps)
         pthread_join(self->sweep_thread, NULL);
-    natsSubscription_Destroy(self->progress_sub);
-    natsSubscription_Destroy(self->wake_sub);
     free(self->thread);
 }

@@ -44,7 +44,6 @@ typedef struct {
     pthread_t *thread, beat_thread, sweep_thread;
     int64_t n_thread;
     bool beats, sweeps;
-    struct __natsSubscription *progress_sub, *wake_sub;
     _Atomic int64_t queued, running;
     _Atomic int64_t mean_ms;
 } jobs;

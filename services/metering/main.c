@@ -44,9 +44,12 @@ int main(int argc, char **argv)
 
     static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "metering");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    if (pg == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
 
     static metering self = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -61,9 +64,8 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (relay == NULL || !tab_events_take(pg, rpc, "metering", NULL, metering_on_work, &self) ||
+    if (!tab_events_take(pg, rpc, "metering", NULL, metering_on_work, &self) ||
         !tab_rpc_serve(rpc, metering_methods, &self))
         return EXIT_FAILURE;
     tab_health_ready(health, true);
