@@ -13,6 +13,8 @@ enum {
     ORG_MOST = 256  /* bytes of an organization's id */
 };
 
+#define LOCKED "55P03" /* lock_timeout has passed */
+
 struct tab_tx {
     tab_pg *pool;
     pg_connection *c;
@@ -31,7 +33,8 @@ static tab_status status_of(const char *state)
         tab_status status;
     } map[] = { { "23505", TAB_CONFLICT },    { "57014", TAB_CANCELLED }, { "08", TAB_UNAVAILABLE },
                 { "53", TAB_UNAVAILABLE },    { "57P", TAB_UNAVAILABLE }, { "58", TAB_UNAVAILABLE },
-                { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE } };
+                { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE },
+                { LOCKED, TAB_UNAVAILABLE } };
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         if (strncmp(state, map[i].prefix, strlen(map[i].prefix)) == 0)
             return map[i].status;
@@ -63,6 +66,8 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
     snprintf(head, sizeof head, "%s", sql);
     tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate", tx->sqlstate,
                    "statement", head, "constraint", constraint, NULL);
+    if (strcmp(tx->sqlstate, LOCKED) == 0)
+        return tab_fail(err, s, NULL, "another transaction holds a lock for long, try again");
     return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is away, try again")
                                 : tab_fail(err, s, NULL, "an internal error");
 }
