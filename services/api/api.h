@@ -63,8 +63,11 @@ typedef struct api {
     tab_rpc *rpc;
     tab_redis *redis;
     tab_relay *relay;
-    tab_identity_key identity;
-    uint8_t cursor_key[32];
+    struct {
+        tab_identity_key identity;
+        uint8_t cursor_key[32];
+    } secret[TAB_IDENTITY_SECRETS]; /* the gateway's: the newest, and the one before it or to come */
+    size_t secrets;
     char owner[TAB_ID]; /* this process, in idempotency rows */
     struct {
         pthread_mutex_t lock;

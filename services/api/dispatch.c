@@ -74,13 +74,21 @@ static bool copy_text(char *to, size_t size, tab_str from)
     return true;
 }
 
+static bool verified(const api *a, tab_str header, tab_identity *ret)
+{
+    for (size_t i = 0; i < a->secrets; i++)
+        if (tab_identity_verify(&a->secret[i].identity, header, ret))
+            return true;
+    return false;
+}
+
 static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err, bool *ret_internal)
 {
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, &id) ||
-        !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
+    if (header.n == 0 || !verified(r->api, header, &id) || !tab_str_eq(id.path, r->path) ||
+        !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
     r->signed_ms = id.time_ms;
     r->who = id.grant;

@@ -16,7 +16,7 @@ static const tab_option options[] = {
     TAB_OPTION(api_config, http, TEXT, "TAB_API_HTTP", "127.0.0.1:8081",
                "address:port that the gateway calls"),
     TAB_OPTION(api_config, secret, SECRET, "TAB_GATEWAY_SECRET", "",
-               "secret shared with the gateway, 32 characters or more"),
+               "secret shared with the gateway, 32 characters or more; a second line: one that is taken too"),
     TAB_OPTION(api_config, base_url, TEXT, "TAB_BASE_URL", "http://127.0.0.1:8080",
                "what `url` fields start with"),
     TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "32",
@@ -40,15 +40,16 @@ static const tab_option options[] = {
 
 static bool keys_set(api *a)
 {
-    tab_str secret = tab_str_of(a->cfg.secret);
-    while (secret.n > 0 && (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
-        secret.n--;
-    if (!tab_identity_key_set(&a->identity, secret)) {
-        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET must have 32 characters or more");
-        return false;
+    tab_str secret[TAB_IDENTITY_SECRETS];
+    a->secrets = tab_identity_secrets(tab_str_of(a->cfg.secret), secret);
+    for (size_t i = 0; i < a->secrets; i++) {
+        if (!tab_identity_key_set(&a->secret[i].identity, secret[i]))
+            a->secrets = 0;
+        tab_hmac_sha256(secret[i], TAB_S("tabella cursor v1"), a->secret[i].cursor_key);
     }
-    tab_hmac_sha256(secret, TAB_S("tabella cursor v1"), a->cursor_key);
-    return true;
+    if (a->secrets == 0)
+        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET must be one line of 32 characters or more, or two such lines");
+    return a->secrets > 0;
 }
 
 /* Ready, until a signal says to stop. */

@@ -11,7 +11,7 @@
 /* ---- credentials ----------------------------------------------------------------------------- */
 
 /* A sealed row opens only as the connection of the organization that it was written for. */
-static char *seal_context(tab_arena *a, const char *org, const char *id)
+char *data_seal_context(tab_arena *a, const char *org, const char *id)
 {
     return tab_arena_printf(a, "data_connector.connection %s %s", org, id);
 }
@@ -22,7 +22,7 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
     Tabella__ConnectRequest m = TABELLA__CONNECT_REQUEST__INIT;
     m.credentials = credentials;
     m.n_credentials = n;
-    char *context = seal_context(a, org, id);
+    char *context = data_seal_context(a, org, id);
     tab_str plain = tab_proto_write(a, &m.base);
     if (context == NULL || plain.p == NULL)
         return tab_no_memory(err);
@@ -87,7 +87,7 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
             c.key[c.n_key++] = tab_str_of(tab_proto_text(a, k));
     }
     TAB_TRY(ref_parse(a, tab_rows_text(r, 0, 4), &c.ref, err));
-    char *context = seal_context(a, call->org, c.id);
+    char *context = data_seal_context(a, call->org, c.id);
     tab_str plain;
     if (context == NULL)
         return tab_no_memory(err);

@@ -427,6 +427,7 @@ const tab_rpc_method data_methods[] = {
     METHOD("Release", release_request, empty, release),
     METHOD("Connect", connect_request, connect_reply, data_connect),
     METHOD("Sync", sync_request, sync_reply, data_sync),
+    METHOD("Reseal", reseal_request, reseal_reply, data_reseal),
     METHOD("Diff", diff_request, diff_reply, data_diff),
     METHOD("Get", data_request, data_object, get),
     METHOD("List", list_data_request, list_data_reply, list),

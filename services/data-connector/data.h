@@ -26,7 +26,11 @@ enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000 };
 /* Methods of connect.c */
 tab_status data_connect(void *self, tab_call *call, tab_error *err);
 tab_status data_sync(void *self, tab_call *call, tab_error *err);
+tab_status data_reseal(void *self, tab_call *call, tab_error *err); /* reseal.c */
 tab_status data_diff(void *self, tab_call *call, tab_error *err);
+
+/* What a connection's credentials are sealed with: its place. */
+char *data_seal_context(tab_arena *a, const char *org, const char *id);
 
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
 tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,

@@ -49,7 +49,9 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
 
     static tab_identity_key sign;
-    if (cfg.grant_secret[0] != '\0' && !tab_identity_key_set(&sign, tab_str_of(cfg.grant_secret))) {
+    tab_str secret[TAB_IDENTITY_SECRETS] = { TAB_S("") }; /* a gateway that has another looks keys up anew */
+    if (cfg.grant_secret[0] != '\0' && (tab_identity_secrets(tab_str_of(cfg.grant_secret), secret) == 0 ||
+                                        !tab_identity_key_set(&sign, secret[0]))) {
         tab_log(TAB_ERROR, "TAB_GRANT_SECRET must have 32 characters or more");
         return EXIT_FAILURE;
     }
