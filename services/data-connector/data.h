@@ -15,7 +15,7 @@ typedef struct {
     tab_run_keys run_keys; /* seal temporary datasets */
     const char *allow;     /* networks that connections may reach although they are not public */
     int64_t keep_days;     /* rows of old, unpinned snapshots */
-    int64_t connect_s, read_s, read_mib; /* limits of reaching a source */
+    int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
     atomic_bool stop;
 } data_service;
 

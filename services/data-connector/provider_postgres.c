@@ -4,21 +4,19 @@
  * nothing that writes. Rows come ordered by the primary key where there is one, so that a
  * snapshot's order is reproducible. A source's own error text may hold a secret and is never passed
  * on: SQLSTATE decides our sentence. */
-#include <ctype.h>
 #include <libpq-fe.h>
-#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/json.h"
 #include "common/log.h"
+#include "services/data-connector/cells.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
 
-enum { FETCH = 5000, CELL_BYTES = 1 << 20, MOST_DIGITS = 15 };
+enum { FETCH = 5000 };
 enum {
     OID_BOOL = 16,
     OID_BYTEA = 17,
@@ -36,7 +34,8 @@ enum {
     OID_NUMERIC = 1700
 };
 
-static const char *const members[] = { "user", "password", "tls", "ca", NULL };
+static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
+                                                                                                    NULL };
 
 static tab_status failed(const source *s, const PGresult *r, const char *what, tab_error *err)
 {
@@ -63,33 +62,6 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 || strncmp(state, "3F", 2) == 0)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", state);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, state);
-}
-
-/* The caller's own root certificates as a file that libpq can name: memory, not disk. *ret -1: none given. */
-static tab_status root_file(const source *s, char path[64], int *ret, tab_error *err)
-{
-    const char *ca = credential(s, "ca");
-    size_t n = strlen(ca), at = 0;
-    *ret = -1;
-    if (n == 0)
-        return TAB_OK;
-    if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
-    int fd = memfd_create("ca", MFD_CLOEXEC);
-    while (fd >= 0 && at < n) {
-        ssize_t w = write(fd, ca + at, n - at);
-        if (w <= 0)
-            break;
-        at += (size_t)w;
-    }
-    if (fd < 0 || at < n) {
-        if (fd >= 0)
-            close(fd);
-        return tab_fail(err, TAB_INTERNAL, "", "no room for the certificates");
-    }
-    snprintf(path, 64, "/proc/self/fd/%d", fd);
-    *ret = fd;
-    return TAB_OK;
 }
 
 static void hush(void *arg, const PGresult *notice) /* libpq would print it */
@@ -128,26 +100,19 @@ static bool connected(const source *s, PGconn *c)
     return PQsetnonblocking(c, 1) == 0;
 }
 
-static tab_status broken(tab_error *err)
-{
-    if (guard_spent())
-        return tab_fail(err, TAB_VALIDATION, "source", "The source sends more than can be read.");
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
-}
-
 /* Waits for a result of what was sent. */
 static tab_status settled(const source *s, PGconn *c, tab_error *err)
 {
     for (;;) {
         int unsent = PQflush(c);
         if (unsent < 0)
-            return broken(err);
+            return source_broke(err);
         if (unsent == 0 && !PQisBusy(c))
             return TAB_OK;
         if (too_late(s, s->deadline))
-            return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
+            return source_too_late(err);
         if (ready(c, unsent ? POLLIN | POLLOUT : POLLIN, s->deadline) && PQconsumeInput(c) == 0)
-            return broken(err);
+            return source_broke(err);
     }
 }
 
@@ -201,35 +166,25 @@ static tab_status unreachable(PGconn *c, tab_error *err)
                         "The source asks for more iterations of the password's hash than are computed (%d).",
                         GUARD_KEYINGS);
     if (login)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+        return source_refuses_login(err);
     if (database)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
     if (certificate)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source offers no TLS that can be verified. Turn TLS on there and give its "
-                        "authority's certificate as credentials.ca; in a network that the operator allows, "
-                        "credentials.tls may be disable.");
+        return source_without_tls(err);
     if (strstr(why, "Connection refused") != NULL)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "Nothing listens at the source's address and port. Check both, and that the server "
-                        "takes connections from other machines.");
+        return source_not_listening(err);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
 }
 
 static tab_status dial(const source *s, PGconn **ret, tab_error *err)
 {
-    char roots[64] = "/etc/ssl/certs/ca-certificates.crt";
+    char roots[64];
     int root = -1;
-    const char *tls = credential(s, "tls");
-    bool plain = strcmp(tls, "disable") == 0;
-    if (tls[0] != '\0' && !plain && strcmp(tls, "verify-full") != 0)
-        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "tls is verify-full or disable.");
-    if (plain && s->is_public)
-        return tab_fail(err, TAB_VALIDATION, "credentials.tls",
-                        "TLS can only be left out in networks that the operator allows.");
+    bool plain;
+    TAB_TRY(source_plain(s, &plain, err));
     if (!plain)
-        TAB_TRY(root_file(s, roots, &root, err));
-    PGconn *c = start_connect(s, plain, roots);
+        TAB_TRY(source_roots(s, roots, &root, err));
+    PGconn *c = start_connect(s, plain, plain ? "" : roots);
     bool reached = c != NULL && connected(s, c);
     if (root >= 0)
         close(root);
@@ -249,13 +204,13 @@ static tab_status run(const source *s, PGconn *c, const char *sql, int n, const 
     PGresult *r = NULL, *more = NULL;
     tab_status f = TAB_OK;
     if (PQsendQueryParams(c, sql, n, NULL, values, NULL, NULL, 0) == 0)
-        return broken(err);
+        return source_broke(err);
     if ((f = settled(s, c, err)) != TAB_OK)
         return f;
     r = PQgetResult(c);
     ExecStatusType st = PQresultStatus(r);
     if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK)
-        f = guard_spent() ? broken(err) : failed(s, r, what, err);
+        f = guard_spent() ? source_broke(err) : failed(s, r, what, err);
     while (f == TAB_OK && (f = settled(s, c, err)) == TAB_OK && (more = PQgetResult(c)) != NULL) {
         PQclear(more); /* one statement has one result: more of them is no PostgreSQL */
         f = tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
@@ -302,66 +257,17 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void add_number(tab_builder *b, const char *text, size_t n)
-{
-    size_t digits = 0, used;
-    bool leading = true;
-    char again[32];
-    if (!isdigit((unsigned char)text[n - 1])) { /* NaN, Infinity */
-        tab_builder_null(b);
-        return;
-    }
-    for (size_t i = 0; i < n && text[i] != 'e' && text[i] != 'E'; i++) {
-        if (!isdigit((unsigned char)text[i]))
-            continue;
-        leading = leading && text[i] == '0';
-        digits += !leading;
-    }
-    double x = strtod(text, NULL);
-    if (!isfinite(x))
-        tab_builder_null(b);
-    else if (digits <= MOST_DIGITS ||
-             tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
-        tab_builder_number(b, x);
-    else if (tab_number_read(text, text + n, &used, &x) != TAB_NUMBER_NONE && used == n)
-        tab_builder_number_text(b, (tab_str){ text, n });
-    else /* no number of PostgreSQL's */
-        tab_builder_null(b);
-}
-
-/* "2026-01-31 12:30:00+00" to "2026-01-31T12:30:00Z"; what has no year of four digits is null. */
-static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
-{
-    char out[64];
-    if (n < 10 || n > 40 || text[4] != '-' || (n > 10 && text[10] != ' ') ||
-        text[n - 1] == 'C') { /* infinity, five digits, BC */
-        tab_builder_null(b);
-        return;
-    }
-    memcpy(out, text, n);
-    if (n > 10)
-        out[10] = 'T';
-    if (zone && n > 3 && memcmp(out + n - 3, "+00", 3) == 0) {
-        n -= 3;
-        out[n++] = 'Z';
-    }
-    tab_builder_text(b, (tab_str){ out, n });
-}
-
-/* The server is not trusted: a cell's text must be UTF-8 without a zero byte, as the rest of the service
- * holds it; else only its size is told. */
 static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
 {
-    char size[40];
-    if (!tab_utf8_valid((tab_str){ text, n }) || memchr(text, 0, n) != NULL) {
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
+    if (!cell_is_text(text, n)) {
+        cell_size(b, "bytes", n);
         return;
     }
     if (vector) {
         size_t parts = 1;
         for (size_t i = 0; i < n; i++)
             parts += text[i] == ',';
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
+        cell_size(b, "vector", parts);
         return;
     }
     switch (type) {
@@ -373,33 +279,22 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
     case OID_INT8:
     case OID_OID:
     case OID_NUMERIC:
-        add_number(b, text, n);
+        cell_number(b, text, n);
         break;
     case OID_FLOAT4:
-    case OID_FLOAT8: {
-        double x = strtod(text, NULL);
-        if (isfinite(x))
-            tab_builder_number(b, x);
-        else
-            tab_builder_null(b);
+    case OID_FLOAT8:
+        cell_double(b, strtod(text, NULL));
         break;
-    }
     case OID_DATE:
     case OID_TIMESTAMP:
     case OID_TIMESTAMPTZ:
-        add_time(b, text, n, type == OID_TIMESTAMPTZ);
+        cell_time(b, text, n, type == OID_TIMESTAMPTZ);
         break;
     case OID_BYTEA:
-        tab_builder_text(
-            b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n < 2 ? 0 : (n - 2) / 2) });
+        cell_size(b, "bytes", n < 2 ? 0 : (n - 2) / 2);
         break;
     default:
-        if (n > CELL_BYTES) { /* cut at a character's beginning */
-            n = CELL_BYTES;
-            while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-                n--;
-        }
-        tab_builder_text(b, (tab_str){ text, n });
+        cell_text(b, text, n);
     }
 }
 
@@ -502,4 +397,10 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
     return TAB_OK;
 }
 
-const provider provider_postgres = { "postgres", 5432, 3, members, read_postgres };
+const provider provider_postgres = { .scheme = "postgres",
+                                     .port = 5432,
+                                     .least = 3,
+                                     .most = 3,
+                                     .credentials = members,
+                                     .options = options,
+                                     .read = read_postgres };

@@ -1,7 +1,8 @@
 /* The source families that there are; a new one is one more row. Called by the methods of connections. */
 #include "services/data-connector/source.h"
 
-static const provider *const providers[] = { &provider_postgres };
+extern const provider provider_postgres, provider_mysql, provider_mariadb;
+static const provider *const providers[] = { &provider_postgres, &provider_mysql, &provider_mariadb };
 
 const provider *provider_of(const char *scheme)
 {

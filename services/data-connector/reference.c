@@ -107,6 +107,16 @@ static bool take_host(char *text, source_ref *r)
     return close != NULL || good_host(r->host);
 }
 
+/* What is no host by itself: a bucket, an account. */
+static bool take_name(char *text, source_ref *r)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789-._";
+    for (char *p = text; *p != '\0'; p++)
+        *p = (char)tolower((unsigned char)*p);
+    r->host = text;
+    return text[0] != '\0' && strlen(text) <= 253 && strspn(text, good) == strlen(text);
+}
+
 static bool unreserved(char c)
 {
     return isalnum((unsigned char)c) || strchr("-._~ ", c) != NULL;
@@ -130,6 +140,8 @@ static size_t write_ref(const source_ref *r, char out[WRITTEN])
             else
                 n += (size_t)snprintf(out + n, WRITTEN - n, "%%%02X", (unsigned char)*c);
     }
+    if (r->folder)
+        out[n++] = '/';
     return n;
 }
 
@@ -147,9 +159,13 @@ static tab_status form_check(const char *text, tab_error *err)
 }
 
 /* The path's parts, in place. */
-static bool take_path(char *at, source_ref *r)
+static bool take_path(char *at, bool folders, source_ref *r)
 {
     while (at != NULL) {
+        if (folders && at[0] == '\0') {
+            r->folder = true;
+            return true;
+        }
         char *end = strchr(at, '/');
         if (end != NULL)
             *end = '\0';
@@ -200,11 +216,11 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     if (slash == NULL)
         return bad_ref(err, "it names no table or location");
     *slash = '\0';
-    if (!take_host(rest, &r))
+    if (p->by_name ? !take_name(rest, &r) : !take_host(rest, &r))
         return bad_ref(err, "its host or port is not valid");
-    if (!take_path(slash + 1, &r))
+    if (!take_path(slash + 1, p->folder, &r))
         return bad_ref(err, "its path is not valid");
-    if (r.segments != p->segments)
+    if ((r.segments < p->least && !r.folder) || r.segments > p->most)
         return bad_ref(err, "its path has too few or too many parts");
     if (r.port == p->port) /* it is not written */
         r.port = 0;

@@ -4,13 +4,14 @@
 
 #include "common/arena.h"
 
-enum { REF_SEGMENTS = 4, REF_LENGTH = 2048 };
+enum { REF_SEGMENTS = 32, REF_LENGTH = 2048 };
 
 typedef struct {
     const char *scheme, *host;         /* host in lower case */
     uint16_t port;                     /* 0: none given, or the scheme's own */
     const char *segment[REF_SEGMENTS]; /* decoded */
     size_t segments;
+    bool folder;      /* its path ends in / */
     const char *text; /* normalised: one source, one spelling */
 } source_ref;
 
