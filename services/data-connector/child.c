@@ -192,7 +192,8 @@ tab_status child_run(tab_arena *a, const Tabella__SourceTask *task, tab_deadline
                 *err = why;
         }
     }
-    bool early = s == TAB_UNAVAILABLE && err != NULL && strcmp(err->message, "the source's reader has ended") == 0;
+    bool early =
+        s == TAB_UNAVAILABLE && err != NULL && strcmp(err->message, "the source's reader has ended") == 0;
     if (!early && s != TAB_OK)
         kill(c.pid, SIGKILL);
     close(c.fd);

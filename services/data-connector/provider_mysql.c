@@ -20,7 +20,7 @@
 enum { BINARY = 63, PACKET_MOST = 64 << 20, IDLE_S = 30, QUERY_TIMEOUT = 3024 };
 
 static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
-                                                                                                    NULL };
+                                                                                                     NULL };
 
 static void mysql_freep(MYSQL **m)
 {
@@ -106,8 +106,8 @@ static tab_status dial(const source *s, MYSQL **ret, tab_error *err)
     mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet);
     mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH,
-                   plain ? "mysql_native_password,client_ed25519" :
-                           "mysql_native_password,client_ed25519,caching_sha2_password");
+                   plain ? "mysql_native_password,client_ed25519"
+                         : "mysql_native_password,client_ed25519,caching_sha2_password");
     if (!plain) {
         mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &yes);
         mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
@@ -365,8 +365,9 @@ static tab_status read_mysql(const source *s, tab_arena *a, const tab_table **re
     TAB_TRY(run(s, m, sql, strlen(sql), err));
     AUTO(result_freep) MYSQL_RES *r = mysql_use_result(m);
     if (r == NULL)
-        return mysql_errno(m) != 0 ? failed(s, m, err)
-                                   : tab_fail(err, TAB_VALIDATION, "options.query", "The query gives no rows.");
+        return mysql_errno(m) != 0
+                   ? failed(s, m, err)
+                   : tab_fail(err, TAB_VALIDATION, "options.query", "The query gives no rows.");
     TAB_TRY(begin_columns(r, a, &t, err));
     TAB_TRY(fetch_all(s, m, r, a, &t, err));
     tab_column *col = tab_arena_new_of(a, tab_column, t.cols);

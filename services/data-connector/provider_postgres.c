@@ -35,7 +35,7 @@ enum {
 };
 
 static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
-                                                                                                    NULL };
+                                                                                                     NULL };
 
 static tab_status failed(const source *s, const PGresult *r, const char *what, tab_error *err)
 {
