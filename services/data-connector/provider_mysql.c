@@ -4,7 +4,6 @@
  * the primary key where there is one. A server may ask its client for any local file (LOAD DATA LOCAL), which
  * is refused before the connection is made, and for a plugin of its choice, of which three are taken. */
 #include <ctype.h>
-#include <errno.h>
 #include <mariadb/errmsg.h>
 #include <mariadb/mysql.h>
 #include <mariadb/mysqld_error.h>
@@ -61,7 +60,7 @@ static tab_status failed(const source *s, MYSQL *m, tab_error *err)
         return source_without_tls(err);
     case CR_CONN_HOST_ERROR:
     case CR_CONNECTION_ERROR:
-        if (errno == ECONNREFUSED)
+        if (source_refuses(s))
             return source_not_listening(err);
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
     case ER_STATEMENT_TIMEOUT:
@@ -113,7 +112,6 @@ static tab_status dial(const source *s, MYSQL **ret, tab_error *err)
         mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
         mysql_optionsv(m, MYSQL_OPT_SSL_CA, roots);
     }
-    errno = 0;
     /* by name, which the certificate must have; what it resolves to now is judged by connect() */
     bool good = mysql_real_connect(m, s->ref->host, credential(s, "user"), credential(s, "password"),
                                    s->ref->segment[0], s->ref->port, NULL, 0) != NULL;

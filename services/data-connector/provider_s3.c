@@ -73,6 +73,25 @@ static tab_status open_store(const source *s, tab_arena *a, store *ret, tab_erro
     return tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
 }
 
+/* What a store says by its codes, whatever status it gives them. */
+static tab_status refused(const http_answer *x, tab_error *err)
+{
+    static const char *const login[] = { "InvalidAccessKeyId",
+                                         "SignatureDoesNotMatch",
+                                         "AccessDenied",
+                                         "ExpiredToken",
+                                         "InvalidToken",
+                                         "XAdminUserNotFound" /* versitygw's, with a 404 */ };
+    char code[64];
+    for (size_t i = 0; i < sizeof login / sizeof *login && x->status >= 300; i++) {
+        snprintf(code, sizeof code, "<Code>%s</Code>", login[i]);
+        if (memmem(x->body.p, x->body.n < 4096 ? x->body.n : 4096, code, strlen(code)) != NULL)
+            return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials (%s).",
+                            login[i]);
+    }
+    return http_good(x, err);
+}
+
 static tab_status ask(const store *t, const char *method, const char *path, const http_pair *params, size_t n,
                       const char *match, tab_str body, http_answer *ret, tab_error *err)
 {
@@ -116,7 +135,7 @@ static tab_status ask(const store *t, const char *method, const char *path, cons
         return tab_fail(err, TAB_VALIDATION, "credentials.region", "The bucket lies in another region.");
     if (ret->status == 412)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The object was changed while it was read; try again.");
-    return http_good(ret, err);
+    return refused(ret, err);
 }
 
 /* ---- what a folder holds ------------------------------------------------------------------------- */

@@ -1,8 +1,12 @@
 /* What every provider of source.h uses. */
 #include "services/data-connector/source.h"
 
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 const char *credential(const source *s, const char *name)
@@ -55,6 +59,27 @@ tab_status source_roots(const source *s, char path[64], int *ret, tab_error *err
     snprintf(path, 64, "/proc/self/fd/%d", fd);
     *ret = fd;
     return TAB_OK;
+}
+
+bool source_refuses(const source *s)
+{
+    struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM }, *to = NULL;
+    char port[8];
+    int why = 0;
+    socklen_t n = sizeof why;
+    snprintf(port, sizeof port, "%u", s->ref->port);
+    if (getaddrinfo(s->address, port, &hints, &to) != 0)
+        return false;
+    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) != 0)
+        why = errno;
+    struct pollfd p = { fd, POLLOUT, 0 };
+    if (why == EINPROGRESS && (poll(&p, 1, 1000) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n) != 0))
+        why = 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(to);
+    return why == ECONNREFUSED;
 }
 
 tab_status source_refuses_login(tab_error *err)

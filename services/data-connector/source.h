@@ -68,6 +68,8 @@ tab_status source_plain(const source *s, bool *ret, tab_error *err) TAB_CHECKED;
 /* The caller's own root certificates as a file that a library can name: memory, not disk. *ret -1 and path
  * the system's: none given. The caller closes it. */
 tab_status source_roots(const source *s, char path[64], int *ret, tab_error *err) TAB_CHECKED;
+/* Whether the source's address and port refuse a connection: for libraries that do not tell. */
+bool source_refuses(const source *s);
 /* What every family says alike. */
 tab_status source_refuses_login(tab_error *err);
 tab_status source_without_tls(tab_error *err);

@@ -1,6 +1,6 @@
 /* See file_table.h. The file was written by somebody else: it is opened from memory, read-only, with the
  * functions, virtual tables and views of its own schema held back (sqlite.org/security.html), and what it may
- * do is a list of three actions. */
+ * do is a list of four actions. */
 #include <sqlite3.h>
 #include <stdio.h>
 
@@ -10,10 +10,14 @@
 
 enum { TABLES_NAMED = 8, PROGRESS_STEPS = 10000 };
 
-static int only_reads(void *arg, int action, const char *a, const char *b, const char *c, const char *d)
+static int only_reads(void *arg, int action, const char *a, const char *function, const char *c,
+                      const char *d)
 {
-    (void)arg, (void)a, (void)b, (void)c, (void)d;
-    return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK : SQLITE_DENY;
+    (void)arg, (void)a, (void)c, (void)d;
+    if (action == SQLITE_FUNCTION)
+        return strcmp(function, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ? SQLITE_OK
+                                                                                          : SQLITE_DENY;
 }
 
 static int late(void *arg)
@@ -37,9 +41,7 @@ static tab_status failed(const source *s, sqlite3 *db, tab_error *err)
 /* The table to read: the one that was named, or the only one. */
 static tab_status choose(const source *s, sqlite3 *db, tab_arena *a, const char **ret, tab_error *err)
 {
-    static const char sql[] =
-        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE "
-        "'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+    static const char sql[] = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name";
     sqlite3_stmt *q;
     size_t n = 0;
     char all[200] = "";
@@ -50,7 +52,7 @@ static tab_status choose(const source *s, sqlite3 *db, tab_arena *a, const char 
     while ((e = sqlite3_step(q)) == SQLITE_ROW && !found) {
         const char *name = (const char *)sqlite3_column_text(q, 0);
         size_t used = strlen(all);
-        if (name == NULL || !cell_is_text(name, strlen(name)))
+        if (name == NULL || !cell_is_text(name, strlen(name)) || strncmp(name, "sqlite_", 7) == 0)
             continue;
         found = strcmp(name, s->sheet) == 0;
         if (n++ == 0 || found)
