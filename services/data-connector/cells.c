@@ -84,3 +84,23 @@ void cell_time(tab_builder *b, const char *text, size_t n, bool zone)
     }
     tab_builder_text(b, (tab_str){ out, n });
 }
+
+cells_kind cells_of(const tab_column *c)
+{
+    if (c->layout == TAB_NUMBERS)
+        return CELLS_NUMBER;
+    for (size_t i = 0; i < c->levels; i++)
+        if (c->kind[i] != TAB_CELL_BOOL)
+            return CELLS_TEXT;
+    return c->levels > 0 ? CELLS_BOOL : CELLS_TEXT;
+}
+
+tab_str cell_out(const tab_column *c, size_t row, char digits[32])
+{
+    tab_cell x = tab_cell_at(c, row);
+    if (x.kind == TAB_CELL_NULL)
+        return (tab_str){ NULL, 0 };
+    if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
+        return (tab_str){ digits, tab_number_text(x.num, digits) };
+    return x.text;
+}

@@ -18,4 +18,10 @@ void cell_number(tab_builder *b, const char *text, size_t n);
  * null. */
 void cell_time(tab_builder *b, const char *text, size_t n, bool zone);
 
+/* ---- the other way: what a run's table becomes in a database */
+typedef enum { CELLS_NUMBER, CELLS_BOOL, CELLS_TEXT } cells_kind;
+cells_kind cells_of(const tab_column *c);
+/* A cell as text; p NULL: null. digits holds what has no text of its own. */
+tab_str cell_out(const tab_column *c, size_t row, char digits[32]);
+
 #endif

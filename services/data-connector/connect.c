@@ -5,8 +5,7 @@
 #include <strings.h>
 
 #include "common/proto.h"
-#include "services/data-connector/child.h"
-#include "services/data-connector/data.h"
+#include "services/data-connector/connection.h"
 #include "services/data-connector/diff.h"
 #include "services/data-connector/source.h"
 
@@ -35,13 +34,7 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
 
 /* ---- reading a source ------------------------------------------------------------------------ */
 
-typedef struct {
-    const tab_table *table;
-    tab_str notes; /* a line each */
-} source_read;
-
-/* Runs the task in a process of its own. */
-static tab_status run_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
+tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
                            tab_error *err)
 {
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
@@ -59,20 +52,12 @@ static tab_status read_ref(data_service *self, tab_call *call, const Tabella__Co
 {
     Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
     task.source = (Tabella__ConnectRequest *)q;
-    TAB_TRY(run_task(self, call, &task, ret, err));
+    TAB_TRY(connection_task(self, call, &task, ret, err));
     return ret->table != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a read without a table");
 }
 
-typedef struct {
-    const char *id, *name, *dataset;
-    Tabella__ConnectRequest *source; /* as it was registered, with its credentials */
-    bool writable;
-    tab_str key[3];
-    size_t n_key;
-} connection;
-
-/* By its id, or by the dataset that it feeds. */
-static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret, tab_error *err)
+tab_status connection_load(data_service *self, tab_call *call, const char *id, connection *ret,
+                           tab_error *err)
 {
     tab_arena *a = call->arena;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -117,7 +102,7 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     return tab_tx_commit(&tx, err);
 }
 
-static void forget(const connection *c)
+void connection_forget(const connection *c)
 {
     for (size_t i = 0; i < c->source->n_credentials; i++)
         sodium_memzero(c->source->credentials[i]->value, strlen(c->source->credentials[i]->value));
@@ -127,7 +112,7 @@ static tab_status read_loaded(data_service *self, tab_call *call, const connecti
                               tab_error *err)
 {
     tab_status s = read_ref(self, call, c->source, ret, err);
-    forget(c);
+    connection_forget(c);
     return s;
 }
 
@@ -136,9 +121,36 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id, 
 {
     connection c;
     source_read got;
-    TAB_TRY(load(self, call, id, &c, err));
+    TAB_TRY(connection_load(self, call, id, &c, err));
     TAB_TRY(read_loaded(self, call, &c, &got, err));
     *ret = got.table;
+    return TAB_OK;
+}
+
+/* The last part of its path, without a file's endings. */
+static const char *default_name(tab_arena *a, const source_ref *r)
+{
+    static const char *const endings[] = { ".gz",   ".zip",    ".csv",   ".tsv",  ".psv", ".txt",
+                                           ".json", ".ndjson", ".jsonl", ".xlsx", ".ods", ".sqlite" };
+    const char *last = r->segments > 0 ? r->segment[r->segments - 1] : r->host;
+    size_t n = strlen(last);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && provider_of(r->scheme)->files; i++) {
+        size_t m = strlen(endings[i]);
+        if (n > m && strcasecmp(last + n - m, endings[i]) == 0)
+            last = tab_proto_text(a, tab_arena_copy(a, (tab_str){ last, n -= m }).p);
+    }
+    return last;
+}
+
+tab_status data_read_plain(data_service *self, tab_call *call, const source_ref *ref, const tab_table **ret,
+                           const char **ret_name, tab_error *err)
+{
+    Tabella__ConnectRequest q = TABELLA__CONNECT_REQUEST__INIT;
+    source_read got;
+    q.source = (char *)ref->text;
+    TAB_TRY(read_ref(self, call, &q, &got, err));
+    *ret = got.table;
+    *ret_name = default_name(call->arena, ref);
     return TAB_OK;
 }
 
@@ -225,21 +237,6 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
                         q->write ? tab_arena_printf(a, "%s; runs may write below it", ref->text) : ref->text,
                         err));
     return tab_tx_commit(&tx, err);
-}
-
-/* The last part of its path, without a file's endings. */
-static const char *default_name(tab_arena *a, const source_ref *r)
-{
-    static const char *const endings[] = { ".gz",   ".zip",    ".csv",   ".tsv",  ".psv", ".txt",
-                                           ".json", ".ndjson", ".jsonl", ".xlsx", ".ods", ".sqlite" };
-    const char *last = r->segments > 0 ? r->segment[r->segments - 1] : r->host;
-    size_t n = strlen(last);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && provider_of(r->scheme)->files; i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && strcasecmp(last + n - m, endings[i]) == 0)
-            last = tab_proto_text(a, tab_arena_copy(a, (tab_str){ last, n -= m }).p);
-    }
-    return last;
 }
 
 tab_status data_connect(void *arg, tab_call *call, tab_error *err)
@@ -390,7 +387,7 @@ tab_status data_sync_now(data_service *self, tab_call *call, const char *id, con
     source_read got = { 0 };
     tab_error why = { 0 };
     Tabella__SyncReply *m = NULL;
-    TAB_TRY(load(self, call, id, &c, err));
+    TAB_TRY(connection_load(self, call, id, &c, err));
     tab_status s = read_loaded(self, call, &c, &got, &why);
     if (s == TAB_OK)
         s = mint(self, call, &c, &got, sync_id, actor, &m, &why);

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const char *const slow[] = { "Ingest", "Connect", "Sync",
+    static const char *const slow[] = { "Ingest", "Connect", "Sync", "Write",
                                         NULL }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);

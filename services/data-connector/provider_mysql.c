@@ -16,7 +16,7 @@
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
 
-enum { BINARY = 63, PACKET_MOST = 64 << 20, IDLE_S = 30, QUERY_TIMEOUT = 3024 };
+enum { BINARY = 63, PACKET_MOST = 64 << 20, IDLE_S = 30, QUERY_TIMEOUT = 3024, INSERT_BYTES = 1 << 20 };
 
 static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
                                                                                                      NULL };
@@ -380,17 +380,145 @@ static tab_status read_mysql(const source *s, tab_arena *a, const tab_table **re
     return TAB_OK;
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static tab_status statement(const source *s, MYSQL *m, const char *sql, tab_error *err)
+{
+    return sql == NULL ? tab_no_memory(err) : run(s, m, sql, strlen(sql), err);
+}
+
+/* Whether the table is there, and whether this run wrote it: its comment says so. */
+static tab_status look(const source *s, MYSQL *m, tab_arena *a, const char *once, bool *ret_is,
+                       bool *ret_ours, tab_error *err)
+{
+    const char *db = "", *table = "";
+    TAB_TRY(escaped(m, a, tab_str_of(s->ref->segment[0]), &db, err));
+    TAB_TRY(escaped(m, a, tab_str_of(s->ref->segment[1]), &table, err));
+    TAB_TRY(
+        statement(s, m,
+                  tab_arena_printf(a,
+                                   "SELECT table_comment FROM information_schema.tables WHERE table_schema "
+                                   "= '%s' AND table_name = '%s'",
+                                   db, table),
+                  err));
+    AUTO(result_freep) MYSQL_RES *r = mysql_store_result(m);
+    MYSQL_ROW row = r == NULL ? NULL : mysql_fetch_row(r);
+    *ret_is = row != NULL;
+    *ret_ours = row != NULL && row[0] != NULL && strcmp(row[0], once) == 0;
+    return r == NULL ? failed(s, m, err) : TAB_OK;
+}
+
+static tab_status create(const source *s, MYSQL *m, tab_arena *a, const char *name, const output *o,
+                         tab_error *err)
+{
+    static const char *const types[] = {
+        [CELLS_NUMBER] = "double", [CELLS_BOOL] = "boolean", [CELLS_TEXT] = "longtext"
+    };
+    const char *once = "", *sql = tab_arena_printf(a, "CREATE TABLE %s (", name);
+    TAB_TRY(escaped(m, a, tab_str_of(o->once), &once, err));
+    for (size_t k = 0; k < o->table->cols && sql != NULL; k++) {
+        const char *plain = tab_arena_copy(a, o->table->col[k].name).p;
+        const char *column = plain == NULL ? NULL : quoted(a, plain);
+        sql = column == NULL ? NULL
+                             : tab_arena_printf(a, "%s%s%s %s", sql, k > 0 ? ", " : "", column,
+                                                types[cells_of(&o->table->col[k])]);
+    }
+    return statement(
+        s, m,
+        sql == NULL
+            ? NULL
+            : tab_arena_printf(a, "%s) ENGINE = InnoDB, CHARSET = utf8mb4, COMMENT = '%s'", sql, once),
+        err);
+}
+
+static tab_status put_cell(MYSQL *m, tab_arena *a, tab_out *sql, const tab_column *c, size_t row,
+                           tab_error *err)
+{
+    char digits[32];
+    const char *text = "";
+    tab_str x = cell_out(c, row, digits);
+    bool quotes = x.p != NULL && cells_of(c) == CELLS_TEXT;
+    if (x.p == NULL)
+        x = TAB_S("NULL");
+    tab_out_bytes(sql, "'", quotes);
+    if (quotes) {
+        TAB_TRY(escaped(m, a, x, &text, err));
+        x = tab_str_of(text);
+    }
+    tab_out_bytes(sql, x.p, x.n);
+    tab_out_bytes(sql, "'", quotes);
+    return sql->failed ? tab_no_memory(err) : TAB_OK;
+}
+
+static tab_status insert(const source *s, MYSQL *m, tab_arena *a, const char *name, const tab_table *t,
+                         tab_error *err)
+{
+    tab_out sql = { 0 };
+    tab_status st = TAB_OK;
+    for (size_t i = 0; i < t->rows && st == TAB_OK; i++) {
+        if (sql.n == 0) {
+            tab_out_bytes(&sql, "INSERT INTO ", 12);
+            tab_out_bytes(&sql, name, strlen(name));
+            tab_out_bytes(&sql, " VALUES ", 8);
+        } else {
+            tab_out_bytes(&sql, ",", 1);
+        }
+        for (size_t k = 0; k < t->cols && st == TAB_OK; k++) {
+            tab_out_bytes(&sql, k == 0 ? "(" : ",", 1);
+            st = put_cell(m, a, &sql, &t->col[k], i, err);
+        }
+        tab_out_bytes(&sql, ")", 1);
+        if (st == TAB_OK && (sql.n > INSERT_BYTES || i + 1 == t->rows)) {
+            st = sql.failed ? tab_no_memory(err) : run(s, m, sql.p, sql.n, err);
+            sql.n = 0;
+        }
+    }
+    tab_out_free(&sql);
+    return st;
+}
+
+/* A statement that makes a table commits by itself here. So the table is made and filled under a name of the
+ * run's own, and takes the wanted name at last, which fails where somebody else has taken it. */
+static tab_status write_mysql(const source *s, tab_arena *a, const output *o, tab_error *err)
+{
+    AUTO(mysql_freep) MYSQL *m = NULL;
+    bool is, ours;
+    TAB_TRY(dial(s, &m, err));
+    TAB_TRY(look(s, m, a, o->once, &is, &ours, err));
+    if (is)
+        return ours
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.out",
+                              "options.out names a table that is there already; runs write new tables only.");
+    const char *own = tab_arena_printf(a, "tabella_%s", o->once);
+    const char *name = own == NULL ? NULL : quoted(a, own), *last = quoted(a, s->ref->segment[1]);
+    if (name == NULL || last == NULL)
+        return tab_no_memory(err);
+    const char *drop = tab_arena_printf(a, "DROP TABLE IF EXISTS %s", name);
+    TAB_TRY(statement(s, m, drop, err)); /* of an attempt that died */
+    tab_status st = create(s, m, a, name, o, err);
+    if (st == TAB_OK)
+        st = insert(s, m, a, name, o->table, err);
+    if (st == TAB_OK)
+        st = statement(s, m, tab_arena_printf(a, "RENAME TABLE %s TO %s", name, last), err);
+    if (st != TAB_OK)
+        (void)mysql_query(m, drop);
+    return st;
+}
+
 const provider provider_mysql = { .scheme = "mysql",
                                   .port = 3306,
                                   .least = 2,
                                   .most = 2,
                                   .credentials = members,
                                   .options = options,
-                                  .read = read_mysql };
+                                  .read = read_mysql,
+                                  .write = write_mysql };
 const provider provider_mariadb = { .scheme = "mariadb",
                                     .port = 3306,
                                     .least = 2,
                                     .most = 2,
                                     .credentials = members,
                                     .options = options,
-                                    .read = read_mysql };
+                                    .read = read_mysql,
+                                    .write = write_mysql };

@@ -2,7 +2,8 @@
  *
  * One REPEATABLE READ READ ONLY transaction with a cursor: DECLARE takes one SELECT or VALUES and
  * nothing that writes. Rows come ordered by the primary key where there is one, so that a
- * snapshot's order is reproducible. A source's own error text may hold a secret and is never passed
+ * snapshot's order is reproducible. What a run writes is a new table, made and filled in one transaction. A
+ * source's own error text may hold a secret and is never passed
  * on: SQLSTATE decides our sentence. */
 #include <libpq-fe.h>
 #include <poll.h>
@@ -116,7 +117,7 @@ static tab_status settled(const source *s, PGconn *c, tab_error *err)
     }
 }
 
-static PGconn *start_connect(const source *s, bool plain, const char *roots)
+static PGconn *start_connect(const source *s, bool plain, const char *roots, bool writes)
 {
     char port[8], seconds[24];
     snprintf(port, sizeof port, "%u", s->ref->port);
@@ -137,8 +138,10 @@ static PGconn *start_connect(const source *s, bool plain, const char *roots)
         { "gssencmode", "disable" },
         { "application_name", "tabella" },
         { "client_encoding", "UTF8" },
-        { "options", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 -c "
-                     "bytea_output=hex -c default_transaction_read_only=on" },
+        { "options",
+          writes ? "-c timezone=UTC"
+                 : "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 "
+                   "-c bytea_output=hex -c default_transaction_read_only=on" },
         { "keepalives_idle", "15" },
         { "tcp_user_timeout", "30000" },
     };
@@ -176,7 +179,7 @@ static tab_status unreachable(PGconn *c, tab_error *err)
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
 }
 
-static tab_status dial(const source *s, PGconn **ret, tab_error *err)
+static tab_status dial(const source *s, bool writes, PGconn **ret, tab_error *err)
 {
     char roots[64];
     int root = -1;
@@ -184,7 +187,7 @@ static tab_status dial(const source *s, PGconn **ret, tab_error *err)
     TAB_TRY(source_plain(s, &plain, err));
     if (!plain)
         TAB_TRY(source_roots(s, roots, &root, err));
-    PGconn *c = start_connect(s, plain, plain ? "" : roots);
+    PGconn *c = start_connect(s, plain, plain ? "" : roots, writes);
     bool reached = c != NULL && connected(s, c);
     if (root >= 0)
         close(root);
@@ -382,7 +385,7 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
 {
     PGconn *c = NULL;
     reading t = { 0 };
-    TAB_TRY(dial(s, &c, err));
+    TAB_TRY(dial(s, false, &c, err));
     tab_status st = read_rows(s, c, a, &t, err);
     PQfinish(c);
     if (st != TAB_OK)
@@ -397,10 +400,129 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
     return TAB_OK;
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* A column's rows [from, to) as an array: {"a","b\"c",NULL}. */
+static tab_status array(tab_arena *a, const tab_column *c, size_t from, size_t to, const char **ret,
+                        tab_error *err)
+{
+    tab_out o = { 0 };
+    char digits[32];
+    tab_out_bytes(&o, "{", 1);
+    for (size_t i = from; i < to; i++) {
+        tab_str x = cell_out(c, i, digits);
+        tab_out_bytes(&o, ",", i > from);
+        tab_out_bytes(&o, x.p == NULL ? "NULL" : "\"", x.p == NULL ? 4 : 1);
+        for (size_t k = 0; k < x.n; k++) {
+            if (x.p[k] == '"' || x.p[k] == '\\')
+                tab_out_bytes(&o, "\\", 1);
+            tab_out_bytes(&o, x.p + k, 1);
+        }
+        tab_out_bytes(&o, "\"", x.p != NULL);
+    }
+    tab_out_bytes(&o, "}", 2); /* and the zero behind */
+    bool good = !o.failed && tab_arena_adopt(a, o.p, o.cap);
+    if (o.failed)
+        tab_out_free(&o);
+    *ret = o.p;
+    return good ? TAB_OK : tab_no_memory(err);
+}
+
+/* "schema"."table" */
+static const char *table_name(const source *s, PGconn *c, tab_arena *a)
+{
+    char *schema = PQescapeIdentifier(c, s->ref->segment[1], strlen(s->ref->segment[1]));
+    char *table = PQescapeIdentifier(c, s->ref->segment[2], strlen(s->ref->segment[2]));
+    const char *both = schema == NULL || table == NULL ? NULL : tab_arena_printf(a, "%s.%s", schema, table);
+    PQfreemem(schema);
+    PQfreemem(table);
+    return both;
+}
+
+static const char *const types[] = {
+    [CELLS_NUMBER] = "double precision", [CELLS_BOOL] = "boolean", [CELLS_TEXT] = "text"
+};
+
+/* CREATE TABLE, and the comment that tells whose it is. */
+static tab_status create(const source *s, PGconn *c, tab_arena *a, const char *name, const output *o,
+                         tab_error *err)
+{
+    const char *sql = tab_arena_printf(a, "CREATE TABLE %s (", name);
+    for (size_t k = 0; k < o->table->cols && sql != NULL; k++) {
+        char *column = PQescapeIdentifier(c, o->table->col[k].name.p, o->table->col[k].name.n);
+        sql = column == NULL ? NULL
+                             : tab_arena_printf(a, "%s%s%s %s", sql, k > 0 ? ", " : "", column,
+                                                types[cells_of(&o->table->col[k])]);
+        PQfreemem(column);
+    }
+    char *by = PQescapeLiteral(c, o->once, strlen(o->once));
+    const char *comment = by == NULL ? NULL : tab_arena_printf(a, "COMMENT ON TABLE %s IS %s", name, by);
+    PQfreemem(by);
+    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
+    if (sql == NULL || comment == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(run(s, c, sql, 0, NULL, "making the table", NULL, err));
+    return run(s, c, comment, 0, NULL, "making the table", NULL, err);
+}
+
+static tab_status insert(const source *s, PGconn *c, tab_arena *a, const char *name, const tab_table *t,
+                         tab_error *err)
+{
+    const char *sql = tab_arena_printf(a, "INSERT INTO %s SELECT * FROM unnest(", name);
+    const char **values = tab_arena_new_of(a, const char *, t->cols);
+    for (size_t k = 0; k < t->cols && sql != NULL; k++)
+        sql =
+            tab_arena_printf(a, "%s%s$%zu::%s[]", sql, k > 0 ? ", " : "", k + 1, types[cells_of(&t->col[k])]);
+    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
+    if (sql == NULL || values == NULL)
+        return tab_no_memory(err);
+    for (size_t from = 0; from < t->rows; from += FETCH) {
+        size_t to = t->rows - from < FETCH ? t->rows : from + FETCH;
+        for (size_t k = 0; k < t->cols; k++)
+            TAB_TRY(array(a, &t->col[k], from, to, &values[k], err));
+        TAB_TRY(run(s, c, sql, (int)t->cols, values, "writing rows", NULL, err));
+    }
+    return TAB_OK;
+}
+
+/* In one transaction. A table that is there is left alone, and is the run's own where its comment says so. */
+static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const output *o, tab_error *err)
+{
+    const char *there[] = { s->ref->segment[1], s->ref->segment[2], o->once }, *name = table_name(s, c, a);
+    PGresult *r = NULL;
+    if (name == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(run(s, c, "BEGIN", 0, NULL, "beginning", NULL, err));
+    TAB_TRY(run(s, c,
+                "SELECT t IS NOT NULL, coalesce(obj_description(t, 'pg_class') = $3, false) "
+                "FROM (SELECT to_regclass(format('%I.%I', $1::text, $2::text))) x(t)",
+                3, there, "looking for the table", &r, err));
+    bool is = PQgetvalue(r, 0, 0)[0] == 't', ours = PQgetvalue(r, 0, 1)[0] == 't';
+    PQclear(r);
+    if (is)
+        return ours
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.out",
+                              "options.out names a table that is there already; runs write new tables only.");
+    TAB_TRY(create(s, c, a, name, o, err));
+    TAB_TRY(insert(s, c, a, name, o->table, err));
+    return run(s, c, "COMMIT", 0, NULL, "committing", NULL, err);
+}
+
+static tab_status write_postgres(const source *s, tab_arena *a, const output *o, tab_error *err)
+{
+    PGconn *c = NULL;
+    TAB_TRY(dial(s, true, &c, err));
+    tab_status st = write_table(s, c, a, o, err);
+    PQfinish(c);
+    return st;
+}
+
 const provider provider_postgres = { .scheme = "postgres",
                                      .port = 5432,
                                      .least = 3,
                                      .most = 3,
                                      .credentials = members,
                                      .options = options,
-                                     .read = read_postgres };
+                                     .read = read_postgres,
+                                     .write = write_postgres };

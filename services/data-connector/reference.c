@@ -117,6 +117,11 @@ static bool take_name(char *text, source_ref *r)
     return text[0] != '\0' && strlen(text) <= 253 && strspn(text, good) == strlen(text);
 }
 
+size_t ref_location(const char *text)
+{
+    return (size_t)(strrchr(text, '/') + 1 - text);
+}
+
 static bool unreserved(char c)
 {
     return isalnum((unsigned char)c) || strchr("-._~ ", c) != NULL;
@@ -169,7 +174,8 @@ static bool take_path(char *at, bool folders, source_ref *r)
         char *end = strchr(at, '/');
         if (end != NULL)
             *end = '\0';
-        if (r->segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0')
+        if (r->segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0' ||
+            strcmp(at, ".") == 0 || strcmp(at, "..") == 0)
             return false;
         r->segment[r->segments++] = at;
         at = end == NULL ? NULL : end + 1;

@@ -18,6 +18,9 @@ typedef struct {
 /* VALIDATION with param "source". */
 tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error *err) TAB_CHECKED;
 
+/* How much of a normalised ref is the place where it lies, up to its last /. */
+size_t ref_location(const char *text);
+
 /* Whether text seems to hold a secret (user:pass@, an API key): it is refused wherever it would be
  * shown again. */
 bool looks_secret(const char *text);

@@ -20,7 +20,9 @@ class Authority:
         make = lambda *a: subprocess.run(["openssl", *map(str, a)], check=True, **QUIET)
         ca_key, request, extra = self.folder / "ca.key", self.folder / "r.csr", self.folder / "x.cnf"
         extra.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n")
-        make(*f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout {ca_key} -out {self.ca}".split())
+        make(
+            *f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout {ca_key} -out {self.ca}".split()
+        )
         make(*f"req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout {self.key} -out {request}".split())
         make(
             *f"x509 -req -in {request} -CA {self.ca} -CAkey {ca_key} -CAcreateserial -days 2 -extfile {extra} "
