@@ -183,10 +183,13 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
         return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` is true or false");
     o->explain = explain != NULL && explain->yes;
     const tab_json *out = tab_json_get(options, "out");
-    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 1024))
+    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 2112))
         return tab_fail(err, TAB_VALIDATION, "options.out", "`options.out` is a reference to write to");
     TAB_TRY(body_columns(r, options, o, err));
-    *ret_out = out != NULL ? out->text : TAB_S("");
+    *ret_out =
+        out != NULL ? tab_arena_copy(r->arena, out->text) : TAB_S(""); /* the body goes before the run */
+    if (ret_out->p == NULL)
+        return tab_no_memory(err);
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
     return TAB_OK;

@@ -259,6 +259,8 @@ tab_status get_job(request *r, tab_error *err)
             text_member(o, "base", out.base);
             text_member(o, "feed", out.feed);
             text_member(o, "status", "complete");
+            if (j->result != NULL && j->result->out[0] != 0)
+                text_member(o, "out", j->result->out);
             s = bundle_members(r, out.bundle, list, TAB_S(""), err);
             tab_out_close(o, '}');
         }

@@ -8,7 +8,7 @@
  *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
  *            |            without a place, or later than inline_s after its arrival, it becomes the job, and
  *            |            so it does where its worker died, perhaps of it: it runs alone (decision 0240)
- *            +--> large or batch: rows spooled, job submitted, 202 */
+ *            +--> large, batch or with options.out: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
 #include "common/log.h"
@@ -58,10 +58,26 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
                         "a run needs at least one table in `tables`, or `data`");
-    if (x->out.n > 0)
+    return TAB_OK;
+}
+
+/* options.out is looked up before any work: a run that could not be written is refused at once. */
+static tab_status check_out(request *r, run *x, tab_error *err)
+{
+    Tabella__WriteRequest q = TABELLA__WRITE_REQUEST__INIT;
+    const Tabella__WriteReply *y;
+    if (x->out.n == 0)
+        return TAB_OK;
+    q.out = STR(tab_arena_copy(r->arena, x->out).p);
+    q.check = true;
+    if (q.out == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(call(r, "data-connector", "Write", &q.base, &tabella__write_reply__descriptor, &y, err));
+    if (strcmp(y->kind, "json") != 0 && strcmp(x->options->target_mode, "none") == 0)
         return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "connections of this installation are read-only, "
-                        "so no bundle can be written to one; a finished job keeps its bundle for 24 hours");
+                        "a file in .csv and a table hold predictions, and `target` asks for none; "
+                        "a file in .json holds the whole bundle");
+    x->out = tab_str_of(y->out);
     return TAB_OK;
 }
 
@@ -154,6 +170,8 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
     q.suspect = suspect;
+    if (x->out.n > 0)
+        q.out = STR(x->out.p);
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
     if (s != TAB_OK)
         return s;
@@ -330,7 +348,9 @@ tab_status post_run(request *r, tab_error *err)
             return tab_no_memory(err);
     x->cells = x->body.cells;
     x->rows = x->body.rows;
-    s = resolve(r, x, err);
+    s = check_out(r, x, err);
+    if (s == TAB_OK)
+        s = resolve(r, x, err);
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
     if (s != TAB_OK)
@@ -339,7 +359,7 @@ tab_status post_run(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
     x->feed = x->n > 1 ? "multi_table" : "single_table";
-    bool job = x->batch || x->cells > (uint64_t)r->api->cfg.inline_cells;
+    bool job = x->batch || x->out.n > 0 || x->cells > (uint64_t)r->api->cfg.inline_cells;
     if (job) /* inline the pass tells at once */
         s = target_check(r, &x->body, x->options, x->source, x->n, err);
     if (s == TAB_OK)

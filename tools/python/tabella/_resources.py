@@ -326,10 +326,19 @@ class DataSets(Resource):
         query: Optional[str] = None,
         sheet: Optional[str] = None,
         key: Optional[Sequence[str]] = None,
+        records: Optional[str] = None,
+        write: Optional[bool] = None,
     ) -> Connected:
         """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
-        instead of the table; sheet: the one of a workbook; key: the columns that identify a row."""
-        options = {"query": query, "sheet": sheet, "key": None if key is None else list(key)}
+        instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
+        JSON pointer to the rows of an answer; write: runs may write below it."""
+        options: Optional[Dict[str, Any]] = {
+            "query": query,
+            "sheet": sheet,
+            "key": None if key is None else list(key),
+            "records": records,
+            "write": write,
+        }
         options = {k: v for k, v in options.items() if v is not None} or None
         fields = {"source": source, "name": name, "credentials": credentials, "options": options}
         given = {k: v for k, v in fields.items() if v is not None}
