@@ -109,6 +109,7 @@ struct request {
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
+    bool dry_run;   /* the body says so (dry_run.c) */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;

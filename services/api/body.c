@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "proto/data.pb-c.h"
-#include "services/api/api.h"
+#include "services/api/allowance.h"
 
 static tab_status media_type(const request *r, tab_error *err)
 {
@@ -47,6 +47,9 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
         s = tab_no_memory(err);
     if (s == TAB_OK)
         s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
+    if (s == TAB_OK && (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS ||
+                        r->route == TAB_POST_SERVE || r->route == TAB_POST_ENDPOINT_REFRESH))
+        s = dry_run_read(r, ret->root, err);
     return s == TAB_OK ? warnings_read(r, ret->root, err) : s;
 }
 

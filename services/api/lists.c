@@ -494,6 +494,34 @@ static void events_member(tab_out *o, const Tabella__UsageReply *y)
     tab_out_close(o, ']');
 }
 
+/* What the organization stores; null while that cannot be asked: the meter does not wait for it. */
+static void storage_member(request *r)
+{
+    const Tabella__StorageReply *y = NULL;
+    Tabella__Empty q = TABELLA__EMPTY__INIT;
+    tab_answer answer;
+    tab_error none;
+    tab_out *o = &r->out;
+    tab_ask ask = { .service = "data-connector",
+                    .method = "Storage",
+                    .in = &q.base,
+                    .deadline = tab_within_ms(r->deadline, 1000),
+                    .reply = &tabella__storage_reply__descriptor };
+    if (call_with(r, &ask, &answer, &none) == TAB_OK)
+        y = answer.msg;
+    tab_out_key(o, "storage");
+    if (y == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    uint_member(o, "pinned_bytes", y->pinned_bytes);
+    uint_member(o, "pinned_snapshots", y->pinned_snapshots);
+    uint_member(o, "snapshot_bytes", y->snapshot_bytes);
+    uint_member(o, "snapshots", y->snapshots);
+    tab_out_close(o, '}');
+}
+
 tab_status get_usage(request *r, tab_error *err)
 {
     Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
@@ -540,6 +568,7 @@ tab_status get_usage(request *r, tab_error *err)
     tab_out_close(o, '}');
     events_member(o, y);
     bool_member(o, "lifetime", y->lifetime);
+    storage_member(r);
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -13,7 +13,7 @@ static const struct {
     const char *summary, *body, *answer;
     int status;
 } ROUTES[TAB_ROUTE_COUNT] = {
-    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "Bundle",
+    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "BundleOrCost",
                        200 },
     [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
     [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
@@ -26,8 +26,9 @@ static const struct {
     [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
     [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
-    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "Bundle", 200 },
-    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, "EndpointJob", 202 },
+    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "BundleOrCost", 200 },
+    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", "RefreshRequest",
+                                    "EndpointJob", 202 },
     [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
                                     202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
@@ -149,6 +150,8 @@ static void operation(tab_out *o, tab_route_id id)
         raw_member(o, "requestBody",
                    id == TAB_POST_DATA_UPLOAD
                        ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
+                   : id == TAB_POST_ENDPOINT_REFRESH
+                       ? "{\"required\":false,\"content\":{\"application/json\":{\"schema\":"
                        : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
@@ -159,6 +162,8 @@ static void operation(tab_out *o, tab_route_id id)
     answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC)
         answer(o, "202", "A job was started", NULL);
+    if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
+        answer(o, "200", "With `dry_run`", "Cost");
     answer(o, "default", "An error", "Error");
     tab_out_close(o, '}');
     tab_out_close(o, '}');

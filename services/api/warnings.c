@@ -5,11 +5,12 @@
 
 enum { MOST_WARNINGS = 16, SHOWN = 64 };
 
-static const tab_str RUN[] = { TAB_S("tables"), TAB_S("data"), TAB_S("base"),
-                               TAB_S("target"), TAB_S("task"), TAB_S("options") };
-static const tab_str CREATE[] = { TAB_S("name"),   TAB_S("tables"), TAB_S("data"),   TAB_S("base"),
-                                  TAB_S("target"), TAB_S("task"),   TAB_S("options") };
-static const tab_str SERVE[] = { TAB_S("tables") };
+static const tab_str RUN[] = { TAB_S("tables"), TAB_S("data"),    TAB_S("base"),   TAB_S("target"),
+                               TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
+static const tab_str CREATE[] = { TAB_S("name"),   TAB_S("tables"), TAB_S("data"),    TAB_S("base"),
+                                  TAB_S("target"), TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
+static const tab_str SERVE[] = { TAB_S("tables"), TAB_S("dry_run") };
+static const tab_str REFRESH[] = { TAB_S("dry_run") };
 #define N(a) (sizeof(a) / sizeof *(a))
 
 static const tab_str *fields_of(tab_route_id route, size_t *n)
@@ -24,6 +25,9 @@ static const tab_str *fields_of(tab_route_id route, size_t *n)
     case TAB_POST_SERVE:
         *n = N(SERVE);
         return SERVE;
+    case TAB_POST_ENDPOINT_REFRESH:
+        *n = N(REFRESH);
+        return REFRESH;
     default:
         *n = 0;
         return NULL;

@@ -232,7 +232,7 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
         if (q->for_endpoint && connection.id == NULL)
             return tab_fail(err, TAB_VALIDATION, "data",
                             "An endpoint pins datasets; register this source first (POST /v2/data/connect).");
-        if (q->for_endpoint) {
+        if (q->for_endpoint && !q->peek) {
             TAB_TRY(data_sync_now(self, call, connection.id, "", call->actor, NULL, err));
             id = connection.dataset;
         } else {
@@ -245,7 +245,8 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
     if (s.temporary && id != transient)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
-    TAB_TRY(store_used(tx, call->org, s.dataset, err));
+    if (!q->peek)
+        TAB_TRY(store_used(tx, call->org, s.dataset, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret = resolved(call->arena, ref, &s);
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
@@ -369,6 +370,32 @@ static tab_status get(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
+/* Temporary datasets are a run's own for as long as it takes. */
+static tab_status storage(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    Tabella__StorageReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "WITH kept AS ("
+        "SELECT s.bytes, d.pinned AND d.snapshot = s.id OR EXISTS (SELECT FROM data_connector.pin p "
+        "WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = s.id) AS pinned "
+        "FROM data_connector.snapshot s JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
+        "WHERE s.org = $1 AND s.kept AND NOT d.temporary) "
+        "SELECT coalesce(sum(bytes) FILTER (WHERE pinned), 0)::bigint, coalesce(sum(bytes), 0)::bigint, "
+        "count(*), count(*) FILTER (WHERE pinned) "
+        "FROM kept",
+        TAB_P(tab_p_text(call->org))));
+    y->pinned_bytes = (uint64_t)tab_rows_int(r, 0, 0);
+    y->snapshot_bytes = (uint64_t)tab_rows_int(r, 0, 1);
+    y->snapshots = (uint64_t)tab_rows_int(r, 0, 2);
+    y->pinned_snapshots = (uint64_t)tab_rows_int(r, 0, 3);
+    return tab_tx_commit(&tx, err);
+}
+
 static tab_status list(void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -457,6 +484,7 @@ const tab_rpc_method data_methods[] = {
     METHOD("Pin", data_request, data_object, pin),
     METHOD("Unpin", data_request, data_object, unpin),
     METHOD("Delete", data_request, delete_data_reply, delete),
+    METHOD("Storage", empty, storage_reply, storage),
     METHOD("Drop", drop_request, empty, drop),
     TAB_RPC_METHODS_END,
 };

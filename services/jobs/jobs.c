@@ -456,6 +456,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),
     METHOD("DeleteEndpoint", delete_endpoint_request, delete_endpoint_reply, delete_endpoint),
     METHOD("Refresh", refresh_request, endpoint_job, refresh),
+    METHOD("RefreshCost", refresh_request, refresh_cost, jobs_refresh_cost),
     METHOD("Upgrade", upgrade_request, endpoint_job, upgrade),
     METHOD("EditEndpoint", edit_endpoint_request, endpoint, jobs_edit_endpoint),
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),

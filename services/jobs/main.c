@@ -57,7 +57,8 @@ int main(int argc, char **argv)
     static const tab_event_route routes[] = {
         { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
         { "tabella.event.work.done", "reports" },  { "tabella.event.job.ended", "keys" },
-        { "tabella.event.audit", "keys" },         TAB_EVENT_ROUTES_END
+        { "tabella.event.job.ended", "metering" }, { "tabella.event.audit", "keys" },
+        TAB_EVENT_ROUTES_END
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
     TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const char *const slow[] = { "EditEndpoint", NULL }; /* it waits for a pass */
+    static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
     bool good = tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) && jobs_work_start(&self) &&

@@ -23,6 +23,7 @@
 #include "common/outbox.h"
 #include "common/redis.h"
 #include "common/rpc.h"
+#include "proto/data.pb-c.h"
 #include "services/jobs/endpoint.h"
 
 typedef struct work work;
@@ -89,6 +90,14 @@ tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 /* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
 tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
                     tab_error *err) TAB_CHECKED;
+
+/* cost.c: what a refresh bills, line by line: rows that were added or changed, and those that were not. */
+typedef struct {
+    uint64_t fresh, kept; /* cells */
+} refresh_cells;
+void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t cols);
+/* Each line that has cells is given to add. */
+void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
 void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);

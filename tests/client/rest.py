@@ -119,6 +119,12 @@ def endpoints(check, c, other):
     check("is deleted", c.data.delete(up.dataset.id).id == up.dataset.id)
     check("its own description", "/v2/serve/" + e.id in c.endpoints.openapi(e.id)["paths"])
     check("the list", [x.id for x in c.endpoints.list()] == [e.id])
+    cost = c.endpoints.serve_cost(e.id, {"churn": CUSTOMERS[:2]})
+    check("what a call would cost", cost.dry_run and cost.by_op_raw["serve"] == 2 * len(CUSTOMERS[0]), cost)
+    check("a refresh", c.endpoints.refresh_cost(e.id).allowed)
+    check("a creation", c.endpoints.create_cost("more", CUSTOMERS, target="left").by_op_raw.get("create"))
+    cost = c.run_cost(CUSTOMERS, target="left", processing="batch")
+    check("a run", list(cost.by_op_raw) == ["batch"] and cost.left_cells > cost.total_cells, cost)
     for name, call in {
         "retrieve": lambda: other.endpoints.retrieve(e.id),
         "serve": lambda: other.endpoints.serve(e.id, {"churn": CUSTOMERS[:2]}),

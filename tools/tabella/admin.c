@@ -201,5 +201,7 @@ int cmd_admin(int argc, char **argv)
         return reseal(a);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "usage") == 0)
+        return admin_meter(argc - 1, argv + 1);
     return admin_usage("unknown command");
 }

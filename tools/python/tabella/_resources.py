@@ -15,7 +15,7 @@ from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFai
 from ._errors import ValidationError
 from ._frames import TablesBody, tables_of
 from ._transport import FormBody, Stopped, pause
-from ._types import A, AuditEntry, Connected, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
+from ._types import A, AuditEntry, Connected, Cost, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
 from ._types import Notification, OrganizationSettings, Report, ReportSummary, Sync, Uploaded, Usage
 
 if TYPE_CHECKING:
@@ -104,6 +104,13 @@ def fields_of(
     return {k: v for k, v in fields.items() if v is not None}
 
 
+def cost_of(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+    """The fields of a request that is only asked what it would cost."""
+    rest = dict(arguments)
+    first = {k: rest.pop(k, None) for k in ("data", "target", "task", "base", "options")}
+    return {**fields_of(**first, **rest), "dry_run": True}
+
+
 class Endpoints(Resource):
     """Pinned data under a stable address, graded on rows that were held out."""
 
@@ -158,6 +165,15 @@ class Endpoints(Resource):
         )
         return self._followed(reply.json, wait, progress)
 
+    def create_cost(
+        self, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
+    ) -> Cost:
+        """What `create` with these arguments would be billed, and what is left. Nothing is made."""
+        given, _ = tables_of(tables, name) if tables is not None else ([], True)
+        body = {"name": name, **cost_of(arguments)}
+        reply = self._call("POST_ENDPOINTS", body=TablesBody(given, body) if given else body, timeout=timeout)
+        return Cost.read(reply.json)
+
     def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
         """The endpoint when its job has ended."""
         begun = Endpoint.read(raw)
@@ -196,6 +212,15 @@ class Endpoints(Resource):
             raise
         return Bundle.of(reply.json, given, single, None)
 
+    def serve_cost(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Cost:
+        """What `serve` with these tables would be billed, and what is left. Nothing is computed."""
+        given, single = tables_of(tables, "")
+        if single:
+            given[0].id = self._table_name(id)
+        return Cost.read(
+            self._call("POST_SERVE", id, body=TablesBody(given, {"dry_run": True}), timeout=timeout).json
+        )
+
     def _table_name(self, id: str) -> str:
         """What the endpoint calls its only table; asked once."""
         names = self._client._table_names
@@ -218,6 +243,10 @@ class Endpoints(Resource):
         """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed."""
         raw = self._call("POST_ENDPOINT_REFRESH", id, idempotency_key=idempotency_key).json
         return self._followed(raw, wait, progress)
+
+    def refresh_cost(self, id: str) -> Cost:
+        """What `refresh` would be billed now, and what is left. The source is read, nothing is changed."""
+        return Cost.read(self._call("POST_ENDPOINT_REFRESH", id, body={"dry_run": True}).json)
 
     def upgrade(
         self,
