@@ -36,7 +36,7 @@ struct tab_redis {
     wire idle[IDLE_MOST];
     size_t n;
     int64_t retry_at, retry_ms;
-    tab_metric *calls[2], *seconds;
+    tab_metric *calls[2], *seconds, *breaker;
 };
 
 static bool set_hello(tab_redis *r, const tab_access *a)
@@ -78,6 +78,8 @@ tab_redis *tab_redis_open(const tab_access *a)
                               "dependency=\"redis\",outcome=\"error\"");
     r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
                                "dependency=\"redis\"");
+    r->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                           "dependency=\"redis\"");
     return r;
 }
 
@@ -202,7 +204,9 @@ static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
     pthread_mutex_lock(&r->lock);
     if (w.c != NULL) {
         r->retry_ms = RETRY_FIRST;
+        tab_metric_set(r->breaker, 0);
     } else {
+        tab_metric_set(r->breaker, 1);
         r->retry_at = tab_mono_ms() + r->retry_ms;
         r->retry_ms = r->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : r->retry_ms * 2;
     }

@@ -1,5 +1,6 @@
 /* See allowance.h: the question to metering (Reserve) and a breaker on it. When metering does not answer,
  * calls go on without asking until a probe is answered (decision 0238). */
+#include "services/api/counts.h"
 #include "services/api/allowance.h"
 
 #include "common/log.h"
@@ -45,6 +46,7 @@ tab_status allowance_ask(request *r, const char *op, uint64_t cells, const char 
     if (y->allowed)
         return TAB_OK;
     r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
+    count_limited(LIMIT_ALLOWANCE);
     return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/counts.h"
 
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 
@@ -142,35 +143,6 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
-/* The counter of a route's requests. That of status 200 is looked up once; others are rare enough to be
- * looked up each time. */
-static struct {
-    _Atomic(tab_metric *) ok, seconds;
-} counts[TAB_ROUTE_COUNT + 2]; /* no route, and the gateway's own question, are the last two */
-
-static void count(const request *r)
-{
-    double seconds = (double)(tab_mono_ms() - r->began) / 1000;
-    char labels[96];
-    size_t at = r->internal ? TAB_ROUTE_COUNT + 1 : (size_t)r->route;
-    const char *route = r->internal ? "AUTHENTICATE" : method_of(r);
-    tab_metric *n = r->status == 200 ? atomic_load(&counts[at].ok) : NULL;
-    tab_metric *time = atomic_load(&counts[at].seconds);
-    if (n == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
-        n = tab_counter("tabella_api_requests_total", "Requests answered.", labels);
-        if (r->status == 200)
-            atomic_store(&counts[at].ok, n);
-    }
-    if (time == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\"", route);
-        time = tab_histogram("tabella_api_seconds", "Time from request to answer.", labels);
-        atomic_store(&counts[at].seconds, time);
-    }
-    tab_metric_add(n, 1);
-    tab_metric_observe(time, seconds);
-}
-
 void api_arrived(request *r, tab_str identity_header)
 {
     bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
@@ -230,10 +202,11 @@ void request_finish(request *r, tab_status s, tab_error *err)
     if (s != TAB_OK) {
         if (err->status != s) /* a service that gave no message */
             tab_fail(err, s, "", "the request could not be served");
+        count_error(r, err);
         if (s == TAB_INTERNAL)
             tab_log(TAB_ERROR, "%s: %s", method_of(r), err->message);
         envelope(r, err);
     }
-    count(r);
+    count_answer(r);
     tab_log_context(NULL, NULL);
 }

@@ -4,6 +4,7 @@
  *
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */
+#include "services/api/counts.h"
 #include "services/api/http.h"
 
 #include <event2/buffer.h>
@@ -329,9 +330,10 @@ static void on_request(struct evhttp_request *req, void *arg)
     x->r.arrives = false;
     if (!plain)
         refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
-    else if (room == TAB_RATE_LIMIT)
+    else if (room == TAB_RATE_LIMIT) {
+        count_limited(LIMIT_BYTES);
         refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
-    else
+    } else
         refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
 }
 

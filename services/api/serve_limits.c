@@ -1,5 +1,6 @@
 /* See serve_limits.h: two tables of fixed size in this process, so that most serve calls ask no other
  * process. */
+#include "services/api/counts.h"
 #include "services/api/serve_limits.h"
 
 #include <stdio.h>
@@ -113,6 +114,7 @@ void serve_end(const char *id)
 
 tab_status serve_too_many(request *r, tab_error *err)
 {
+    count_limited(LIMIT_ENDPOINT_CALLS);
     return tab_fail(err, TAB_RATE_LIMIT, "",
                     "%u calls of this endpoint are under way, as many as the plan has at once",
                     r->who.endpoint_concurrency);

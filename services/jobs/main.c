@@ -55,6 +55,7 @@ int main(int argc, char **argv)
                    .give_up_s = cfg.give_up_s };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
+    jobs_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "jobs", .least = 4 };
     schema.pg = pg;
