@@ -14,6 +14,7 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "common/spent.h"
 #include "common/time.h"
 #include "common/tls.h"
 
@@ -269,7 +270,9 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
         if (reply == NULL && !kept)
             break;
     }
-    tab_metric_observe(r->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    int64_t took = tab_mono_us() - from;
+    tab_spent_here.redis_us += took;
+    tab_metric_observe(r->seconds, (double)took * 1e-6);
     bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || error], 1);
     if (reply == NULL)

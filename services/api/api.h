@@ -31,6 +31,7 @@
 #include "common/proto.h"
 #include "common/redis.h"
 #include "common/routes.h"
+#include "common/spent.h"
 #include "common/rpc.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
@@ -120,6 +121,9 @@ struct request {
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
     int64_t began; /* tab_mono_ms of its arrival */
+    int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
+    tab_spent spent; /* what took its time; told to the gateway, for its log */
+    const char *error_type; /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;

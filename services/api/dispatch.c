@@ -134,6 +134,7 @@ static void envelope(request *r, const tab_error *err)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     r->status = tab_status_http(s);
+    r->error_type = tab_status_name(s);
     if (r->retry_after == 0 && (s == TAB_UNAVAILABLE || s == TAB_RATE_LIMIT))
         r->retry_after = 1;
 }
@@ -147,6 +148,7 @@ void api_arrived(request *r, tab_str identity_header)
 {
     bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
     r->began = tab_mono_ms();
+    r->arrived_us = tab_mono_us();
     r->route = TAB_ROUTE_COUNT;
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
@@ -155,10 +157,28 @@ void api_arrived(request *r, tab_str identity_header)
     r->deadline = tab_in_ms(reads ? 6000 : 50000);
 }
 
+/* The request whose handler this thread began last: what the thread waited for since is that request's. */
+static _Thread_local const request *here;
+
+/* A parked request waited for others all the time, on no thread of ours. */
+static void tell_spent(request *r)
+{
+    int64_t now = tab_mono_us();
+    if (here == r)
+        r->spent = tab_spent_here;
+    else if (r->taken_us > 0)
+        r->spent.services_us = now - r->taken_us;
+    r->spent.queue_us = (r->taken_us > 0 ? r->taken_us : now) - r->arrived_us;
+    here = NULL;
+}
+
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
     tab_status s = r->who_status;
+    r->taken_us = tab_mono_us();
+    tab_spent_here = (tab_spent){ 0 };
+    here = r;
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
@@ -176,6 +196,7 @@ bool api_dispatch(request *r)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = request_handle(r, &err);
         if (s == PARKED) {
+            here = NULL;
             tab_log_context(NULL, NULL);
             return false;
         }
@@ -208,5 +229,6 @@ void request_finish(request *r, tab_status s, tab_error *err)
         envelope(r, err);
     }
     count_answer(r);
+    tell_spent(r);
     tab_log_context(NULL, NULL);
 }

@@ -32,6 +32,7 @@ typedef struct {
     metering_slot slot[METERING_SLOTS];
 } metering;
 
+void metering_figures_start(void); /* counters that are told from the start */
 extern const tab_rpc_method metering_methods[];
 
 /* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a
