@@ -147,7 +147,8 @@ static void process_metrics(struct evbuffer *b)
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0)
         say(b, "counter", "process_cpu_seconds_total", "Processor time",
             (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
-    say(b, "gauge", "process_start_time_seconds", "When the health port was opened", (double)started_us * 1e-6);
+    say(b, "gauge", "process_start_time_seconds", "When the health port was opened",
+        (double)started_us * 1e-6);
     struct rlimit files;
     say(b, "gauge", "process_open_fds", "Open descriptors", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)

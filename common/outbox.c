@@ -223,11 +223,12 @@ static void measure_lag(tab_relay *r)
         TAB_AUTO(tab_rows) *rows = NULL;
         tab_status s = run_sql(
             tx, r->schema, &rows, NULL,
-            sorted ? "SELECT (SELECT count(*) FROM (SELECT 1 FROM @.outbox_due WHERE service = $1 LIMIT $2) n), "
-                     "(SELECT created FROM @.outbox WHERE seq = "
-                     "(SELECT min(seq) FROM @.outbox_due WHERE service = $1))"
-                   : "SELECT count(*), min(created) FROM (SELECT created FROM @.outbox WHERE published IS NULL "
-                     "AND $1 = '' LIMIT $2) n",
+            sorted
+                ? "SELECT (SELECT count(*) FROM (SELECT 1 FROM @.outbox_due WHERE service = $1 LIMIT $2) n), "
+                  "(SELECT created FROM @.outbox WHERE seq = "
+                  "(SELECT min(seq) FROM @.outbox_due WHERE service = $1))"
+                : "SELECT count(*), min(created) FROM (SELECT created FROM @.outbox WHERE published IS NULL "
+                  "AND $1 = '' LIMIT $2) n",
             TAB_P(tab_p_text(sorted ? r->lane[i].service : ""), tab_p_int(LAG_MOST)));
         if (s != TAB_OK)
             return;

@@ -140,7 +140,7 @@ struct tab_ctx_s {
     tab_echo echo[2]; /* of the request itself, and of the question about its key */
     tab_held held;
     ngx_uint_t limit, remaining, reset_s;
-    unsigned rates : 1; /* the three figures hold */
+    unsigned rates : 1;  /* the three figures hold */
     unsigned let_in : 1; /* gate_ms holds */
     ngx_uint_t gate_ms;
     const char *error_type; /* of the envelope that was sent from here; NULL: none */
@@ -155,7 +155,13 @@ ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 ngx_int_t ngx_http_tab_body(ngx_http_request_t *r, tab_ctx *ctx);
 
 /* ngx_http_tab_metrics.c */
-typedef enum { TAB_KEY_MISSING, TAB_KEY_UNKNOWN, TAB_KEY_REVOKED, TAB_KEY_SCOPE, TAB_KEY_BLOCKED } tab_failure;
+typedef enum {
+    TAB_KEY_MISSING,
+    TAB_KEY_UNKNOWN,
+    TAB_KEY_REVOKED,
+    TAB_KEY_SCOPE,
+    TAB_KEY_BLOCKED
+} tab_failure;
 typedef enum {
     TAB_LIMITED_KEY,
     TAB_LIMITED_ORG,

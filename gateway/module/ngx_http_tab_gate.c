@@ -71,18 +71,19 @@ static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *
 static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
 {
     ngx_http_tab_count_failure(r, TAB_KEY_SCOPE);
-    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error", "The API key lacks the scope that this route needs.",
-                  NULL, 0);
+    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                  "The API key lacks the scope that this route needs.", NULL, 0);
 }
 
 /* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that refuses;
  * else it was the endpoint's. */
 static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
 {
-    ngx_http_tab_count_limited(r, ctx->remaining > 0                    ? TAB_LIMITED_ENDPOINT
+    ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT
                                   : ctx->limit == ctx->grant.key_rpm ? TAB_LIMITED_KEY
                                                                      : TAB_LIMITED_ORG);
-    return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL, ngx_max(seconds(retry_ms), 1));
+    return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                  ngx_max(seconds(retry_ms), 1));
 }
 
 static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)

@@ -41,7 +41,8 @@ static bool taken(const ngx_str_t *v, u_char ret[TRACEPARENT])
         p[3 + HEX_TRACE] != '-' || p[4 + HEX_TRACE + HEX_SPAN] != '-')
         return false;
     const u_char *flags = p + 5 + HEX_TRACE + HEX_SPAN;
-    bool version = p[0] == '0' && p[1] == '0' ? v->len == TRACEPARENT : hex(p, 2) && (p[0] != 'f' || p[1] != 'f');
+    bool version =
+        p[0] == '0' && p[1] == '0' ? v->len == TRACEPARENT : hex(p, 2) && (p[0] != 'f' || p[1] != 'f');
     if (!version || !hex(p + 3, HEX_TRACE) || !hex(p + 4 + HEX_TRACE, HEX_SPAN) ||
         (!hex(flags, 2) && (flags[0] != '0' || flags[1] != '0')))
         return false;
@@ -73,7 +74,9 @@ static void trace(ngx_http_request_t *r, tab_ctx *ctx, const tab_main_conf *conf
     ngx_table_elt_t *h = conf->trace == TAB_TRACE_TAKE ? traceparent(r->main) : NULL;
     ctx->trace_len = HEX_TRACE + 1 + HEX_SPAN + 1 + 2;
     if (h != NULL && taken(&h->value, theirs)) {
-        bool sampled = (theirs[TRACEPARENT - 1] >= 'a' ? theirs[TRACEPARENT - 1] - 'a' + 10 : theirs[TRACEPARENT - 1] - '0') & 1;
+        bool sampled = (theirs[TRACEPARENT - 1] >= 'a' ? theirs[TRACEPARENT - 1] - 'a' + 10
+                                                       : theirs[TRACEPARENT - 1] - '0') &
+                       1;
         ngx_memcpy(ctx->trace, theirs + 3, HEX_TRACE + 1 + HEX_SPAN);
         ngx_memcpy(ctx->trace + HEX_TRACE + 1 + HEX_SPAN, sampled ? "-01" : "-00", 3);
         return;
@@ -82,7 +85,8 @@ static void trace(ngx_http_request_t *r, tab_ctx *ctx, const tab_main_conf *conf
     randombytes_buf(bytes, sizeof bytes);
     ngx_memcpy(&draw, bytes + HEX_TRACE / 2, sizeof draw);
     (void)ngx_hex_dump(ctx->trace, bytes, HEX_TRACE / 2);
-    ngx_memcpy(ctx->trace + HEX_TRACE, draw % 10000 < conf->trace_share ? "-0000000000000000-01" : "-0000000000000000-00",
+    ngx_memcpy(ctx->trace + HEX_TRACE,
+               draw % 10000 < conf->trace_share ? "-0000000000000000-01" : "-0000000000000000-00",
                1 + HEX_SPAN + 3);
 }
 
@@ -141,8 +145,8 @@ static ngx_int_t error_type(ngx_http_request_t *r, tab_ctx *ctx, ngx_http_variab
     if (ctx->error_type != NULL)
         return text(v, (const u_char *)ctx->error_type, ngx_strlen(ctx->error_type));
     static const char name[] = "x-tabella-error";
-    for (ngx_list_part_t *part = r->upstream == NULL ? NULL : &r->upstream->headers_in.headers.part; part != NULL;
-         part = part->next) {
+    for (ngx_list_part_t *part = r->upstream == NULL ? NULL : &r->upstream->headers_in.headers.part;
+         part != NULL; part = part->next) {
         ngx_table_elt_t *h = part->elts;
         for (ngx_uint_t i = 0; i < part->nelts; i++)
             if (h[i].key.len == sizeof name - 1 && ngx_strncmp(h[i].lowcase_key, name, sizeof name - 1) == 0)

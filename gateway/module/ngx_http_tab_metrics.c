@@ -6,19 +6,22 @@
  * it; a restart begins with 0, as counters may. */
 #include "gateway/module/ngx_http_tab.h"
 
-#include "common/config.h"
 #include "commit.h"
+#include "common/config.h"
 
 enum { NO_ROUTE = TAB_ROUTE_COUNT, ROUTES = TAB_ROUTE_COUNT + 1, BOUNDS_MOST = 12 };
 enum { LINE = 256, EVERY_LINES = 6000 };
 
 static const ngx_uint_t codes[] = { 200, 201, 202, 204, 304, 400, 401, 403, 404, 409,
                                     410, 413, 422, 429, 499, 500, 502, 503, 504, 0 };
-static const char *const types[] = { "validation_error", "auth_error", "not_found", "rate_limit", "internal" };
+static const char *const types[] = { "validation_error", "auth_error", "not_found", "rate_limit",
+                                     "internal" };
 static const char *const reasons[] = { "missing", "unknown", "revoked", "scope", "blocked" };
-static const char *const limits[] = { "scope=\"key\",unit=\"requests\"",      "scope=\"org\",unit=\"requests\"",
-                                      "scope=\"endpoint\",unit=\"requests\"", "scope=\"org\",unit=\"bytes\"",
-                                      "scope=\"address\",unit=\"failures\"",  "scope=\"address\",unit=\"connections\"" };
+static const char *const limits[] = {
+    "scope=\"key\",unit=\"requests\"",      "scope=\"org\",unit=\"requests\"",
+    "scope=\"endpoint\",unit=\"requests\"", "scope=\"org\",unit=\"bytes\"",
+    "scope=\"address\",unit=\"failures\"",  "scope=\"address\",unit=\"connections\""
+};
 enum { CODES = sizeof codes / sizeof *codes, TYPES = sizeof types / sizeof *types };
 enum { REASONS = sizeof reasons / sizeof *reasons, LIMITS = sizeof limits / sizeof *limits };
 
@@ -216,10 +219,10 @@ static void write_scale(ngx_buf_t *b, const tab_scale *s, const tab_histogram *o
                                    s->name, path_of(route), method_of(route), i < s->n ? le : "+Inf", n);
         }
         snprintf(text, sizeof text, "%.9g", (double)of[route].sum * s->unit);
-        b->last = ngx_slprintf(b->last, b->end,
-                               "%s_sum{route=\"%s\",method=\"%s\"} %s\n%s_count{route=\"%s\",method=\"%s\"} %ui\n",
-                               s->name, path_of(route), method_of(route), text, s->name, path_of(route),
-                               method_of(route), n);
+        b->last = ngx_slprintf(
+            b->last, b->end,
+            "%s_sum{route=\"%s\",method=\"%s\"} %s\n%s_count{route=\"%s\",method=\"%s\"} %ui\n", s->name,
+            path_of(route), method_of(route), text, s->name, path_of(route), method_of(route), n);
     }
 }
 
@@ -243,7 +246,9 @@ static void write_all(ngx_buf_t *b, const tab_counts *c)
     enum { FRESH_S = 60 };
     head(b, "tabella_build_info", "gauge", "What runs");
     line(b, "tabella_build_info",
-         "daemon=\"gateway\",version=\"" TAB_VERSION "\",commit=\"" TAB_COMMIT "\",nginx=\"" NGINX_VERSION "\"", 1);
+         "daemon=\"gateway\",version=\"" TAB_VERSION "\",commit=\"" TAB_COMMIT "\",nginx=\"" NGINX_VERSION
+         "\"",
+         1);
     write_requests(b, c);
     write_errors(b, c);
     for (ngx_uint_t i = 0; i < SCALES; i++)
@@ -261,7 +266,8 @@ static void write_all(ngx_buf_t *b, const tab_counts *c)
          "Requests whose rates this gateway counted by itself, for Redis was away");
     line(b, "tabella_gateway_decided_here_total", NULL, c->here);
     head(b, "tabella_gateway_limiter_fallback", "gauge", "1: there was such a request in the last minute");
-    line(b, "tabella_gateway_limiter_fallback", NULL, c->here > 0 && (time_t)c->here_s + FRESH_S >= ngx_time());
+    line(b, "tabella_gateway_limiter_fallback", NULL,
+         c->here > 0 && (time_t)c->here_s + FRESH_S >= ngx_time());
     write_connections(b);
 }
 

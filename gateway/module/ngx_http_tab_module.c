@@ -13,8 +13,8 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
         loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
     tab_ctx *ctx = ngx_http_tab_ctx(r);
     if (loc->status == NGX_HTTP_TOO_MANY_REQUESTS)
-        ngx_http_tab_count_limited(r, ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? TAB_LIMITED_BYTES
-                                                                                      : TAB_LIMITED_CONNECTIONS);
+        ngx_http_tab_count_limited(
+            r, ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? TAB_LIMITED_BYTES : TAB_LIMITED_CONNECTIONS);
     const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_held_message
                                                                           : (const char *)loc->message.data;
     return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, message,
@@ -416,8 +416,8 @@ static ngx_command_t commands[] = {
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
     { ngx_string("tab_count"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, count), NULL },
-    { ngx_string("tab_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET, 0,
-      NULL },
+    { ngx_string("tab_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET,
+      0, NULL },
     { ngx_string("tab_trace"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, trace), traces },
     { ngx_string("tab_trace_share"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_http_tab_trace_share,

@@ -1,7 +1,7 @@
 /* See allowance.h: the question to metering (Reserve) and a breaker on it. When metering does not answer,
  * calls go on without asking until a probe is answered (decision 0238). */
-#include "services/api/counts.h"
 #include "services/api/allowance.h"
+#include "services/api/counts.h"
 
 #include "common/log.h"
 #include "proto/metering.pb-c.h"

@@ -13,8 +13,8 @@
 #include "common/hash.h"
 #include "common/limits.h"
 #include "common/time.h"
-#include "services/api/counts.h"
 #include "services/api/api.h"
+#include "services/api/counts.h"
 
 enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE = 64 };
 

@@ -28,7 +28,8 @@ static size_t at_of(const request *r)
 static tab_metric *answers(size_t at, int status)
 {
     char labels[160];
-    snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\",code=\"%d\"", path_of(at), method_of(at), status);
+    snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\",code=\"%d\"", path_of(at), method_of(at),
+             status);
     return tab_counter("tabella_api_requests_total", "Requests answered", labels);
 }
 
@@ -36,7 +37,8 @@ static tab_metric *seconds_of(size_t at)
 {
     char labels[160];
     snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", path_of(at), method_of(at));
-    return tab_histogram("tabella_api_request_duration_seconds", "From a request's arrival to its answer", labels);
+    return tab_histogram("tabella_api_request_duration_seconds", "From a request's arrival to its answer",
+                         labels);
 }
 
 void count_answer(const request *r)
@@ -85,7 +87,8 @@ static tab_metric *limited(count_limit which)
                                           [LIMIT_ENDPOINT_CALLS] = "scope=\"endpoint\",unit=\"concurrency\"",
                                           [LIMIT_ALLOWANCE] = "scope=\"org\",unit=\"allowance\"",
                                           [LIMIT_BYTES] = "scope=\"org\",unit=\"bytes\"" };
-    return tab_counter("tabella_rate_limited_total", "Requests that a limit of their plan refused", labels[which]);
+    return tab_counter("tabella_rate_limited_total", "Requests that a limit of their plan refused",
+                       labels[which]);
 }
 
 void count_limited(count_limit which)

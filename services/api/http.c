@@ -4,8 +4,8 @@
  *
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */
-#include "services/api/counts.h"
 #include "services/api/http.h"
+#include "services/api/counts.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

@@ -1,7 +1,7 @@
 /* See serve_limits.h: two tables of fixed size in this process, so that most serve calls ask no other
  * process. */
-#include "services/api/counts.h"
 #include "services/api/serve_limits.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  *                                  ends them
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
-#include "services/api/counts.h"
 #include "services/api/serve_together.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,9 @@
 #include "services/inference/inference.h"
 
 /* queue: waits for a slot; read: before the engine's first word; then the engine's own. */
-static const char *const phases[] = { "queue", "read", "profile", "link", "select", "learn", "impute", "done" };
+static const char *const phases[] = {
+    "queue", "read", "profile", "link", "select", "learn", "impute", "done"
+};
 
 static tab_metric *seconds_of(const char *phase)
 {
@@ -23,6 +25,11 @@ static tab_metric *cells_of(const char *method)
 
 void pass_figures_start(void)
 {
+    tab_metric_set(tab_gauge("tabella_inference_memory_limit_bytes", "Most that such blocks may take", NULL),
+                   (double)tab_memory_most());
+    (void)tab_counter("tabella_inference_died_alone_total",
+                      "Passes that ended the process in which they were alone", NULL);
+    (void)tab_counter("tabella_serve_together_total", "Serve calls scored in a group with others", NULL);
     static const char *const methods[] = { "Run", "Fit", "Serve" };
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         (void)seconds_of(phases[i]);
@@ -68,7 +75,8 @@ void pass_figures(void *arg)
     pthread_mutex_unlock(&self->lock);
     tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
     tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
-    tab_metric_set(tab_gauge("tabella_inference_waiting", "Calls that wait for their turn", NULL), (double)waiting);
+    tab_metric_set(tab_gauge("tabella_inference_waiting", "Calls that wait for their turn", NULL),
+                   (double)waiting);
     tab_metric_set(tab_gauge("tabella_inference_memory_bytes", "Large blocks of memory in use", NULL),
                    (double)tab_memory_used());
     tab_metric_set(tab_gauge("tabella_states", "Fitted states in memory", NULL), (double)f.count);

@@ -77,7 +77,7 @@ struct pass {
     tab_turn turn; /* of its slot */
     bool slotted;
     tab_memory memory;
-    bool behind;     /* it steps back: computes at low priority */
+    bool behind;       /* it steps back: computes at low priority */
     bool waits;        /* for its slot */
     const char *timed; /* the phase that figures.c times, NULL: none */
     int64_t timed_us;
@@ -93,7 +93,8 @@ void inference_stop(inference *self);              /* cancels what runs */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
-bool pass_peer_lives(const inference *self, const peer *p, int64_t now); /* heard of lately; the lock is held */
+bool pass_peer_lives(const inference *self, const peer *p,
+                     int64_t now); /* heard of lately; the lock is held */
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 /* Runs compute(arg) at the pass's priority and under its ceiling of memory; returns when it has returned. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg);

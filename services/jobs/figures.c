@@ -7,9 +7,8 @@
 
 #include "common/metrics.h"
 
-const char *const jobs_kinds[JOBS_KINDS] = {
-    "run", "create", "refresh", "upgrade", "generate", "batch", "sync"
-};
+const char *const jobs_kinds[JOBS_KINDS] = { "run",      "create", "refresh", "upgrade",
+                                             "generate", "batch",  "sync" };
 static const char *const ends[] = { "done", "failed", "cancelled", "expired" };
 static const char *const chores[] = { "pins", "drop" };
 static const char *const outcomes[] = { "ok", "error", "away" };
@@ -27,9 +26,9 @@ static tab_metric *of_kind(tab_metric *(*make)(const char *, const char *, const
 
 void jobs_count_end(const char *kind, const char *status)
 {
-    tab_metric_add(of_kind(tab_counter, "tabella_jobs_finished_total", "Jobs by how they ended", kind,
-                           "status", status),
-                   1);
+    tab_metric_add(
+        of_kind(tab_counter, "tabella_jobs_finished_total", "Jobs by how they ended", kind, "status", status),
+        1);
 }
 
 static tab_metric *attempts(const char *kind, const char *outcome)
@@ -80,8 +79,8 @@ void jobs_figures_start(void)
     static const jobs_open none[JOBS_KINDS];
     jobs_tell_open(none);
     for (size_t i = 0; i < sizeof chores / sizeof *chores; i++)
-        (void)of_kind(tab_counter, "tabella_jobs_chores_failed_total", "Chores that are tried again", chores[i],
-                      NULL, NULL);
+        (void)of_kind(tab_counter, "tabella_jobs_chores_failed_total", "Chores that are tried again",
+                      chores[i], NULL, NULL);
     for (size_t k = 0; k < JOBS_KINDS; k++) {
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
             (void)of_kind(tab_counter, "tabella_jobs_finished_total", "Jobs by how they ended", jobs_kinds[k],

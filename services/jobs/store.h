@@ -131,7 +131,7 @@ typedef struct {
     size_t requeued, failed, expired;
     int64_t queued, running; /* now, over all organizations */
     jobs_open of[JOBS_KINDS];
-    double mean_s;           /* of a job that ended lately */
+    double mean_s; /* of a job that ended lately */
 } jobs_swept;
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err) TAB_CHECKED;
 

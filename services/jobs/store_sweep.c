@@ -83,10 +83,10 @@ static tab_status open_jobs(tab_tx *tx, jobs_swept *ret, tab_error *err)
     for (size_t i = 0; s == TAB_OK && i < tab_rows_count(rows); i++)
         for (size_t k = 0; k < JOBS_KINDS; k++)
             if (strcmp(jobs_kinds[k], tab_rows_text(rows, i, 0)) == 0)
-                ret->of[k] = (jobs_open){ .queued = tab_rows_int(rows, i, 1),
-                                          .running = tab_rows_int(rows, i, 2),
-                                          .oldest_us =
-                                              tab_rows_null(rows, i, 3) ? 0 : tab_rows_time(rows, i, 3) };
+                ret->of[k] =
+                    (jobs_open){ .queued = tab_rows_int(rows, i, 1),
+                                 .running = tab_rows_int(rows, i, 2),
+                                 .oldest_us = tab_rows_null(rows, i, 3) ? 0 : tab_rows_time(rows, i, 3) };
     return s;
 }
 

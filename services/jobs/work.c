@@ -236,7 +236,10 @@ static void work_on(work *w)
             break;
         }
     pthread_mutex_unlock(&self->lock);
-    jobs_count_attempt(c->kind, s == TAB_OK ? "ok" : s == TAB_UNAVAILABLE ? "away" : "error",
+    jobs_count_attempt(c->kind,
+                       s == TAB_OK            ? "ok"
+                       : s == TAB_UNAVAILABLE ? "away"
+                                              : "error",
                        (double)(tab_mono_ms() - began) / 1000.0);
     if (s == TAB_OK)
         jobs_count_end(c->kind, "done");
