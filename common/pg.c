@@ -7,6 +7,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 #include "common/pg_internal.h"
+#include "common/spent.h"
 
 enum {
     GRACE_MS = 500, /* the server's statement_timeout ends a statement first, and says why */
@@ -177,7 +178,9 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
         s = send_statement(tx, sql, &b, n, binary, &r, err);
     for (size_t i = 0; i < b.n_copies; i++)
         free(b.copies[i]);
-    tab_metric_observe(tx->pool->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    int64_t took = tab_mono_us() - from;
+    tab_spent_here.postgres_us += took;
+    tab_metric_observe(tx->pool->seconds, (double)took * 1e-6);
     if (s == TAB_OK)
         tab_metric_add(tx->pool->calls[0], 1);
     if (s != TAB_OK || ret == NULL) {
@@ -213,7 +216,10 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
 static PGresult *simple(tab_tx *tx, const char *sql)
 {
     tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
-    return PQsendQuery(tx->c->pg, sql) ? pg_await(tx->c->pg, d) : NULL;
+    int64_t from = tab_mono_us();
+    PGresult *r = PQsendQuery(tx->c->pg, sql) ? pg_await(tx->c->pg, d) : NULL;
+    tab_spent_here.postgres_us += tab_mono_us() - from;
+    return r;
 }
 
 static tab_status command(tab_tx *tx, const char *sql, tab_error *err)

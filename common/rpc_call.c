@@ -6,6 +6,7 @@
 #include "common/config.h"
 #include "common/log.h"
 #include "common/rpc_internal.h"
+#include "common/spent.h"
 
 enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
 
@@ -421,9 +422,11 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 {
     tab_error own = { 0 };
     tab_answer answer = { NULL, NULL, 0 };
+    int64_t from = tab_mono_us();
     tab_status s = call_once(rpc, ask, &answer, &own);
     for (int i = 0; i < TRIES_ELSEWHERE && !ask->returns && ask->worker == NULL && elsewhere(s, &own); i++)
         s = call_once(rpc, ask, &answer, &own);
+    tab_spent_here.services_us += tab_mono_us() - from;
     if (s == TAB_OK)
         *ret = answer;
     else if (err != NULL)

@@ -146,6 +146,8 @@ struct tab_rpc {
     pthread_t *workers;
     int64_t n_workers;
     rpc_method_metrics *metrics; /* one a method, the one beside last */
+    int64_t n_waiting;           /* jobs that do not run yet */
+    struct tab_metric *waiting, *waited, *full;
 };
 
 /* rpc_link.c */

@@ -25,7 +25,7 @@ struct rpc_job {
     natsMsg *msg;
     uint64_t id;
     tab_deadline deadline;
-    int64_t beat;
+    int64_t beat, came_us;
     const char *slot; /* the word of its slots, in msg; NULL: it holds none */
     unsigned long slot_calls;
     atomic_bool cancel;
@@ -214,6 +214,9 @@ static bool prepare_metrics(tab_rpc *rpc)
         n++;
     rpc->n_methods = n;
     rpc->metrics = calloc((size_t)n + 1, sizeof *rpc->metrics);
+    rpc->waiting = tab_gauge("tabella_rpc_waiting", "Calls that wait for a worker", NULL);
+    rpc->waited = tab_histogram("tabella_rpc_queue_wait_seconds", "From a call's arrival to a worker", NULL);
+    rpc->full = tab_counter("tabella_rpc_refused_total", "Calls refused: too many wait, or hold slots", NULL);
     for (ptrdiff_t i = 0; i < n + (rpc->also != NULL) && rpc->metrics != NULL; i++) {
         const char *name = i == n ? rpc->also->name : rpc->methods[i].name;
         char labels[128];
@@ -330,6 +333,9 @@ static void *worker(void *arg)
             break;
         rpc_job *j = (rpc_job *)(void *)turn;
         j->runs = true;
+        rpc->n_waiting--;
+        tab_metric_set(rpc->waiting, (double)rpc->n_waiting);
+        tab_metric_observe(rpc->waited, (double)(tab_mono_us() - j->came_us) * 1e-6);
         if (tab_turns_any(rpc->turns)) /* an end may let more than one start */
             pthread_cond_signal(&rpc->work);
         pthread_mutex_unlock(&rpc->lock);
@@ -377,6 +383,8 @@ static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
     if (fits) {
         j->next = rpc->jobs;
         rpc->jobs = j;
+        rpc->n_waiting++;
+        tab_metric_set(rpc->waiting, (double)rpc->n_waiting);
     }
     return fits;
 }
@@ -404,6 +412,7 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         j->rpc = rpc;
         j->msg = m;
         j->beat = tab_mono_ms();
+        j->came_us = tab_mono_us();
         j->deadline = tab_in_ms(time_left(m));
         pthread_mutex_lock(&rpc->lock);
         j->id = rpc_new_id(rpc);
@@ -420,6 +429,8 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
         }
     }
     tab_error err;
+    if (!over)
+        tab_metric_add(rpc->full, 1);
     if (over)
         answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
     else if (room)

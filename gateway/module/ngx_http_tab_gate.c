@@ -54,15 +54,36 @@ static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
     return l;
 }
 
-static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf, tab_failure why)
 {
     tab_limit l = address_limit(r, conf);
     tab_limit_answer a = node_take(conf, &l, 1, false);
+    ngx_http_tab_count_failure(r, a.let_in ? why : TAB_KEY_BLOCKED);
+    if (!a.let_in)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_FAILURES);
     if (!a.let_in)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit",
                       "Too many requests with an invalid key from this address.", NULL,
                       ngx_max(seconds(a.retry_ms), 1));
     return refuse(r, ctx, NGX_HTTP_UNAUTHORIZED, "auth_error", unauthorized, NULL, 0);
+}
+
+static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
+{
+    ngx_http_tab_count_failure(r, TAB_KEY_SCOPE);
+    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                  "The API key lacks the scope that this route needs.", NULL, 0);
+}
+
+/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that refuses;
+ * else it was the endpoint's. */
+static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
+{
+    ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT
+                                  : ctx->limit == ctx->grant.key_rpm ? TAB_LIMITED_KEY
+                                                                     : TAB_LIMITED_ORG);
+    return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                  ngx_max(seconds(retry_ms), 1));
 }
 
 static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
@@ -127,11 +148,14 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     tab_bodies_verdict v = ngx_http_tab_held_begin(r, ctx);
     if (v == TAB_BODIES_ORG)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_BYTES);
+    if (v == TAB_BODIES_ORG)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_held_message, NULL, 1);
     if (v == TAB_BODIES_ALL)
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);
     ctx->step = TAB_STEP_LET_IN;
+    ngx_http_tab_let_in(ctx);
     return NGX_OK;
 }
 
@@ -140,12 +164,12 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
 {
     const tab_grant *g = &ctx->grant;
     ctx->node_rates = 1;
+    ngx_http_tab_count_here(r);
     if (!ctx->routed)
         return refuse_route(r, ctx);
     const tab_route *route = &tab_routes[ctx->route.id];
     if ((g->scopes & (unsigned)route->scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     tab_limit limits[3] = {
         { 'k', tab_str_of(g->key), { NULL, 0 }, g->key_rpm },
         { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
@@ -157,8 +181,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     ctx->reset_s = seconds(a.reset_ms);
     ctx->rates = 1;
     if (!a.let_in)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a.retry_ms), 1));
+        return refuse_rate(r, ctx, a.retry_ms);
     ngx_str_t none = ngx_null_string;
     return let_in(r, ctx, conf, none);
 }
@@ -178,7 +201,7 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     tab_limit l = address_limit(r, conf);
     tab_limit_answer peek = node_take(conf, &l, 1, true);
     if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_BLOCKED);
 
     tab_identity id = {
         .time_ms = ngx_http_tab_clock_ms(),
@@ -235,7 +258,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
     if (ctx->sub == NULL)
         return NGX_AGAIN; /* woken for another reason */
     if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_UNKNOWN);
     if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
@@ -314,7 +337,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return ask(r, ctx, conf);
     }
     if (a->code == 2)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_REVOKED);
     if (!good)
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
     ctx->grant = g;
@@ -322,15 +345,13 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     ctx->limit = (ngx_uint_t)a->limit;
     ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
     ctx->rates = 1;
     if (a->code != 1)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a->retry_ms), 1));
+        return refuse_rate(r, ctx, a->retry_ms);
     return let_in(r, ctx, conf, a->state);
 }
 
@@ -368,7 +389,7 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     ngx_table_elt_t *h = r->headers_in.authorization;
     if (h == NULL || !tab_bearer((tab_str){ (char *)h->value.data, h->value.len }, &secret) ||
         !tab_secret_valid(secret))
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_MISSING);
 
     ctx->path = plain_path(r);
     ctx->routed = tab_route_find((tab_str){ (char *)r->method_name.data, r->method_name.len },

@@ -32,6 +32,7 @@
 #include "common/redis.h"
 #include "common/routes.h"
 #include "common/rpc.h"
+#include "common/spent.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -123,7 +124,10 @@ struct request {
     const char *allow;
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
-    int64_t began; /* tab_mono_ms of its arrival */
+    int64_t began;                /* tab_mono_ms of its arrival */
+    int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
+    tab_spent spent;              /* what took its time; told to the gateway, for its log */
+    const char *error_type;       /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;

@@ -7,6 +7,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 #include "common/signals.h"
+#include "services/api/counts.h"
 #include "services/api/http.h"
 
 static const tab_option options[] = {
@@ -103,6 +104,7 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
+    counts_start();
     self.handlers = api_handlers;
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);

@@ -8,6 +8,7 @@
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
 #include "services/api/serve_together.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,11 +210,14 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
                                const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
-    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS))
+    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS)) {
+        if (n == 1) /* several are asked for again, one by one */
+            count_limited(LIMIT_ORG_CALLS);
         return tab_fail(
             err, TAB_RATE_LIMIT, "",
             "%u realtime calls of the organization are under way, as many as the plan has at once",
             r->who.endpoint_concurrency);
+    }
     tab_status s = ask(a, c, n, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);

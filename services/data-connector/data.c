@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/metrics.h"
 #include "common/proto.h"
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
@@ -501,6 +502,18 @@ static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
+/* What snapshots take of the disk, TOAST and indexes included; a look at files, whatever the number of rows. */
+static void tell_size(data_service *self)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (tab_tx_begin(self->pg, NULL, tab_in_ms(5000), &tx, NULL) == TAB_OK &&
+        tab_tx_query(tx, &rows, NULL, "SELECT pg_total_relation_size('data_connector.block')", TAB_P_NONE) ==
+            TAB_OK)
+        tab_metric_set(tab_gauge("tabella_snapshot_bytes", "Disk that snapshots take", NULL),
+                       (double)tab_rows_int(rows, 0, 0));
+}
+
 static void sweep_once(data_service *self)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
@@ -512,6 +525,7 @@ static void sweep_once(data_service *self)
         store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK ||
         tab_tx_commit(&tx, &err) != TAB_OK)
         return;
+    tell_size(self);
     for (size_t i = 0; i < n && !atomic_load(&self->stop); i++)
         if (sweep_org(self, org[i], &err) != TAB_OK)
             tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why", err.message,

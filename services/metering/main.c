@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     self.verify_hour = cfg.verify_hour;
     for (int i = 0; i < METERING_OP_COUNT; i++)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
+    metering_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "metering", .least = 4 };
     schema.pg = pg;
