@@ -150,7 +150,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.sources = x->source;
     q.options = x->options;
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
     q.suspect = suspect;
@@ -195,7 +195,7 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("run");
-    e.surface = STR("api");
+    e.surface = request_surface(r);
     e.key_id = r->who.key;
     e.base_model = STR(base);
     e.tables = (uint32_t)x->n;
