@@ -78,7 +78,7 @@ tab_status post_session(request *r, tab_error *err)
     if (!s->known)
         return stranger(err);
     /* The gateway adds `Secure` where the client came over TLS. */
-    int64_t seconds = (s->expires_at - s->created_at) / 1000000;
+    int64_t seconds = (s->expires_at - s->created_at + 500000) / 1000000;
     r->cookie = tab_arena_printf(r->arena, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict",
                                  TAB_SESSION_COOKIE, token, (long long)seconds);
     sodium_memzero(token, sizeof token);
