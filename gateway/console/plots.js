@@ -47,7 +47,7 @@ export function Spread({ of }) {
     </svg></div>`;
 }
 
-const BOX = { W: 340, H: 220, L: 44, B: 34, T: 10, R: 12 };
+const BOX = { W: 340, H: 220, L: 56, B: 34, T: 10, R: 12 };
 const sx = (x) => BOX.L + x * (BOX.W - BOX.L - BOX.R);
 const sy = (y) => BOX.H - BOX.B - y * (BOX.H - BOX.B - BOX.T);
 
@@ -57,7 +57,7 @@ function Axes({ xs, ys, x, y }) {
         ${xs.map(([at, text]) => html`<text key=${"x" + at} x=${sx(at)} y=${sy(0) + 14} text-anchor="middle">${text}</text>`)}
         <line class="axis" x1=${sx(0)} x2=${sx(1)} y1=${sy(0)} y2=${sy(0)} />
         <text x=${sx(0.5)} y=${BOX.H - 4} text-anchor="middle">${x}</text>
-        <text x="10" y=${sy(0.5)} text-anchor="middle" transform=${`rotate(-90 10 ${sy(0.5)})`}>${y}</text>
+        <text x="9" y=${sy(0.5)} text-anchor="middle" transform=${`rotate(-90 9 ${sy(0.5)})`}>${y}</text>
     </g>`;
 }
 const HUNDREDS = [0, 0.25, 0.5, 0.75, 1].map((v) => [v, percent(v)]);

@@ -33,9 +33,9 @@ function Files({ tables, data, add, remove, problems }) {
         </div>
         ${problems.map((x) => html`<${Problem} key=${x.name} error=${x.error} />`)}
         ${(tables.length > 0 || data.length > 0) && html`<div class="card"><ul>
-            ${tables.map((t, i) => html`<li key=${t.id} class="body spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
+            ${tables.map((t, i) => html`<li key=${t.id} class="spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
                 <button type="button" class="plain" onClick=${() => remove("tables", i)}>Remove<span class="hidden"> ${t.id}</span></button></li>`)}
-            ${data.map((d, i) => html`<li key=${d.id} class="body spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; kept under Data</span></span>
+            ${data.map((d, i) => html`<li key=${d.id} class="spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; kept under Data</span></span>
                 <button type="button" class="plain" onClick=${() => remove("data", i)}>Remove<span class="hidden"> ${d.name}</span></button></li>`)}
         </ul></div>`}
     </div>`;

@@ -111,7 +111,7 @@ export const State = ({ of }) => html`<span class=${"tag " + (KINDS[of] || "")}>
 
 export function Facts({ of }) {
     return html`<dl class="facts">
-        ${of.filter(Boolean).map(([name, value, more]) => html`<div key=${name}><dt>${name}</dt><dd>${value}${more && html`<small>${more}</small>`}</dd></div>`)}
+        ${of.filter(Boolean).map(([name, value, more]) => html`<div key=${name}><dt>${name}</dt><dd class=${typeof value === "string" && value.length > 16 ? "long" : ""}>${value}${more && html`<small>${more}</small>`}</dd></div>`)}
     </dl>`;
 }
 
