@@ -56,7 +56,7 @@ export function Matches({ b, source }) {
             ...(m.duplicates || []).map((x) => ({ a: x.table, b: x.table, aRow: x.row, bRow: x.other_row, confidence: x.confidence, on: x.matched_on || [] })),
         ];
     }, [b]);
-    const [least, setLeast] = useState(0);
+    const [least, setLeast] = useState(0.5);
     const [chosen, choose] = useState(0);
     const list = useMemo(() => all.filter((x) => x.confidence >= least).sort((x, y) => y.confidence - x.confidence), [all, least]);
     if (!all.length) return html`<${Empty} title="No rows are the same entity"><p>${m.relations && m.relations.some((r) => r.key) ? "These tables are joined by keys instead; the map shows which." : "The tables share too little, or the confidence that you asked for is too high."}</p><//>`;

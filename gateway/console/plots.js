@@ -104,11 +104,11 @@ export function Score({ score, low, high, base, name }) {
 }
 
 // bars: [[name, value]]
-export function Bars({ bars, label, height = 160, width = 640, text = String }) {
-    const most = Math.max(1, ...bars.map((b) => b[1])), w = (width - 48) / Math.max(1, bars.length), step = Math.ceil(bars.length / 8);
+export function Bars({ bars, label, height = 180, width = 960, text = String }) {
+    const most = Math.max(1, ...bars.map((b) => b[1])), w = (width - 64) / Math.max(1, bars.length), step = Math.ceil(bars.length / 8);
     const y = (v) => height - 22 - ((height - 34) * v) / most;
     return html`<svg class="plot" viewBox=${`0 0 ${width} ${height}`} width="100%" role="img" aria-label=${label}>
-        ${[0, 0.5, 1].map((v) => html`<g key=${v}><line class="grid" x1="48" x2=${width} y1=${y(v * most)} y2=${y(v * most)} /><text x="42" y=${y(v * most) + 4} text-anchor="end">${text(v * most)}</text></g>`)}
-        ${bars.map(([name, v], i) => html`<g key=${name}><rect class="bar-mark" x=${50 + i * w} width=${Math.max(1, Math.min(48, w - 4))} y=${y(v)} height=${height - 22 - y(v)} rx="2"><title>${`${name}: ${text(v)}`}</title></rect>${i % step === 0 && html`<text x=${50 + i * w} y=${height - 6}>${name}</text>`}</g>`)}
+        ${[0, 0.5, 1].map((v) => html`<g key=${v}><line class="grid" x1="64" x2=${width} y1=${y(v * most)} y2=${y(v * most)} /><text x="58" y=${y(v * most) + 4} text-anchor="end">${text(v * most)}</text></g>`)}
+        ${bars.map(([name, v], i) => html`<g key=${name}><rect class="bar-mark" x=${66 + i * w} width=${Math.max(1, Math.min(48, w - 4))} y=${y(v)} height=${height - 22 - y(v)} rx="2"><title>${`${name}: ${text(v)}`}</title></rect>${i % step === 0 && html`<text x=${66 + i * w} y=${height - 6}>${name}</text>`}</g>`)}
     </svg>`;
 }
