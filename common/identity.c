@@ -176,6 +176,14 @@ size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char
     return (size_t)(w.p - buf) + SIGNATURE_HEX;
 }
 
+void tab_csrf_token(const tab_identity_key *k, tab_str session_hash, char ret[TAB_CSRF_LENGTH + 1])
+{
+    char text[128] = "csrf1 "; /* no identity begins so */
+    size_t n = session_hash.n < 100 ? session_hash.n : 100;
+    memcpy(text + 6, session_hash.p, n);
+    signature(k, text, 6 + n, ret);
+}
+
 bool tab_identity_verify(const tab_identity_key *k, tab_str header, tab_identity *ret)
 {
     char want[SIGNATURE_HEX + 1];

@@ -380,6 +380,7 @@ appendfsync everysec
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
         "SERVER": "",
+        "CONSOLE": str(ROOT / "gateway" / "console"),
     }
     for k, v in values.items():
         text = text.replace(f"@{k}@", v)

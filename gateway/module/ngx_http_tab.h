@@ -122,13 +122,14 @@ struct tab_ctx_s {
     tab_step step;
     u_char id[32];
     size_t id_len;
-    char hash[65]; /* SHA-256 of the secret, hex */
+    char hash[65]; /* SHA-256 of the secret or of the session's token, hex */
     tab_route_match route;
     unsigned routed : 1;
     unsigned uncounted : 1;  /* Redis will count this use; keys need not */
     unsigned granted : 1;    /* grant holds */
     unsigned node_rates : 1; /* decided by this node's limits */
     unsigned body_seen : 1;  /* ngx_http_tab_body decided */
+    unsigned session : 1;    /* a session calls: the token came in its cookie */
     tab_grant grant;
     ngx_str_t path, state, identity, question;
     ngx_queue_t asked; /* among those that wait for Redis, while `waits` */

@@ -30,6 +30,7 @@ enum {
     VAR_ORG,
     VAR_KEY,
     VAR_ROUTE,
+    VAR_SESSION,
     VAR_LIMIT,
     VAR_REMAINING,
     VAR_RESET
@@ -84,6 +85,12 @@ static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
             n = ngx_strlen(text);
         }
         break;
+    case VAR_SESSION:
+        if (ctx->session && ctx->step == TAB_STEP_LET_IN) {
+            text = ctx->hash;
+            n = sizeof ctx->hash - 1;
+        }
+        break;
     case VAR_LIMIT:
     case VAR_REMAINING:
     case VAR_RESET:
@@ -107,6 +114,7 @@ static ngx_http_variable_t variables[] = {
     { ngx_string("tab_org"), NULL, variable, VAR_ORG, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_key"), NULL, variable, VAR_KEY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_route"), NULL, variable, VAR_ROUTE, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_session"), NULL, variable, VAR_SESSION, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_limit"), NULL, variable, VAR_LIMIT, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_remaining"), NULL, variable, VAR_REMAINING, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_reset"), NULL, variable, VAR_RESET, NGX_HTTP_VAR_NOCACHEABLE, 0 },

@@ -108,6 +108,7 @@ struct request {
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
+    const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
     bool dry_run;   /* the body says so (dry_run.c) */
@@ -122,6 +123,7 @@ struct request {
     const char **warnings; /* NULL-terminated, or NULL: see warnings_read */
     unsigned retry_after;
     const char *allow;
+    const char *cookie; /* Set-Cookie, or NULL */
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
     int64_t began;                /* tab_mono_ms of its arrival */
@@ -248,6 +250,7 @@ tab_status models(request *r, const Tabella__ModelsReply **ret,
 /* VALIDATION on `base` for an unknown one, CAPABILITY for a retired one. An empty name becomes the default
  * base. */
 tab_status base_check(request *r, char **base, tab_error *err) TAB_CHECKED;
+char *request_surface(const request *r); /* what is billed came over the api or the ui */
 tab_str request_id_hex(request *r,
                        const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
@@ -332,7 +335,7 @@ handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, 
     get_endpoints, get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
     delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
     post_report_unstar, get_audit, get_notifications, post_notification_read, get_organization,
-    put_organization, get_openapi, get_endpoint_openapi;
+    put_organization, get_openapi, get_endpoint_openapi, post_session, get_session, delete_session;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

@@ -268,7 +268,7 @@ static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint
     q.processing = STR("realtime");
     q.request = (ProtobufCBinaryData){ bytes.n, (uint8_t *)(uintptr_t)bytes.p };
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     q.cells = cells;
     tab_status s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
     if (s != TAB_OK)

@@ -108,7 +108,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     r->allow = m.allow;
     if (!tab_str_eq(id.state, TAB_S("-")) && !copy_text(r->state, sizeof r->state, id.state))
         return stranger(err);
-    if ((r->who.scopes & tab_routes[m.id].scope) == 0)
+    if ((r->who.scopes & tab_routes[m.id].scope) == 0 && (tab_routes[m.id].flags & TAB_ROUTE_OPEN) == 0)
         return tab_fail(err, TAB_AUTH_SCOPE, "", "the key lacks the scope `%s`",
                         tab_scope_name(tab_routes[m.id].scope));
     return TAB_OK;

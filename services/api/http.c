@@ -179,6 +179,8 @@ static void answer(exchange *x)
         }
         if (r->error_type != NULL)
             header(x->req, "X-Tabella-Error", r->error_type);
+        if (r->cookie != NULL && r->status < 300)
+            header(x->req, "Set-Cookie", r->cookie);
         if (r->retry_after > 0) {
             snprintf(number, sizeof number, "%u", r->retry_after);
             header(x->req, "Retry-After", number);
@@ -260,6 +262,8 @@ static bool take_headers(exchange *x)
             r->content_encoding = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
             r->address = value.p;
+        else if (strcasecmp(kv->key, "X-Tabella-Session") == 0)
+            r->session = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Uncounted") == 0)
             r->uncounted = value.n == 1 && value.p[0] == '1';
         else if (strcasecmp(kv->key, "Idempotency-Key") == 0) {

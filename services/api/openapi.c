@@ -60,6 +60,9 @@ static const struct {
     [TAB_GET_ORGANIZATION] = { "Settings of the organization", NULL, "Organization", 200 },
     [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
                                200 },
+    [TAB_POST_SESSION] = { "Sign in: a key becomes a session in a cookie", "SessionRequest", "Session", 201 },
+    [TAB_GET_SESSION] = { "The session that calls", NULL, "Session", 200 },
+    [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
 };
 
 static void head(request *r, const char *title)
@@ -118,7 +121,9 @@ static void operation(tab_out *o, tab_route_id id)
     open_member(o, method, '{');
     text_member(o, "operationId", t->name);
     text_member(o, "summary", ROUTES[id].summary);
-    text_member(o, "x-scope", tab_scope_name(t->scope));
+    text_member(o, "x-scope", t->scope == TAB_SCOPE_ALL ? "any" : tab_scope_name(t->scope));
+    if ((t->flags & TAB_ROUTE_OPEN) != 0)
+        raw_member(o, "security", "[]");
     if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
         raw_member(o, "tags", "[\"platform\"]");
     open_member(o, "parameters", '[');

@@ -198,7 +198,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.sources = x->source;
     q.options = x->options;
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
     q.usage = cost_lines(&x->cost);
@@ -230,7 +230,7 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("run");
-    e.surface = STR("api");
+    e.surface = request_surface(r);
     e.key_id = r->who.key;
     e.base_model = STR(base);
     e.tables = (uint32_t)x->n;

@@ -174,7 +174,7 @@ static void work_of(serve_call *c)
     w->org_id = r->who.org;
     w->at_us = tab_now_us();
     w->kind = STR("serve");
-    w->surface = STR("api");
+    w->surface = request_surface(r);
     w->key_id = r->who.key;
     w->endpoint_id = e->id;
     w->endpoint = e->name;

@@ -15,6 +15,7 @@ typedef struct {
     TAB_REDIS_CONFIG;
     const char *grant_secret;
     mail_config mail;
+    int64_t session_s;
 } keys_config;
 
 static const tab_option keys_options[] = {
@@ -23,6 +24,8 @@ static const tab_option keys_options[] = {
     TAB_OPTION(
         keys_config, grant_secret, SECRET, "TAB_GRANT_SECRET", "",
         "signs what the gateway finds in Redis about a key; 32 characters or more, shared with the gateway"),
+    TAB_OPTION(keys_config, session_s, INT, "TAB_SESSION_S", "43200",
+               "seconds that a session of the console lasts"),
     TAB_OPTION(keys_config, mail.url, SECRET, "TAB_SMTP_URL", "",
                "mail server: smtp://HOST:587 or smtps://HOST; empty: notices are not mailed"),
     TAB_OPTION(keys_config, mail.from, TEXT, "TAB_SMTP_FROM", "", "whom mails come from: an address"),
@@ -65,10 +68,11 @@ int main(int argc, char **argv)
     if (pg == NULL || redis == NULL || rpc == NULL || health == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
 
+    self.session_s = cfg.session_s;
     self.cache.sign = cfg.grant_secret[0] == '\0' ? NULL : &sign;
     pthread_t chores;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "keys", .least = 5 };
+    static tab_schema schema = { .schema = "keys", .least = 6 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
