@@ -69,7 +69,11 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
 
 void tab_contender_name(const tab_profile *p, size_t column, char *who, size_t n)
 {
-    tab_str name = p->col[column].column->name;
+    tab_contender_name_of(p->col[column].column->name, column, who, n);
+}
+
+void tab_contender_name_of(tab_str name, size_t column, char *who, size_t n)
+{
     size_t cut = name.n < 80 ? name.n : 80;
     while (cut < name.n && cut > 0 && ((unsigned char)name.p[cut] & 0xc0) == 0x80)
         cut--; /* within a letter */

@@ -28,4 +28,5 @@ tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t tabl
 
 /* The start of a column's name; its number where it has none. */
 void tab_contender_name(const tab_profile *p, size_t column, char *who, size_t n);
+void tab_contender_name_of(tab_str name, size_t column, char *who, size_t n);
 #endif
