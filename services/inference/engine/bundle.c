@@ -118,6 +118,20 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     return top_sectors(a, p, m) && sector_evidence(a, p, m) ? m : NULL;
 }
 
+tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, size_t n,
+                                 const tab_references *refs, const bool *const **ret, tab_error *err)
+{
+    bool **of = refs->n == 0 ? NULL : tab_arena_new_of(e->arena, bool *, n + 1);
+    for (size_t t = 0; of != NULL && t < n; t++)
+        of[t] = tab_arena_new_of(e->arena, bool, p[t]->table->cols + 1);
+    if (refs->n > 0 && tab_arena_full(e->arena))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < refs->n; i++)
+        of[refs->ref[i].child_table][refs->ref[i].child] = true;
+    *ret = (const bool *const *)of;
+    return TAB_OK;
+}
+
 /* The ways from the target's table, and what they say that helps. */
 static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t n,
                               const tab_references *refs, const tab_selection *s, tab_linked *ret,
@@ -249,7 +263,9 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    TAB_TRY(tab_select(&keep, p, n, o, &s, err));
+    const bool *const *refers = NULL;
+    TAB_TRY(tab_reference_columns(&keep, p, n, &refs, &refers, err));
+    TAB_TRY(tab_select(&keep, p, n, refers, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
