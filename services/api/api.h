@@ -174,8 +174,8 @@ void next_cursor_member(request *r, const char *list, tab_str position); /* null
 /* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
 tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
 
-/* Writes them as the member warnings[], empty where there are none. */
-void warnings_member(request *r);
+/* Writes them, and those of the bundle (or NULL), as the member warnings[]; empty where there are none. */
+void warnings_member(request *r, const Tabella__Bundle *b);
 
 /* body.c: shapes that several routes read. */
 tab_status body_read(request *r, tab_body *ret,

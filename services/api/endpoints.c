@@ -315,7 +315,7 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
     text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
     if (r->route == TAB_POST_ENDPOINTS)
-        warnings_member(r);
+        warnings_member(r, NULL);
     tab_out_close(o, '}');
 }
 

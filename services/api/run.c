@@ -150,7 +150,7 @@ static tab_status unreserve(request *r, run *x, tab_status s)
     return s;
 }
 
-static void head(request *r, const run *x, const char *base, const char *status)
+static void head(request *r, const run *x, const char *base, const char *status, const Tabella__Bundle *b)
 {
     tab_out *o = &r->out;
     tab_out_open(o, '{');
@@ -160,7 +160,7 @@ static void head(request *r, const run *x, const char *base, const char *status)
     text_member(o, "base", base);
     text_member(o, "feed", x->feed);
     text_member(o, "status", status);
-    warnings_member(r);
+    warnings_member(r, b);
 }
 
 /* ---- as a job -------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     if (s != TAB_OK)
         return s;
     bool running = strcmp(j->status, "queued") != 0;
-    head(r, x, x->options->base_model, running ? "running" : "queued");
+    head(r, x, x->options->base_model, running ? "running" : "queued", NULL);
     text_member(&r->out, "processing", q.processing);
     tab_out_close(&r->out, '}');
     r->status = 202;
@@ -279,7 +279,7 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     const char *base = y->base_model[0] != 0 ? y->base_model : x->options->base_model;
     char list[96];
     snprintf(list, sizeof list, "output:%s", x->job_id);
-    head(r, x, base, "complete");
+    head(r, x, base, "complete", y->bundle);
     tab_status s = bundle_members(r, y->bundle, list, TAB_S(""), err);
     if (s != TAB_OK)
         return s;

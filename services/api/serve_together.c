@@ -153,7 +153,7 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
-    warnings_member(c->r);
+    warnings_member(c->r, b);
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
