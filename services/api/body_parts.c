@@ -61,16 +61,16 @@ static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_b
 static tab_status add_table(request *r, const tab_part *part, tab_str id, const tab_body_limits *limits,
                             const tab_table **list, tab_body *b, tab_error *err)
 {
-    char param[160];
+    char param[sizeof err->param];
     tab_file f;
-    snprintf(param, sizeof param, "tables[%.*s]", (int)(id.n < ID_MOST ? id.n : ID_MOST), id.p);
+    snprintf(param, sizeof param, "tables[%.*s]", (int)(id.n < 100 ? id.n : 100), id.p);
     TAB_TRY(check_id(b, id, param, err));
     if (b->n_tables == limits->tables)
         return tab_fail(err, TAB_VALIDATION, "tables", "a request has at most %zu tables", limits->tables);
     r->body[part->bytes.p + part->bytes.n - r->body] = 0; /* of the boundary, which is done with */
     tab_status s = read_file(r, part->file_name.n > 0 ? part->file_name : id, part->bytes, limits, &f, err);
     if (s == TAB_VALIDATION)
-        snprintf(err->param, sizeof err->param, "%s", param);
+        memcpy(err->param, param, sizeof param);
     TAB_TRY(s);
     if (f.n != 1)
         return tab_fail(err, TAB_VALIDATION, param,
