@@ -1,7 +1,7 @@
 """Large frames on their way to the service: Arrow streams as parts of a multipart body.
 
-A frame goes this way where its library writes Arrow (polars does, pandas where pyarrow is there) and all of its
-columns are plain; its cells are read as those of the JSON would be. Everything else goes as JSON."""
+A frame goes this way where its library writes Arrow (polars does, pandas where pyarrow is there) and all of
+its columns are plain; its cells are read as those of the JSON would be. Everything else goes as JSON."""
 
 from __future__ import annotations
 
