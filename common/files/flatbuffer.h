@@ -1,8 +1,8 @@
-/* Reading of FlatBuffers (flatbuffers.dev, "FlatBuffers internals") that nobody has checked: every access is
- * within the buffer, or it sets `bad` and gives 0. Positions are offsets in the buffer; 0 is none, since a
+/* Reading of FlatBuffers (their documentation, "FlatBuffers Internals") that nobody has checked: every access
+ * is within the buffer, or it sets `bad` and gives 0. Positions are offsets in the buffer; 0 is none, since a
  * buffer begins with the offset of its root.
  *
- *   root -> table: [i32 to its vtable] fields ...     vtable: [u16 its size] [u16 table's size] [u16 field] ...
+ *   root -> table: [i32 to its vtable] fields ...    vtable: [u16 its size] [u16 table's] [u16 field] ...
  */
 #ifndef TAB_FILES_FLATBUFFER_H
 #define TAB_FILES_FLATBUFFER_H
