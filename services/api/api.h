@@ -182,6 +182,10 @@ tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
+/* body_parts.c. The same of a multipart body; r->body_sha256 is that of its parts then. */
+bool body_has_parts(const request *r);
+tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
+                           tab_error *err) TAB_CHECKED;
 /* body_columns.c: columns, missing_values and split of `options`, which may be NULL; and the same as a member
  * of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,

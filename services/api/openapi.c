@@ -151,6 +151,8 @@ static void operation(tab_out *o, tab_route_id id)
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
+        static const char files[] = ",\"multipart/form-data\":{\"schema\":{\"$ref\":"
+                                    "\"#/components/schemas/TablesForm\"}}";
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
         raw_member(o, "requestBody",
                    id == TAB_POST_DATA_UPLOAD
@@ -160,7 +162,10 @@ static void operation(tab_out *o, tab_route_id id)
                        : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
-        tab_out_bytes(o, "}}}", 3);
+        tab_out_bytes(o, "}", 1);
+        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE)
+            tab_out_bytes(o, files, sizeof files - 1);
+        tab_out_bytes(o, "}}", 2);
     }
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
