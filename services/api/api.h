@@ -97,6 +97,7 @@ struct request {
     tab_route_id route;
     tab_str path, query, param[2]; /* views into texts of the arena */
     char request_id[64];
+    size_t secret;     /* the one of api.secret that the gateway signed with */
     int64_t signed_ms; /* when the gateway signed it, by its clock; 0: nobody did */
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;

@@ -75,10 +75,10 @@ static bool copy_text(char *to, size_t size, tab_str from)
     return true;
 }
 
-static bool verified(const api *a, tab_str header, tab_identity *ret)
+static bool verified(request *r, tab_str header, tab_identity *ret)
 {
-    for (size_t i = 0; i < a->secrets; i++)
-        if (tab_identity_verify(&a->secret[i].identity, header, ret))
+    for (r->secret = 0; r->secret < r->api->secrets; r->secret++)
+        if (tab_identity_verify(&r->api->secret[r->secret].identity, header, ret))
             return true;
     return false;
 }
@@ -88,7 +88,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !verified(r->api, header, &id) || !tab_str_eq(id.path, r->path) ||
+    if (header.n == 0 || !verified(r, header, &id) || !tab_str_eq(id.path, r->path) ||
         !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
     r->signed_ms = id.time_ms;
