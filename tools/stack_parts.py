@@ -217,7 +217,7 @@ def environment(ports, secret, process=None):
         k: v
         for k, v in os.environ.items()
         if k in ("PATH", "LANG", "HOME", "TMPDIR")
-        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_"))
+        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_", "OPENBLAS_"))
     }
     user = process or "tests"
     env.update(

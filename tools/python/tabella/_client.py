@@ -177,9 +177,7 @@ class Tabella:
         """What `run` with these arguments would be billed, and what is left. Nothing is done."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         fields = cost_of(arguments)
-        reply = self._transport.call(
-            "POST_RUN", body=TablesBody(given, fields) if given else fields, timeout=timeout
-        )
+        reply = self._transport.call("POST_RUN", body=body_of(given, fields), timeout=timeout)
         return Cost.read(reply.json)
 
     def openapi(self) -> Dict[str, Any]:

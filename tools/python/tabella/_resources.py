@@ -172,7 +172,7 @@ class Endpoints(Resource):
         """What `create` with these arguments would be billed, and what is left. Nothing is made."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         body = {"name": name, **cost_of(arguments)}
-        reply = self._call("POST_ENDPOINTS", body=TablesBody(given, body) if given else body, timeout=timeout)
+        reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
         return Cost.read(reply.json)
 
     def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
@@ -219,7 +219,7 @@ class Endpoints(Resource):
         if single:
             given[0].id = self._table_name(id)
         return Cost.read(
-            self._call("POST_SERVE", id, body=TablesBody(given, {"dry_run": True}), timeout=timeout).json
+            self._call("POST_SERVE", id, body=body_of(given, {"dry_run": True}), timeout=timeout).json
         )
 
     def _table_name(self, id: str) -> str:
