@@ -1,6 +1,7 @@
 /* See allowance.h: questions to metering (Reserve) and a breaker on them. When metering does not answer,
  * calls go on without asking until a probe is answered (decision 0238). */
 #include "services/api/allowance.h"
+#include "services/api/counts.h"
 
 #include "common/log.h"
 
@@ -58,6 +59,7 @@ tab_status allowance_ask(request *r, cost *c, const Tabella__ReserveRequest *wit
     if (y->allowed || q.dry)
         return TAB_OK;
     r->retry_after = y->retry_after_s > 0 ? y->retry_after_s : 1;
+    count_limited(LIMIT_ALLOWANCE);
     return tab_fail(err, TAB_RATE_LIMIT, "", "%s", y->message);
 }
 

@@ -45,7 +45,7 @@ tab_status dry_run_answer(request *r, cost *c, tab_error *err)
         tab_out_null(o);
     bool_member(o, "allowed", y->allowed);
     text_member(o, "reason", y->allowed ? NULL : y->message);
-    warnings_member(r);
+    warnings_member(r, NULL);
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -315,7 +315,7 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
     text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
     if (r->route == TAB_POST_ENDPOINTS)
-        warnings_member(r);
+        warnings_member(r, NULL);
     tab_out_close(o, '}');
 }
 
@@ -372,7 +372,7 @@ tab_status post_endpoints(request *r, tab_error *err)
         q.sources = c.source;
         q.options = c.options;
         q.key_id = r->who.key;
-        q.surface = STR("api");
+        q.surface = request_surface(r);
         s = call(r, "jobs", "CreateEndpoint", &q.base, &tabella__endpoint_job__descriptor, &y, err);
     }
     if (s != TAB_OK) {
@@ -438,7 +438,7 @@ tab_status post_endpoint_refresh(request *r, tab_error *err)
     q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
         return s;
     s = call(r, "jobs", "Refresh", &q.base, &tabella__endpoint_job__descriptor, &y, err);
@@ -465,7 +465,7 @@ tab_status post_endpoint_upgrade(request *r, tab_error *err)
     q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
         return s;
     s = call(r, "jobs", "Upgrade", &q.base, &tabella__endpoint_job__descriptor, &y, err);

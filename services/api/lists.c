@@ -259,6 +259,9 @@ tab_status get_job(request *r, tab_error *err)
             text_member(o, "base", out.base);
             text_member(o, "feed", out.feed);
             text_member(o, "status", "complete");
+            if (j->result != NULL && j->result->out[0] != 0)
+                text_member(o, "out", j->result->out);
+            warnings_member(r, out.bundle);
             s = bundle_members(r, out.bundle, list, TAB_S(""), err);
             tab_out_close(o, '}');
         }
@@ -429,6 +432,9 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         tab_out_close(o, '}');
     }
     text_member(o, "weakest_slice", h != NULL && h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
+    texts_member(o, "warnings", h == NULL ? 0 : h->n_warnings, h == NULL ? NULL : h->warnings);
+    tab_out_key(o, "likely_leaks");
+    tab_leaks_json(o, h == NULL ? 0 : h->n_leaks, h == NULL ? NULL : h->leaks);
     tab_out_key(o, "previous");
     if (x->previous == NULL) {
         tab_out_null(o);

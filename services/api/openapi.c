@@ -60,6 +60,9 @@ static const struct {
     [TAB_GET_ORGANIZATION] = { "Settings of the organization", NULL, "Organization", 200 },
     [TAB_PUT_ORGANIZATION] = { "Change settings of the organization", "OrganizationEdit", "Organization",
                                200 },
+    [TAB_POST_SESSION] = { "Sign in: a key becomes a session in a cookie", "SessionRequest", "Session", 201 },
+    [TAB_GET_SESSION] = { "The session that calls", NULL, "Session", 200 },
+    [TAB_DELETE_SESSION] = { "Sign out: the session ends", NULL, NULL, 200 },
 };
 
 static void head(request *r, const char *title)
@@ -118,7 +121,9 @@ static void operation(tab_out *o, tab_route_id id)
     open_member(o, method, '{');
     text_member(o, "operationId", t->name);
     text_member(o, "summary", ROUTES[id].summary);
-    text_member(o, "x-scope", tab_scope_name(t->scope));
+    text_member(o, "x-scope", t->scope == TAB_SCOPE_ALL ? "any" : tab_scope_name(t->scope));
+    if ((t->flags & TAB_ROUTE_OPEN) != 0)
+        raw_member(o, "security", "[]");
     if ((t->flags & TAB_ROUTE_PLATFORM) != 0)
         raw_member(o, "tags", "[\"platform\"]");
     open_member(o, "parameters", '[');
@@ -146,6 +151,8 @@ static void operation(tab_out *o, tab_route_id id)
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
+        static const char files[] = ",\"multipart/form-data\":{\"schema\":{\"$ref\":"
+                                    "\"#/components/schemas/TablesForm\"}}";
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
         raw_member(o, "requestBody",
                    id == TAB_POST_DATA_UPLOAD
@@ -155,7 +162,10 @@ static void operation(tab_out *o, tab_route_id id)
                        : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
-        tab_out_bytes(o, "}}}", 3);
+        tab_out_bytes(o, "}", 1);
+        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE)
+            tab_out_bytes(o, files, sizeof files - 1);
+        tab_out_bytes(o, "}}", 2);
     }
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);

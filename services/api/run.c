@@ -8,7 +8,7 @@
  *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
  *            |            without a place, or later than inline_s after its arrival, it becomes the job, and
  *            |            so it does where its worker died, perhaps of it: it runs alone (decision 0240)
- *            +--> large or batch: rows spooled, job submitted, 202 */
+ *            +--> large, batch or with options.out: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
 #include "common/log.h"
@@ -62,10 +62,26 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
                         "a run needs at least one table in `tables`, or `data`");
-    if (x->out.n > 0)
+    return TAB_OK;
+}
+
+/* options.out is looked up before any work: a run that could not be written is refused at once. */
+static tab_status check_out(request *r, run *x, tab_error *err)
+{
+    Tabella__WriteRequest q = TABELLA__WRITE_REQUEST__INIT;
+    const Tabella__WriteReply *y;
+    if (x->out.n == 0)
+        return TAB_OK;
+    q.out = STR(tab_arena_copy(r->arena, x->out).p);
+    q.check = true;
+    if (q.out == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(call(r, "data-connector", "Write", &q.base, &tabella__write_reply__descriptor, &y, err));
+    if (strcmp(y->kind, "json") != 0 && strcmp(x->options->target_mode, "none") == 0)
         return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "connections of this installation are read-only, "
-                        "so no bundle can be written to one; a finished job keeps its bundle for 24 hours");
+                        "a file in .csv and a table hold predictions, and `target` asks for none; "
+                        "a file in .json holds the whole bundle");
+    x->out = tab_str_of(y->out);
     return TAB_OK;
 }
 
@@ -134,7 +150,7 @@ static tab_status unreserve(request *r, run *x, tab_status s)
     return s;
 }
 
-static void head(request *r, const run *x, const char *base, const char *status)
+static void head(request *r, const run *x, const char *base, const char *status, const Tabella__Bundle *b)
 {
     tab_out *o = &r->out;
     tab_out_open(o, '{');
@@ -144,7 +160,7 @@ static void head(request *r, const run *x, const char *base, const char *status)
     text_member(o, "base", base);
     text_member(o, "feed", x->feed);
     text_member(o, "status", status);
-    warnings_member(r);
+    warnings_member(r, b);
 }
 
 /* ---- as a job -------------------------------------------------------------------------------- */
@@ -182,17 +198,19 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.sources = x->source;
     q.options = x->options;
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
     q.usage = cost_lines(&x->cost);
     q.n_usage = x->cost.n;
     q.suspect = suspect;
+    if (x->out.n > 0)
+        q.out = STR(x->out.p);
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
     if (s != TAB_OK)
         return s;
     bool running = strcmp(j->status, "queued") != 0;
-    head(r, x, x->options->base_model, running ? "running" : "queued");
+    head(r, x, x->options->base_model, running ? "running" : "queued", NULL);
     text_member(&r->out, "processing", q.processing);
     tab_out_close(&r->out, '}');
     r->status = 202;
@@ -212,7 +230,7 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("run");
-    e.surface = STR("api");
+    e.surface = request_surface(r);
     e.key_id = r->who.key;
     e.base_model = STR(base);
     e.tables = (uint32_t)x->n;
@@ -261,7 +279,7 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     const char *base = y->base_model[0] != 0 ? y->base_model : x->options->base_model;
     char list[96];
     snprintf(list, sizeof list, "output:%s", x->job_id);
-    head(r, x, base, "complete");
+    head(r, x, base, "complete", y->bundle);
     tab_status s = bundle_members(r, y->bundle, list, TAB_S(""), err);
     if (s != TAB_OK)
         return s;
@@ -351,7 +369,9 @@ tab_status post_run(request *r, tab_error *err)
             return tab_no_memory(err);
     x->cells = x->body.cells;
     x->rows = x->body.rows;
-    s = resolve(r, x, err);
+    s = check_out(r, x, err);
+    if (s == TAB_OK)
+        s = resolve(r, x, err);
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
     if (s != TAB_OK)
@@ -360,7 +380,7 @@ tab_status post_run(request *r, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
     x->feed = x->n > 1 ? "multi_table" : "single_table";
-    bool job = x->batch || x->cells > (uint64_t)r->api->cfg.inline_cells;
+    bool job = x->batch || x->out.n > 0 || x->cells > (uint64_t)r->api->cfg.inline_cells;
     if (job || r->dry_run) /* inline the pass tells at once */
         s = target_check(r, &x->body, x->options, x->source, x->n, err);
     price(x);

@@ -1,6 +1,7 @@
 /* See serve_limits.h: a table of fixed size in this process, so that most serve calls ask no other
  * process. */
 #include "services/api/serve_limits.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ void serve_end(const char *id)
 
 tab_status serve_too_many(request *r, tab_error *err)
 {
+    count_limited(LIMIT_ENDPOINT_CALLS);
     return tab_fail(err, TAB_RATE_LIMIT, "",
                     "%u calls of this endpoint are under way, as many as the plan has at once",
                     r->who.endpoint_concurrency);

@@ -8,6 +8,7 @@
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
 #include "services/api/serve_together.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
-    warnings_member(c->r);
+    warnings_member(c->r, b);
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
@@ -173,7 +174,7 @@ static void work_of(serve_call *c)
     w->org_id = r->who.org;
     w->at_us = tab_now_us();
     w->kind = STR("serve");
-    w->surface = STR("api");
+    w->surface = request_surface(r);
     w->key_id = r->who.key;
     w->endpoint_id = e->id;
     w->endpoint = e->name;
@@ -209,11 +210,14 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
                                const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
-    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS))
+    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS)) {
+        if (n == 1) /* several are asked for again, one by one */
+            count_limited(LIMIT_ORG_CALLS);
         return tab_fail(
             err, TAB_RATE_LIMIT, "",
             "%u realtime calls of the organization are under way, as many as the plan has at once",
             r->who.endpoint_concurrency);
+    }
     tab_status s = ask(a, c, n, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);

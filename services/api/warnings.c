@@ -1,5 +1,6 @@
-/* warnings[] of run, create and serve: fields of the body that the request does not have. They are ignored,
- * since a client may be newer than the server, and named, since one may be mistyped. */
+/* warnings[] of run, create and serve: fields of the body that the request does not have, and what the pass
+ * doubts. Such fields are ignored, since a client may be newer than the server, and named, since one may be
+ * mistyped. */
 #include "common/nearest.h"
 #include "services/api/api.h"
 
@@ -69,10 +70,12 @@ tab_status warnings_read(request *r, const tab_json *root, tab_error *err)
     return TAB_OK;
 }
 
-void warnings_member(request *r)
+void warnings_member(request *r, const Tabella__Bundle *b)
 {
     open_member(&r->out, "warnings", '[');
     for (size_t i = 0; r->warnings != NULL && r->warnings[i] != NULL; i++)
         tab_out_cstr(&r->out, r->warnings[i]);
+    for (size_t i = 0; b != NULL && i < b->n_warnings; i++)
+        tab_out_cstr(&r->out, b->warnings[i]);
     tab_out_close(&r->out, ']');
 }

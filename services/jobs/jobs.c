@@ -300,6 +300,7 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
         wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+    chores_pins(self, call->arena, call->org, e->id); /* they have fallen when the deletion is answered */
     jobs_wake(self);
     y->id = e->id;
     return TAB_OK;

@@ -53,6 +53,15 @@ static tab_status count(metering *m, tab_tx *tx, tab_arena *a, const Tabella__Wo
     return s == TAB_OK && *ret > 0 ? look_at_alerts(tx, a, e[0]->org_id, err) : s;
 }
 
+void metering_figures_start(void)
+{
+#define X(e, name, ratio) \
+    (void)tab_counter("tabella_metered_cells_total", "Cells counted in the ledger", "op=\"" name "\"");
+    METERING_OPS(X)
+#undef X
+    (void)tab_counter("tabella_usage_refused_events_total", "Events that cannot be counted", NULL);
+}
+
 static tab_status charge(void *self, tab_call *call, tab_error *err)
 {
     metering *m = self;

@@ -27,6 +27,7 @@ typedef struct {
     int64_t verify_hour; /* of the day in UTC, from which on the nightly check is due; 24: never */
 } metering;
 
+void metering_figures_start(void); /* counters that are told from the start */
 extern const tab_rpc_method metering_methods[];
 
 /* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a

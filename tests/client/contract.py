@@ -18,6 +18,8 @@ HELPERS = {
     "endpoints.serve_cost": "endpoints.serve, with dry_run",
     "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
 }
+# A session is a browser's: a program has its key.
+BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
 # Arguments that are the client's own, and those that carry a field under another name.
 OWN = {"self", "wait", "progress", "timeout", "options"}
 OF_CALL = {"run": {"name"}}  # the name of a single table
@@ -86,6 +88,8 @@ def findings(doc, client):
         for method, operation in operations.items():
             id = operation["operationId"]
             seen.add(id)
+            if id in BROWSERS:
+                continue
             route = ROUTES.get(id)
             if route is None:
                 out.append(f"{id}: the client has no such route")
@@ -114,6 +118,8 @@ def findings(doc, client):
                 "default",
             }:
                 out.append(f"{id}: an unknown status of success")
+    for id in sorted(BROWSERS - seen):
+        out.append(f"{id} is no route of the service")
     for id, route in ROUTES.items():
         if id not in seen:
             out.append(f"{id}: {route.call} is no route of the service")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Union
 
+from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import TabellaError
-from ._frames import TablesBody, tables_of
+from ._frames import tables_of
 from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Notifications, Organization, Prompts
 from ._resources import Reports, Target, Usages
 from ._resources import cost_of, fields_of
@@ -157,7 +158,7 @@ class Tabella:
         )
         reply = self._transport.call(
             "POST_RUN",
-            body=TablesBody(given, fields) if given else fields,
+            body=body_of(given, fields),
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
@@ -176,9 +177,7 @@ class Tabella:
         """What `run` with these arguments would be billed, and what is left. Nothing is done."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         fields = cost_of(arguments)
-        reply = self._transport.call(
-            "POST_RUN", body=TablesBody(given, fields) if given else fields, timeout=timeout
-        )
+        reply = self._transport.call("POST_RUN", body=body_of(given, fields), timeout=timeout)
         return Cost.read(reply.json)
 
     def openapi(self) -> Dict[str, Any]:

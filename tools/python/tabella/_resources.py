@@ -10,10 +10,11 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Literal, Mapping, Optional
 from typing import Sequence, Tuple, Type, TypeVar, Union
 
+from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError, NotFoundError
 from ._errors import ValidationError
-from ._frames import TablesBody, tables_of
+from ._frames import tables_of
 from ._transport import FormBody, Stopped, pause
 from ._types import A, AuditEntry, Connected, Cost, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
 from ._types import Notification, OrganizationSettings, Report, ReportSummary, Sync, Uploaded, Usage
@@ -159,7 +160,7 @@ class Endpoints(Resource):
         body = {"name": name, **fields}
         reply = self._call(
             "POST_ENDPOINTS",
-            body=TablesBody(given, body) if given else body,
+            body=body_of(given, body),
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
@@ -171,7 +172,7 @@ class Endpoints(Resource):
         """What `create` with these arguments would be billed, and what is left. Nothing is made."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
         body = {"name": name, **cost_of(arguments)}
-        reply = self._call("POST_ENDPOINTS", body=TablesBody(given, body) if given else body, timeout=timeout)
+        reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
         return Cost.read(reply.json)
 
     def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
@@ -206,7 +207,7 @@ class Endpoints(Resource):
         if single:
             given[0].id = self._table_name(id)
         try:
-            reply = self._call("POST_SERVE", id, body=TablesBody(given, {}), timeout=timeout)
+            reply = self._call("POST_SERVE", id, body=body_of(given, {}), timeout=timeout)
         except (NotFoundError, ValidationError):
             self._client._table_names.pop(id, None)  # another endpoint may go by this name now
             raise
@@ -218,7 +219,7 @@ class Endpoints(Resource):
         if single:
             given[0].id = self._table_name(id)
         return Cost.read(
-            self._call("POST_SERVE", id, body=TablesBody(given, {"dry_run": True}), timeout=timeout).json
+            self._call("POST_SERVE", id, body=body_of(given, {"dry_run": True}), timeout=timeout).json
         )
 
     def _table_name(self, id: str) -> str:
@@ -355,12 +356,21 @@ class DataSets(Resource):
         query: Optional[str] = None,
         sheet: Optional[str] = None,
         key: Optional[Sequence[str]] = None,
+        records: Optional[str] = None,
+        write: Optional[bool] = None,
     ) -> Connected:
         """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
-        instead of the table; sheet: the one of a workbook; key: the columns that identify a row."""
-        options = {"query": query, "sheet": sheet, "key": None if key is None else list(key)}
-        options = {k: v for k, v in options.items() if v is not None} or None
-        fields = {"source": source, "name": name, "credentials": credentials, "options": options}
+        instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
+        JSON pointer to the rows of an answer; write: runs may write below it."""
+        asked: Dict[str, Any] = {
+            "query": query,
+            "sheet": sheet,
+            "key": None if key is None else list(key),
+            "records": records,
+            "write": write,
+        }
+        options = {k: v for k, v in asked.items() if v is not None}
+        fields = {"source": source, "name": name, "credentials": credentials, "options": options or None}
         given = {k: v for k, v in fields.items() if v is not None}
         return Connected.read(self._call("POST_DATA_CONNECT", body=given).json)
 
@@ -621,7 +631,7 @@ class Organization(Resource):
             "add_usage": add_usage,
             "spend_cap_usd": spend_cap_usd,
         }
-        fields = {k: v for k, v in given.items() if v is not None}
+        fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         if spend_cap_usd == "none":
             fields["spend_cap_usd"] = None
         return OrganizationSettings.read(self._call("PUT_ORGANIZATION", body=fields).json)
