@@ -133,6 +133,8 @@ static tab_status reserve(request *r, run *x, bool job, tab_error *err)
     const char *id = job ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
     if (id == NULL)
         return tab_no_memory(err);
+    if (x->reserved != NULL && strcmp(x->reserved, id) == 0)
+        return TAB_OK;
     tab_status s = allowance_reserve(r, &x->cost, id, x->reserved == NULL ? "" : x->reserved,
                                      job ? JOB_LEASE_S : 0, err);
     if (s == TAB_OK)
@@ -375,7 +377,7 @@ tab_status post_run(request *r, tab_error *err)
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
     if (s != TAB_OK)
-        return s;
+        return r->dry_run ? dry_run_drop(r, x->n_refs, x->job_id, s) : s;
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
@@ -389,7 +391,7 @@ tab_status post_run(request *r, tab_error *err)
     if (r->dry_run)
         return dry_run_drop(r, x->n_refs, x->job_id, s);
     if (s == TAB_OK)
-        s = reserve(r, x, false, err);
+        s = reserve(r, x, job, err);
     if (s == TAB_OK)
         s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)
