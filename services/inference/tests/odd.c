@@ -184,7 +184,7 @@ static serve_state *pinned(tab_arena *a, const odd *o, const char **why)
     pass p;
     options_from(o, &options);
     tab_call call = { .org = "", .cancel = &never, .arena = a };
-    tab_status s = base_resolve(daemon_of(), options.base_model, &base, &err);
+    tab_status s = base_resolve(daemon_of(), call.org, options.base_model, &base, &err);
     if (s == TAB_OK && (s = options_of(a, &options, base, &run, &err)) == TAB_OK &&
         (s = serve_state_new(o->n, &run, &st, &err)) == TAB_OK &&
         (s = pass_begin(&p, daemon_of(), &call, NULL, true, &err)) == TAB_OK) {
