@@ -163,7 +163,7 @@ function One({ id }) {
     });
     const [refresh, refreshing, refused] = useAction(async () => follow(await post(p`/v2/endpoints/${id}/refresh`, undefined, { key: newKey() })));
     const close = () => ask("");
-    return html`<div><${Loaded} of=${load}>${() => html`
+    return html`<div><${Loaded} of=${load} page=${["Endpoints", "#/endpoints"]}>${() => html`
         <${Head} title=${e.endpoint} crumb=${["Endpoints", "#/endpoints"]}>
             ${may("manage") && e.status === "live" && html`<button type="button" disabled=${refreshing || !!job} onClick=${refresh}>Refresh</button><button type="button" disabled=${!!job} onClick=${() => ask("upgrade")}>Upgrade</button><button type="button" onClick=${() => ask("rename")}>Rename</button>`}
             ${may("delete") && html`<button type="button" class="danger" onClick=${() => ask("delete")}>Delete</button>`}
