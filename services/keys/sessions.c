@@ -4,8 +4,8 @@
  *                                        |                                       TAB_GRANT_SESSION
  *                                        +-- signed out, or the key ended --> tombstone, as of a key
  *
- * To the gateway a session's token is one more secret: looked up, cached and revoked as keys are. So a session
- * ends as fast as a key does, and cannot outlive it. */
+ * To the gateway a session's token is one more secret: looked up, cached and revoked as keys are. So a
+ * session ends as fast as a key does, and cannot outlive it. */
 #include <stdio.h>
 
 #include "common/integer.h"
