@@ -8,8 +8,8 @@
  *     |  granted
  *   REDIS again, which now counts; or, with Redis away, the limits of this node
  *
- * In place of a key a request may carry a session's cookie; what a page of another origin could send with it is
- * refused (docs/decisions/0337). A route that is open (TAB_ROUTE_OPEN) is let in with a grant of nothing.
+ * In place of a key a request may carry a session's cookie; what a page of another origin could send with
+ * it is refused (docs/decisions/0337). An open route (TAB_ROUTE_OPEN) is let in with a grant of nothing.
  *
  * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
  * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
@@ -452,7 +452,7 @@ static bool credential(ngx_http_request_t *r, tab_ctx *ctx, tab_str *ret)
     return tab_session_valid(*ret);
 }
 
-/* A route that is open: nobody's grant. A page of another origin may not use it, or it could sign somebody in. */
+/* An open route: nobody's grant. A page of another origin may not use it, or it could sign somebody in. */
 static ngx_int_t open_route(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     ngx_str_t none = ngx_null_string;
