@@ -213,7 +213,8 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
                         "an endpoint's creation has no such option");
     if (c->body.n_tables + c->n_refs == 0)
-        return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "data",
+                        "an endpoint needs at least one table in `tables`, or `data`");
     c->name = tab_arena_copy(r->arena, c->name);
     return c->name.p != NULL ? TAB_OK : tab_no_memory(err);
 }
@@ -309,7 +310,9 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "endpoint", y->endpoint != NULL ? y->endpoint->name : NULL);
     text_member(o, "id", y->endpoint != NULL ? y->endpoint->id : NULL);
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
-    text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
+    const char *job = y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id;
+    text_member(o, "job_id", job);
+    result_member(r, job);
     if (r->route == TAB_POST_ENDPOINTS)
         warnings_member(r, NULL);
     tab_out_close(o, '}');

@@ -383,6 +383,26 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
     return TAB_OK;
 }
 
+tab_status store_connection_pins(tab_tx *tx, tab_arena *a, const char *org, const char *connection,
+                                 const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "SELECT 1 "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND connection = $2 "
+                         "FOR UPDATE",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT coalesce(string_agg(DISTINCT p.endpoint, ', '), '') "
+                         "FROM data_connector.pin p "
+                         "JOIN data_connector.dataset d ON d.org = p.org AND d.id = p.dataset "
+                         "WHERE d.org = $1 AND d.connection = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
+    *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    return TAB_OK;
+}
+
 /* ---- what is shown --------------------------------------------------------------------------- */
 
 static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)

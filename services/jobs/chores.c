@@ -56,6 +56,14 @@ static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *en
     return call(self, org, "Acquire", &q.base, &tabella__acquire_reply__descriptor, a, err);
 }
 
+void chores_pins_now(jobs *self, tab_arena *a, const char *org, const char *endpoint_id)
+{
+    tab_error err = { 0 };
+    if (pins(self, a, org, endpoint_id, &err) != TAB_OK)
+        tab_log_fields(TAB_WARN, "an endpoint's pins fall later", "endpoint", endpoint_id, "why", err.message,
+                       NULL);
+}
+
 static tab_status drop(jobs *self, tab_arena *a, const char *org, const char *job_id, tab_error *err)
 {
     Tabella__DropRequest q = TABELLA__DROP_REQUEST__INIT;

@@ -298,6 +298,7 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
     }
     if (attempt > 0)
         jobs_cancel_call(self, e->job_id, attempt);
+    chores_pins_now(self, call->arena, call->org, e->id);
     if (!state_gone(self, call->org, e))
         wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
     jobs_wake(self);

@@ -89,5 +89,8 @@ void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
 
 /* chores.c: calls that must happen in the end. */
 void chores_do(jobs *self);
+/* Makes the endpoint's pins what its row says at once; its chore, which is written down, does so if this
+ * fails. */
+void chores_pins_now(jobs *self, tab_arena *a, const char *org, const char *endpoint_id);
 
 #endif
