@@ -358,6 +358,14 @@ tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_erro
 tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
                           const store_snapshot *s, size_t n, tab_error *err)
 {
+    /* an endpoint uses what it pins until it lets go of it */
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE data_connector.dataset "
+                         "SET last_used = clock_timestamp() "
+                         "WHERE org = $1 AND id IN (SELECT dataset "
+                         "FROM data_connector.pin "
+                         "WHERE org = $1 AND endpoint_id = $2)",
+                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     for (size_t i = 0; i < n; i++)
