@@ -272,6 +272,8 @@ class Report(Answer):
     delta: Optional[str] = None
     cross_table: Optional[Dict[str, Any]] = None
     estimate_note: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
+    likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
