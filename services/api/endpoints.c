@@ -4,6 +4,7 @@
 
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/drift.h"
 
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {
@@ -166,6 +167,7 @@ tab_status get_endpoint(request *r, tab_error *err)
                          : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
     tab_out_open(&r->out, '{');
     endpoint_members(r, e, true);
+    drift_member(&r->out, e->drift, e->held_out != NULL && strcmp(e->held_out->task, "regression") == 0);
     if (y != NULL && y->bundle != NULL) {
         tab_out held = { 0 };
         s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), err);
