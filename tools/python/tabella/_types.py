@@ -300,6 +300,7 @@ class Endpoint(Answer):
     serve_url: str = ""
     base: str = ""
     feed: str = ""
+    drift: Optional[Dict[str, Any]] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None
