@@ -212,6 +212,7 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     bool running = strcmp(j->status, "queued") != 0;
     head(r, x, x->options->base_model, running ? "running" : "queued", NULL);
     text_member(&r->out, "processing", q.processing);
+    result_member(r, x->job_id);
     tab_out_close(&r->out, '}');
     r->status = 202;
     return TAB_OK;

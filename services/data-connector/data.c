@@ -421,6 +421,10 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
+        TAB_TRY(store_connection_pins(tx, call->arena, call->org, q->id, &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The connection feeds a dataset of the endpoint %s.",
+                            names);
         TAB_TRY(tab_tx_query(
             tx, &r, err, "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
             TAB_P(tab_p_text(call->org), tab_p_text(q->id))));

@@ -50,6 +50,7 @@ typedef struct {
     tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
+    struct drift *drifts; /* drift.c */
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
     peer peers[MAX_WORKERS];

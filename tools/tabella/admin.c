@@ -86,7 +86,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
     if (early >= 0)
         return early;
     if (optind + 1 != argc)
-        return admin_usage("name one organization: org_...");
+        return admin_usage("name one organization, by its id (org_...) or its name");
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
     q.org = argv[optind];
     if (o.name != NULL)
