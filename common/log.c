@@ -161,3 +161,10 @@ void tab_log_fields(tab_log_level level, const char *msg, ...)
     va_end(ap);
     finish(&l);
 }
+
+bool tab_log_due(_Atomic int64_t *said)
+{
+    enum { AGAIN_MS = 60000 };
+    int64_t now = tab_mono_ms(), before = atomic_load(said);
+    return (before == 0 || now - before >= AGAIN_MS) && atomic_compare_exchange_strong(said, &before, now);
+}

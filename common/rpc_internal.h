@@ -118,6 +118,8 @@ struct tab_rpc {
     int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
     pthread_t timer;
     _Atomic int64_t turned; /* tab_mono_ms of the timer's last turn */
+    _Atomic int64_t said_away;
+    char server[120]; /* where NATS is, without user and password */
     bool timer_runs, closing, closed, said_refused;
     atomic_bool draining;
     int live_subs;

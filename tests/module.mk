@@ -83,6 +83,11 @@ chaos: build
 restarts: build
 	@TAB_RESTARTS_SECONDS=$(or $(SECONDS),3600) tests/suite/restarts
 
+## make pairings        the release's api and inference, jobs, metering beside this build's; COMMIT= names another
+.PHONY: pairings
+pairings: build
+	@tests/pairings/run $(COMMIT)
+
 # ---- images and compose file, built and run for real ------------------------------------------------
 ## make containers  builds the images, starts the compose file, restarts each container under load
 .PHONY: containers

@@ -78,11 +78,14 @@ typedef struct api {
         bool asking;
     } models;
     struct api_housekeeping *housekeeping; /* the thread that renews leases and sweeps (housekeeping.c) */
-    atomic_int keyed;                      /* requests that hold a row of an idempotency key now */
-    struct api_joins *joins;               /* requests that wait for the first with their key (joins.c) */
-    atomic_int arriving;                   /* serve calls in this process, neither in a batch nor done */
-    handler *const *handlers;              /* one a route, NULL for none: handlers.c's table */
-    request_parked parked;                 /* http.c's */
+    struct {
+        pthread_mutex_t lock;
+        request *first;
+    } claims;                 /* requests that hold a row of an idempotency key now */
+    struct api_joins *joins;  /* requests that wait for the first with their key (joins.c) */
+    atomic_int arriving;      /* serve calls in this process, neither in a batch nor done */
+    handler *const *handlers; /* one a route, NULL for none: handlers.c's table */
+    request_parked parked;    /* http.c's */
 } api;
 
 /* Each lane has worker threads of its own, so a key is looked up and a list is read however much else
@@ -116,7 +119,8 @@ struct request {
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;
-    uint64_t debited; /* cells of the organization's minute (cells.c) */
+    request *next_claim; /* in api.claims while claimed */
+    uint64_t debited;    /* cells of the organization's minute (cells.c) */
     int64_t attempt;
     /* answered */
     int status;
@@ -219,7 +223,8 @@ tab_status idempotency_key_check(const request *r, tab_error *err) TAB_CHECKED; 
 /* One try. The key is claimed, or answered already (replayed), or in flight (neither). */
 tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
 tab_status idempotency_complete(request *r, tab_tx *tx,
-                                tab_error *err) TAB_CHECKED;           /* in the work's transaction */
+                                tab_error *err) TAB_CHECKED; /* in the work's transaction */
+bool idempotency_claims(api *a, tab_out *o); /* a JSON list of the rows that requests hold; false: none */
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
 void idempotency_done(request *r); /* after the commit of the transaction that completed it */
 void idempotency_release(request *r, tab_status why);

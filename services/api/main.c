@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     sigset_t stop = tab_signals_hold();
     tab_id_new(self.owner, "api_");
     pthread_mutex_init(&self.models.lock, NULL);
+    pthread_mutex_init(&self.claims.lock, NULL);
     if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
         !held_open())
         return EXIT_FAILURE;
