@@ -10,9 +10,9 @@
 tab_status json_span(tab_arena *a, tab_str text, const char *pointer, tab_str *ret,
                      tab_error *err) TAB_CHECKED;
 
-/* Where an answer's rows lie that nobody named: the text itself where it is an array; of an object, the only
- * member that is an array of objects, else the only empty array; with `deep`, the first such array below it. *ret p NULL: nowhere; the
- * pointer is the arena's. */
+/* Where an answer's rows lie that nobody named: the text itself where it is an array; of an object, the
+ * only member that is an array of objects, else the only empty array; with `deep`, the first such array
+ * below it. *ret p NULL: nowhere; the pointer is the arena's. */
 tab_status json_rows_span(tab_arena *a, tab_str text, bool deep, tab_str *ret, const char **ret_pointer,
                           tab_error *err) TAB_CHECKED;
 

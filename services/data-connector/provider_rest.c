@@ -4,12 +4,12 @@
  * answer itself, or its only array of objects. Pages follow each other by what the answer says, tried in this
  * order, as the first answer settles it:
  *
- *   Link: <..>; rel="next"            a link member (next, links.next, paging.next, @odata.nextLink, nextLink)
- *   a cursor member, sent as the parameter of its name (next_cursor as cursor, nextPageToken as pageToken ...)
+ *   Link: <..>; rel="next"; a link member (next, links.next, paging.next, @odata.nextLink, nextLink)
+ *   a cursor member, sent as the parameter of its name (next_cursor as cursor, nextPageToken as pageToken)
  *   GraphQL: pageInfo beside the rows, sent as $after
  *
- * A link leads to the same scheme, host and port. Reading ends where none is, at an empty page, or at a page that
- * came before. */
+ * A link leads to the same scheme, host and port. Reading ends where none is, at an empty page, or at a
+ * page that came before. */
 #include <ctype.h>
 #include <curl/curl.h>
 #include <stdio.h>
