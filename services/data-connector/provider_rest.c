@@ -331,7 +331,7 @@ static tab_status read_api(const source *s, tab_arena *a, bool graphql, const ta
     if (t == NULL || col == NULL)
         return tab_no_memory(err);
     *t = *rows;
-    t->id = tab_str_of(s->ref->segment[s->ref->segments - 1]);
+    t->id = tab_str_of(s->ref->segments > 0 ? s->ref->segment[s->ref->segments - 1] : s->ref->host);
     bare_nodes(&g, t, col);
     *ret = t;
     return TAB_OK;

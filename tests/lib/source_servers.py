@@ -1,6 +1,6 @@
 """Servers that stand for customers' data: MariaDB, a file server, a store of S3's protocol; with a private
 authority for their TLS. Each is started under a folder, on a free port, and stopped by stop()."""
-import base64, http.server, os, pathlib, shutil, socket, ssl, subprocess, sys, threading, time
+import base64, datetime, hashlib, hmac, http.client, http.server, os, pathlib, shutil, socket, ssl, subprocess, sys, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -182,6 +182,64 @@ class S3:
         path = self.objects / bucket / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def azurite_program():
+    """Azure's own emulator of its storage, which checks signatures (MIT, `npm install azurite`). None: it is not
+    here."""
+    for place in (os.environ.get("TAB_AZURITE"), shutil.which("azurite-blob")):
+        if place and os.access(place, os.X_OK):
+            return place
+    return None
+
+
+class Azurite:
+    """One account, `shop`, with `key`."""
+
+    account, key = "shop", base64.b64encode(b"hunter2 is the account's own key").decode()
+
+    def __init__(self, program, folder, authority):
+        self.folder, self.port, self.authority = pathlib.Path(folder), free_port(), authority
+        self.folder.mkdir(parents=True)
+        self.process = subprocess.Popen(
+            [program, "-l", str(self.folder), "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "-s"]
+            + ["--cert", str(authority.cert), "--key", str(authority.key), "--skipApiVersionCheck"],
+            env={**os.environ, "AZURITE_ACCOUNTS": f"{self.account}:{self.key}"},
+            **QUIET,
+        )
+        waited(lambda: socket.create_connection(("127.0.0.1", self.port), 1).close() is None)
+        self.connection = None
+
+    def call(self, method, path, query="", body=b""):
+        """A request as the documentation of Shared Key signs it: a second reading of it beside ours."""
+        date = datetime.datetime.now(datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
+        head = {"x-ms-blob-type": "BlockBlob", "x-ms-date": date, "x-ms-version": "2021-08-06"}
+        lines = "".join(f"{k}:{v}\n" for k, v in sorted(head.items()))
+        what = "".join(f"\n{k}:{v}" for k, _, v in sorted(x.partition("=") for x in query.split("&") if x))
+        length = str(len(body)) if body else ""
+        text = f"{method}\n\n\n{length}\n\n\n\n\n\n\n\n\n{lines}/{self.account}/{self.account}{path}{what}"
+        mac = hmac.new(base64.b64decode(self.key), text.encode(), hashlib.sha256).digest()
+        head |= {"Authorization": f"SharedKey {self.account}:{base64.b64encode(mac).decode()}"}
+        target = f"/{self.account}{path}" + (f"?{query}" if query else "")
+        for fresh in (False, True):  # it closes connections that were idle
+            if fresh or self.connection is None:
+                context = ssl.create_default_context(cafile=self.authority.ca)
+                self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
+            try:
+                self.connection.request(method, target, body, head)
+                answer = self.connection.getresponse()
+                break
+            except (OSError, http.client.HTTPException):
+                if fresh:
+                    raise
+        said = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {said[:300]}")
+        return said
 
     def stop(self):
         self.process.kill()
