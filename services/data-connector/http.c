@@ -183,7 +183,7 @@ static tab_status call_target(const source *s, tab_arena *a, CURL *c, const targ
         st = once(s, c, t, address, q, list, h, &again, err);
         if (st == TAB_OK)
             curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, ret_status);
-        if (!again && !may_pass(*ret_status))
+        if (!again && (!may_pass(*ret_status) || (q->final && *ret_status == 500)))
             break;
         if (tries + 1 >= TRIES || tab_left_ms(give_up, 1) == 0 || *ret_status == 501)
             break;

@@ -96,6 +96,52 @@ class MariaDB:
         self.process.wait()
 
 
+class ClickHouse:
+    """User `reader` with the password `read`; `owner` with none, from this machine, may do all over `plain`."""
+
+    def __init__(self, folder, authority, read="hunter2-read"):
+        self.folder = pathlib.Path(folder)
+        self.port, self.plain, tcp = free_port(), free_port(), free_port()
+        self.folder.mkdir(parents=True)
+        profile = "<profile>{}</profile><quota>default</quota><networks><ip>127.0.0.1</ip></networks>"
+        (self.folder / "users.xml").write_text(
+            "<yandex><profiles><default/><readonly><readonly>1</readonly></readonly></profiles><users><default>"
+            f"<password></password>{profile.format('default')}</default><reader><password>{read}</password>"
+            f"{profile.format('readonly')}</reader></users><quotas><default/></quotas></yandex>"
+        )
+        tls = f"<certificateFile>{authority.cert}</certificateFile><privateKeyFile>{authority.key}</privateKeyFile>"
+        (self.folder / "config.xml").write_text(
+            f"<yandex><logger><level>error</level><log>{folder}/log</log><errorlog>{folder}/err</errorlog></logger>"
+            f"<http_port>{self.plain}</http_port><https_port>{self.port}</https_port><tcp_port>{tcp}</tcp_port>"
+            f"<openSSL><server>{tls}<verificationMode>none</verificationMode></server></openSSL>"
+            f"<listen_host>127.0.0.1</listen_host><path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path>"
+            f"<user_files_path>{folder}/files/</user_files_path><users_config>users.xml</users_config>"
+            f"<format_schema_path>{folder}/schemas/</format_schema_path><default_profile>default</default_profile>"
+            "<default_database>default</default_database><mark_cache_size>5368709</mark_cache_size>"
+            "<timezone>UTC</timezone></yandex>"
+        )
+        if os.geteuid() == 0:
+            os.chmod(self.folder, 0o777)
+        self.process = subprocess.Popen(
+            ["clickhouse-server", f"--config-file={self.folder}/config.xml"], cwd=self.folder, **QUIET
+        )
+        waited(lambda: socket.create_connection(("127.0.0.1", self.port), 1).close() is None)
+
+    def sql(self, *texts):
+        for text in texts:
+            c = http.client.HTTPConnection("127.0.0.1", self.plain)
+            c.request("POST", "/", text.encode())
+            answer = c.getresponse()
+            said = answer.read().decode()
+            if answer.status != 200:
+                raise RuntimeError(f"{text[:80]}: {said[:300]}")
+        return said.strip()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
 class Files:
     """Serves what `pages` holds: path to bytes, or to a function of the request that gives (status, headers,
     bytes). user: name and password that are asked for. With an authority over TLS."""
