@@ -1,9 +1,9 @@
-/* Azure's blobs: azblob://account/container/dir/orders.csv; azblob+https://host[:port]/account/container/... for
- * an emulator or a private endpoint.
+/* Azure's blobs: azblob://account/container/dir/orders.csv; azblob+https://host[:port]/account/container/...
+ * for an emulator or a private endpoint.
  *
  * Signed with the account's key (Shared Key of the Blob service: HMAC-SHA256 over method, headers and the
- * resource), or with a shared access signature, which is the query. A path that ends in / or holds * in its last
- * part is the union of what it matches; each blob is read as it was when it was listed. */
+ * resource), or with a shared access signature, which is the query. A path that ends in / or holds * in
+ * its last part is the union of what it matches; each blob is read as it was when it was listed. */
 #include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>

@@ -53,7 +53,8 @@ static tab_status refused(const source *s, const http_answer *x, tab_error *err)
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed (code %ld).", code);
 }
 
-/* Only reads: the session is told so, unless its user may do nothing else, whom the server lets set nothing. */
+/* Only reads: the session is told so, unless its user may do nothing else, whom the server lets set
+ * nothing. */
 typedef struct {
     const source *s;
     tab_arena *a;
@@ -133,7 +134,8 @@ static bool put(tab_out *o, tab_str s)
     return !o->failed;
 }
 
-/* The head that an answer in RowBinary lacks: number, names and types of columns, as JSON's `meta` has them. */
+/* The head that an answer in RowBinary lacks: number, names and types of columns, as JSON's `meta` has
+ * them. */
 static tab_status head(tab_arena *a, const http_answer *x, tab_out *o, tab_error *err)
 {
     static const char *const parts[] = { "name", "type" };
