@@ -42,4 +42,4 @@ $(B)/bin/keys: LDLIBS += -lcurl
 
 # data-connector reads sources of many kinds
 SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
-$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source: LDLIBS += $(SOURCE_LIBS)
+$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source $(B)/fuzz/remote: LDLIBS += $(SOURCE_LIBS)

@@ -12,8 +12,8 @@
  *   a process died in which it was alone          the second one fails it
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
- * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c, work_out.c (the workflows)
- * -> work_calls.c (calls to other services, progress). */
+ * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c, work_out.c
+ * (the workflows) -> work_calls.c (calls to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
