@@ -20,22 +20,32 @@ static size_t digits(uint64_t x, size_t least, char *out, size_t size)
     return n;
 }
 
-/* The run of # is the row's number, from 1 0..01 on so that keys have one width. */
+/* The run of # is the row's number, from 1 0..01 on so that keys have one width. Of ^ it is letters, as of
+ * shares: each row another word, in no order (a multiplier without a factor of 26). */
 size_t generate_key_text(tab_str pattern, uint64_t row, char *out, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < pattern.n && n < size; i++) {
-        if (pattern.p[i] != '#') {
-            out[n++] = pattern.p[i];
-            continue;
-        }
         size_t width = 0;
-        uint64_t first = 1;
-        while (i + width < pattern.n && pattern.p[i + width] == '#')
+        uint64_t first = 1, words = 1;
+        while (i + width < pattern.n && pattern.p[i + width] == pattern.p[i])
             width++;
-        for (size_t k = 1; k < width; k++)
-            first *= 10;
-        n += digits(first + 1 + row, width, out + n, size - n);
+        if (pattern.p[i] == '#') {
+            for (size_t k = 1; k < width; k++)
+                first *= 10;
+            n += digits(first + 1 + row, width, out + n, size - n);
+        } else if (pattern.p[i] == '^') {
+            for (size_t k = 0; k < width; k++)
+                words *= 26;
+            uint64_t word = (row % words * 7654321 + 98765) % words;
+            for (size_t k = 0; k < width && n < size; k++, word /= 26)
+                out[n++] = (char)('A' + word % 26);
+            if (row >= words)
+                n += digits(row / words, 1, out + n, size - n);
+        } else {
+            for (size_t k = 0; k < width && n < size; k++)
+                out[n++] = pattern.p[i];
+        }
         i += width - 1;
     }
     return n;
@@ -195,7 +205,7 @@ size_t generate_plain(tab_str s, char how, char *out, size_t size)
             out[n++] = c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
             continue;
         }
-        if (c >= 'A' && c <= 'Z' && how == 'l')
+        if (c >= 'A' && c <= 'Z')
             c = (char)(c + 32);
         if (letter(c) || (c >= '0' && c <= '9'))
             out[n++] = c;

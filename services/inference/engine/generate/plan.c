@@ -352,6 +352,10 @@ static tab_status read_kind(tab_generator *g, column *c, tab_str how, tab_str s,
                 (void)plan_part(&s, ' ');
             }
         c->pattern = s;
+        if (s.n > 1 && *s.p == '@') {
+            c->list[0] = find_list(g, (tab_str){ s.p + 1, s.n - 1 });
+            return c->list[0] != NULL ? TAB_OK : wrong(g, s, "no such list", err);
+        }
         return TAB_OK;
     case KIND_COPY:
         return find_column(g, s, &c->of_parent, &c->of_col) && c->of_parent > 0

@@ -199,7 +199,10 @@ static void make(tab_generate_reader *r, context *c, const column *col, value *v
         v->x = rounded(v->x, col->decimals);
         return;
     case KIND_CODE:
-        n = generate_fill(col->key, row, col->pattern, buf, sizeof buf);
+        v->text = col->pattern;
+        if (col->list[0] != NULL)
+            v->text = col->list[0]->text[record(col->list[0], col->key + 1, row) * col->list[0]->fields];
+        n = generate_fill(col->key, row, v->text, buf, sizeof buf);
         generate_check_digits(col->code, buf, n);
         v->text = keep(c, buf, n);
         return;
