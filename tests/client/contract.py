@@ -21,6 +21,7 @@ ANSWERS = {
     "Bundle": Bundle,
     "Data": _types.Data,
     "Endpoint": _types.Endpoint,
+    "Generated": _types.Generated,
     "Job": _types.Job,
     "Key": _types.Key,
     "Report": _types.Report,

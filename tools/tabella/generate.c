@@ -1,4 +1,5 @@
-/* `tabella generate`: tables of a sector, made from nothing, as CSV files. Rows are written as they are made. */
+/* `tabella generate`: tables of a sector, made from nothing, as CSV files. Rows are written as they
+ * are made. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@
 
 static const char HELP[] =
     "usage: tabella generate SECTOR --rows N [options]\n\n"
-    "Makes tables as an organization of the sector keeps them: keys that fit, seasons, gaps, slips, sums that\n"
-    "hold, and outcomes that can be learned. The main table goes to stdout. One seed gives the same bytes.\n\n"
+    "Makes tables as an organization of the sector keeps them: keys that fit, seasons, gaps, slips, sums\n"
+    "that hold, and outcomes that can be learned. The main table goes to stdout. One seed gives the same\n"
+    "bytes.\n\n"
     "  --rows N       rows of the main table; the others get as many as go with it\n"
     "  --tables       all linked tables (with --out)\n"
     "  --out FOLDER   write TABLE.csv there, over what has these names\n"

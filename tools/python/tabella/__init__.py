@@ -30,7 +30,7 @@ from ._errors import (
 )
 from ._resources import Page
 from ._transport import VERSION as __version__
-from ._types import Data, Endpoint, Job, Key, Model, Report, ReportSummary, Sync, Uploaded, Usage
+from ._types import Data, Endpoint, Generated, Job, Key, Model, Report, ReportSummary, Sync, Uploaded, Usage
 
 if TYPE_CHECKING:
     from ._async import AsyncTabella
@@ -47,6 +47,7 @@ __all__ = [
     "Data",
     "Endpoint",
     "InternalError",
+    "Generated",
     "Job",
     "JobCancelledError",
     "JobExpiredError",

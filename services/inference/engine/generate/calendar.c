@@ -1,4 +1,5 @@
-/* When things happen: shares of months, weekdays and hours by kind of business, with growth over the years. */
+/* When things happen: shares of months, weekdays and hours by kind of business, with growth over the
+ * years. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Draws by counter: a hash of where a draw stands and of its row (Salmon et al. 2011, "Parallel random numbers:
- * as easy as 1, 2, 3"), and the distributions made of it. */
+/* Draws by counter: a hash of where a draw stands and of its row (Salmon et al. 2011, "Parallel random
+ * numbers: as easy as 1, 2, 3"), and the distributions made of it. */
 #include <math.h>
 
 #include "services/inference/engine/generate/plan.h"

@@ -1,5 +1,5 @@
-/* Formulas of a plan: read once into steps of a stack machine (Dijkstra's shunting, by recursive descent), then
- * run for each row. Booleans are 0 and 1; times are seconds since 1970. */
+/* Formulas of a plan: read once into steps of a stack machine (Dijkstra's shunting, by recursive
+ * descent), then run for each row. Booleans are 0 and 1; times are seconds since 1970. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -91,7 +91,7 @@ const tab_generated_table *tab_generate_table(const tab_generator *g, size_t i)
 }
 
 tab_status tab_generate_build(tab_arena *a, const tab_generator *g, size_t i, uint64_t first, uint64_t n,
-                              const tab_table **ret, tab_error *err)
+                              const atomic_bool *cancel, const tab_table **ret, tab_error *err)
 {
     const tab_generated_table *t = tab_generate_table(g, i);
     TAB_AUTO(tab_arena) *scratch = tab_arena_new((size_t)64 << 20);
@@ -119,6 +119,8 @@ tab_status tab_generate_build(tab_arena *a, const tab_generator *g, size_t i, ui
                 tab_builder_text(b[k], cell[k].text);
         if (row % 4096 == 0 && tab_arena_full(a))
             return tab_no_memory(err);
+        if (row % 4096 == 0 && cancel != NULL && atomic_load(cancel))
+            return tab_fail(err, TAB_CANCELLED, "", "nobody waits for the tables any more");
     }
     *out = (tab_table){ .id = t->name, .cols = t->cols, .col = col };
     for (size_t k = 0; k < t->cols; k++) {

@@ -1,13 +1,16 @@
-/* Tables of an organization of a sector, made from nothing: customers, orders and items that refer to each
- * other, with values, seasons, gaps and outcomes as such an organization has them.
+/* Tables of an organization of a sector, made from nothing: customers, orders and items that refer to
+ * each other, with values, seasons, gaps and outcomes as such an organization has them.
  *
- * What there is in a sector is data (sectors/SLUG.txt, lists.txt; README.md beside them says how to read them):
- * tables, their columns, how each is drawn from those before it. One interpreter makes the rows. Chance is
- * counted, not carried along: every draw is a hash of the seed, its place in the plan and the row, so row i of
- * a table is a function of sector, rows asked for, seed and i. Rows can be made in any order, by any number
- * of threads, and streamed without end (docs/decisions/0329). No customer's data is read anywhere. */
+ * What there is in a sector is data (sectors/SLUG.txt, lists.txt; README.md beside them says how to
+ * read them): tables, their columns, how each is drawn from those before it. One interpreter makes the
+ * rows. Chance is counted, not carried along: every draw is a hash of the seed, its place in the plan
+ * and the row, so row i of a table is a function of sector, rows asked for, seed and i. Rows can be
+ * made in any order, by any number of threads, and streamed without end (docs/decisions/0329). No
+ * customer's data is read anywhere. */
 #ifndef TAB_GENERATE_H
 #define TAB_GENERATE_H
+
+#include <stdatomic.h>
 
 #include "common/arena.h"
 #include "common/table.h"
@@ -59,9 +62,9 @@ void tab_generate_row(tab_generate_reader *r, size_t table, uint64_t row, tab_ge
 /* How many of the row's checks do not hold (0, unless a plan is wrong). */
 size_t tab_generate_broken(tab_generate_reader *r, size_t table, uint64_t row);
 
-/* Rows [first, first + n) as a table named as in the plan. */
+/* Rows [first, first + n) as a table named as in the plan. CANCELLED when *cancel (or NULL) is set. */
 tab_status tab_generate_build(tab_arena *a, const tab_generator *g, size_t table, uint64_t first, uint64_t n,
-                              const tab_table **ret, tab_error *err) TAB_CHECKED;
+                              const atomic_bool *cancel, const tab_table **ret, tab_error *err) TAB_CHECKED;
 
 /* A number's text with its decimals, into buf (40); gives its length. */
 size_t tab_generate_number(double x, int decimals, char *buf);

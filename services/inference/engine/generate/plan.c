@@ -401,7 +401,8 @@ static tab_status read_column(tab_generator *g, tab_str line, tab_error *err)
     return TAB_OK;
 }
 
-/* "TABLE any", "TABLE after THEIRS OURS", "TABLE lines LEAST MEAN", "TABLE cycle", "PART=TABLE other", "self" */
+/* "TABLE any", "TABLE after THEIRS OURS", "TABLE lines LEAST MEAN", "TABLE cycle", "PART=TABLE other",
+ * "self" */
 static tab_status read_parent(tab_generator *g, tab_str s, tab_error *err)
 {
     static const char *const names[] = { "any", "after", "lines", "cycle", "other" };

@@ -1,5 +1,5 @@
-/* Makes rows of a plan. A value is made when it is first asked for, from values before it, and kept in the row's
- * context; rows of tables above and below that are read on the way are kept for a while. */
+/* Makes rows of a plan. A value is made when it is first asked for, from values before it, and kept in
+ * the row's context; rows of tables above and below that are read on the way are kept for a while. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* How strongly an outcome follows its score. A plan states a rate and an AUC, or an R2; here the score's shift
- * and scale, or the noise beside it, are found that give them. */
+/* How strongly an outcome follows its score. A plan states a rate and an AUC, or an R2; here the
+ * score's shift and scale, or the noise beside it, are found that give them. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -87,7 +87,7 @@ Test(generate, references_are_keys_that_are_there)
         tab_error err;
         const tab_table *made[TAB_GENERATE_TABLES];
         for (size_t t = 0; t < tab_generate_tables(g); t++)
-            cr_assert_eq(tab_generate_build(a, g, t, 0, UINT64_MAX / 4, &made[t], &err), TAB_OK);
+            cr_assert_eq(tab_generate_build(a, g, t, 0, UINT64_MAX / 4, NULL, &made[t], &err), TAB_OK);
         for (size_t t = 0; t < tab_generate_tables(g); t++) {
             const tab_generated_table *x = tab_generate_table(g, t);
             cr_assert_eq(made[t]->rows, x->rows);
