@@ -8,7 +8,7 @@
 #include "proto/data.pb-c.h"
 #include "services/inference/inference.h"
 
-enum { TABLE_CELLS = 50000000, TABLE_BYTES = 30 }; /* data-connector's limit; of a cell in memory, at most */
+enum { TABLE_CELLS = 50000000 }; /* data-connector takes no larger table */
 
 typedef struct {
     pass p;
