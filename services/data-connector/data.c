@@ -21,7 +21,13 @@ static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, c
     TAB_TRY(store_dataset_add(*tx, call->org, d, err));
     TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t,
                                d->temporary ? &self->run_keys : NULL, err));
-    return tab_tx_commit(tx, err);
+    bool generated = d->source != NULL && strcmp(d->source, "generate") == 0;
+    if (generated)
+        TAB_TRY(store_audit(*tx, call, "", "dataset.generate", d->id, d->name, err));
+    TAB_TRY(tab_tx_commit(tx, err));
+    if (generated)
+        tab_relay_nudge(self->relay);
+    return TAB_OK;
 }
 
 static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)

@@ -131,7 +131,8 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
 tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
                       tab_error *err) TAB_CHECKED;
 
-tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
+tab_status serve(void *self, tab_call *call, tab_error *err);              /* serve.c */
+tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
 
 /* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
  * it. UNAVAILABLE: none could be started. */

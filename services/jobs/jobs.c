@@ -58,13 +58,15 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
     if (!known || !tab_id_valid(tab_str_of(q->job_id), "job_"))
         return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
     bool sync = strcmp(q->kind, "sync") == 0;
-    if (strcmp(q->kind, "generate") == 0)
-        return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
+    /* in a batch, what has a worker's request of its own is a generation */
+    bool generate = strcmp(q->kind, "generate") == 0 || (!sync && q->request.len > 0);
     bool batch = strcmp(q->kind, "batch") == 0;
     jobs_new j = { .job_id = q->job_id,
                    .suspect = q->suspect,
                    .kind = q->kind,
-                   .work = sync ? "sync" : "run",
+                   .work = sync       ? "sync"
+                           : generate ? "generate"
+                                      : "run",
                    .processing = batch ? "batch" : "realtime",
                    .label = q->label[0] != 0 ? q->label : q->report_id,
                    .report_id = q->report_id,

@@ -224,6 +224,8 @@ static void work_on(work *w)
         s = work_endpoint(w, a, &err);
     else if (strcmp(c->work, "sync") == 0)
         s = work_sync(w, a, &err);
+    else if (strcmp(c->work, "generate") == 0)
+        s = work_generate(w, a, &err);
     else
         s = work_run(w, a, &err);
     if (s != TAB_OK)

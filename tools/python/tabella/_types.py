@@ -176,6 +176,19 @@ class Uploaded(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Generated(Answer):
+    """A sector's main table as a dataset; of several tables, all of them (datasets). columns: their names."""
+
+    dataset: str = ""
+    name: str = ""
+    sector: str = ""
+    rows: int = 0
+    columns: List[str] = dataclasses.field(default_factory=list)
+    datasets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    processing: Dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Sync(Answer):
     """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged."""
 
