@@ -133,6 +133,8 @@ static tab_status reserve(request *r, run *x, bool job, tab_error *err)
     const char *id = job ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
     if (id == NULL)
         return tab_no_memory(err);
+    if (x->reserved != NULL && strcmp(x->reserved, id) == 0)
+        return TAB_OK;
     tab_status s = allowance_reserve(r, &x->cost, id, x->reserved == NULL ? "" : x->reserved,
                                      job ? JOB_LEASE_S : 0, err);
     if (s == TAB_OK)
@@ -398,6 +400,8 @@ tab_status post_run(request *r, tab_error *err)
     bool known = false;
     if (s == TAB_OK)
         s = known_job(r, x, &known, err);
+    if (s != TAB_OK && r->dry_run)
+        return dry_run_drop(r, x->n_refs, x->job_id, s);
     if (s != TAB_OK || known)
         return s;
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
@@ -413,7 +417,7 @@ tab_status post_run(request *r, tab_error *err)
     if (r->dry_run)
         return dry_run_drop(r, x->n_refs, x->job_id, s);
     if (s == TAB_OK)
-        s = reserve(r, x, false, err);
+        s = reserve(r, x, job, err);
     if (s == TAB_OK)
         s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)

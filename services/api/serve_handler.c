@@ -37,7 +37,9 @@ tab_status post_serve(request *r, tab_error *err)
         return dry_run_answer(r, &c->cost, err);
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return serve_too_many(r, err);
+    int64_t began = tab_mono_us();
     s = hold_draw(r, &c->cost, &c->drawn, err);
+    meter_waited(began);
     if (s == TAB_OK)
         s = cells_debit(r, c->body.cells, true, err);
     if (s == TAB_OK)

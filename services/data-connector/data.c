@@ -60,6 +60,8 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .temporary = q->temporary };
     if (q->temporary)
         d.expires = q->expires_at;
+    else
+        TAB_TRY(store_audit(tx, call, call->actor, "dataset.create", id, d.source, err));
     TAB_TRY(add_dataset(self, call, &tx, &d, t, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;

@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`)
- * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
- * ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own
+ * (Postgres schema `inference`) and, in memory, the fitted states of endpoints. Start: configuration, log,
+ * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
                         .slots = turns,
                         .alone = cfg.alone };
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 1 };
+    static tab_schema schema = { .schema = "inference", .least = 2 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

@@ -227,7 +227,8 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
 
     /* A retired base is refused although its state may still be in the cache. */
     const char *base = NULL;
-    tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
+    tab_status s =
+        base_resolve(self, call->org, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
         return s;
     char key[SERVE_KEY];

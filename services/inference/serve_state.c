@@ -222,7 +222,7 @@ static tab_status make_state(void *own, void **ret, size_t *ret_bytes, tab_error
     const char *base = NULL;
     k->err = err;
     tab_log_context(k->call.request_id, k->call.org);
-    TAB_TRY(base_resolve(k->self, o == NULL ? NULL : o->base_model, &base, err));
+    TAB_TRY(base_resolve(k->self, k->call.org, o == NULL ? NULL : o->base_model, &base, err));
     TAB_TRY(options_of(k->call.arena, o, base, &k->options, err));
     TAB_TRY(pass_begin(&k->p, k->self, &k->call, NULL, true, err));
     pass_compute(&k->p, compute_state, k);

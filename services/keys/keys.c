@@ -335,9 +335,18 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     TAB_TRY(addresses_good(q->email, err));
     TAB_TRY(org_named(self, call, q->org, &org, err));
     TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    Tabella__Org before = TABELLA__ORG__INIT;
+    const Tabella__Org *now = call->out;
+    TAB_TRY(keys_store_org(tx, call->arena, org, &before, err));
     TAB_TRY(keys_store_org_set(tx, org, q, err));
     TAB_TRY(keys_audit(tx, call, org, actor, "org.set", org, change, err));
     TAB_TRY(keys_store_org(tx, call->arena, org, call->out, err));
+    if (strcmp(before.plan, now->plan) != 0) {
+        change = tab_arena_printf(call->arena, "%s -> %s", before.plan, now->plan);
+        if (change == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(keys_audit(tx, call, org, actor, "plan.change", org, change, err));
+    }
     TAB_TRY(tab_tx_commit(&tx, err));
     refill(self, call, org);
     return TAB_OK;
