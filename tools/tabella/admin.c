@@ -170,6 +170,10 @@ int cmd_admin(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "base") == 0 &&
         (strcmp(argv[2], "retire") == 0 || strcmp(argv[2], "restore") == 0))
         return set_base(a, argv[3], strcmp(argv[2], "retire") == 0);
+    if (argc >= 2 && strcmp(argv[1], "erase") == 0)
+        return admin_erase(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "retain") == 0)
+        return admin_retain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
     return admin_usage("unknown command");

@@ -17,10 +17,15 @@ const char admin_help[] =
     "       tabella admin base retire base-N\n"
     "       tabella admin base restore base-N\n"
     "       tabella admin audit export ORG > FILE\n"
-    "       tabella admin audit verify FILE [--head SEQ:HASH]\n\n"
+    "       tabella admin audit verify FILE [--head SEQ:HASH]\n"
+    "       tabella admin erase ORG --yes [--settle SECONDS]\n"
+    "       tabella admin retain [--jobs DAYS] [--runs DAYS]\n\n"
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key holds all\n"
     "scopes and is shown this once. `audit export` prints a line of JSON an entry; `audit verify` (FILE, or\n"
     "-) computes the chain of hashes again, without a server, and holds it against a head noted earlier.\n"
+    "`erase` ends an organization's keys, deletes all that is its, looks through every table for its name and\n"
+    "prints what went; it waits for calls under way (60 s). `retain` deletes ended jobs and runs' records that\n"
+    "are older. Both work in the database at TAB_POSTGRES, as the owner of the tables.\n"
     "The suite is found at TAB_NATS (and TAB_NATS_USER, _PASSWORD, _TLS, _CA, as for a daemon; NAME_FILE\n"
     "names a file instead); where that is not set, at what `make up` wrote into run/nats.url (the folder\n"
     "TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
@@ -91,6 +96,12 @@ static bool suite_access(tab_access *ret, char *buf, size_t size)
 int admin_ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
               const ProtobufCMessageDescriptor *reply, const void **ret)
 {
+    return admin_ask_of(a, "", service, method, in, reply, ret);
+}
+
+int admin_ask_of(tab_arena *a, const char *org, const char *service, const char *method,
+                 const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, const void **ret)
+{
     char url[512];
     tab_access nats;
     tab_log_open("tabella", TAB_ERROR);
@@ -110,7 +121,7 @@ int admin_ask(tab_arena *a, const char *service, const char *method, const Proto
         s = tab_rpc_call(rpc,
                          &(tab_ask){ .service = service,
                                      .method = method,
-                                     .org = "",
+                                     .org = org,
                                      .request_id = id,
                                      .actor = "operator",
                                      .deadline = end,
