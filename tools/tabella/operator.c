@@ -23,9 +23,9 @@ const char admin_help[] =
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key holds all\n"
     "scopes and is shown this once. `audit export` prints a line of JSON an entry; `audit verify` (FILE, or\n"
     "-) computes the chain of hashes again, without a server, and holds it against a head noted earlier.\n"
-    "`erase` ends an organization's keys, deletes all that is its, looks through every table for its name and\n"
-    "prints what went; it waits for calls under way (60 s). `retain` deletes ended jobs and runs' records that\n"
-    "are older. Both work in the database at TAB_POSTGRES, as the owner of the tables.\n"
+    "`erase` ends an organization's keys, deletes all that is its, looks for its name in every table\n"
+    "and prints what went; it waits for calls under way (60 s). `retain` deletes ended jobs and runs'\n"
+    "records that are older. Both work in the database at TAB_POSTGRES, as the owner of the tables.\n"
     "The suite is found at TAB_NATS (and TAB_NATS_USER, _PASSWORD, _TLS, _CA, as for a daemon; NAME_FILE\n"
     "names a file instead); where that is not set, at what `make up` wrote into run/nats.url (the folder\n"
     "TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
