@@ -25,4 +25,8 @@ void tab_log_context(const char *request_id, const char *org);
  * and belongs to the line. */
 bool tab_log_due(_Atomic int64_t *said);
 
+/* The trace that it works in (common/trace.h): TRACE-SPAN-FLAGS, copied; "" clears. */
+void tab_log_trace(const char *context);
+const char *tab_log_traced(void);
+
 #endif

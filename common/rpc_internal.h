@@ -49,6 +49,7 @@ enum {
 #define H_REQUEST "Tab-Request-Id"
 #define H_ACTOR "Tab-Actor"
 #define H_ADDRESS "Tab-Address"
+#define H_TRACE "Tab-Trace"   /* common/trace.h */
 #define H_BUILD "Tab-Build"   /* the caller's version, for the log of whoever cannot read it */
 #define H_TABLES "Tab-Tables" /* bytes of the message; tables start at the next multiple of 8 */
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */

@@ -115,8 +115,8 @@ static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
                   "The API key lacks the scope that this route needs.", NULL, 0);
 }
 
-/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that refuses;
- * else it was the endpoint's. */
+/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that
+ * refuses; else it was the endpoint's. */
 static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
 {
     ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT

@@ -33,6 +33,7 @@
 #include "common/routes.h"
 #include "common/rpc.h"
 #include "common/spent.h"
+#include "common/trace.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -133,8 +134,10 @@ struct request {
     /* its way through the api */
     int64_t began;                /* tab_mono_ms of its arrival */
     int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
-    tab_spent spent;              /* what took its time; told to the gateway, for its log */
-    const char *error_type;       /* of its envelope; NULL: none */
+    const char *trace;            /* context of its caller, as the gateway says; NULL: none */
+    tab_span span;
+    tab_spent spent;        /* what took its time; told to the gateway, for its log */
+    const char *error_type; /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;
@@ -153,6 +156,7 @@ void api_arrived(request *r, tab_str identity_header);
 /* Runs the handler; fills out and status in any case. False: the request is parked and no longer the
  * caller's. */
 bool api_dispatch(request *r) TAB_CHECKED;
+void api_leave(void); /* this thread works on no request: its log and its calls say of none */
 /* Writes the answer or the envelope of an error, and counts it. */
 void request_finish(request *r, tab_status s, tab_error *err);
 

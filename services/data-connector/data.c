@@ -514,7 +514,7 @@ static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* What snapshots take of the disk, TOAST and indexes included; a look at files, whatever the number of rows. */
+/* What snapshots take of the disk, TOAST and indexes included: a look at files, however many rows. */
 static void tell_size(data_service *self)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
