@@ -21,8 +21,8 @@ FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
 FUZZ_OF_source = $(patsubst %,$(B)/services/data-connector/%.o,source providers reference address guard)
-FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o
-$(B)/services/inference/tests/odd_tables.o fuzz-programs: $(FUZZERS)
+FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
+fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && clang++ $(LDFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 fuzz:
@@ -56,8 +56,7 @@ golden: $(B)/test/services-inference-engine-tests
 	@TAB_GOLDEN=write $< --filter 'golden/*' && git diff --stat -- services/inference/engine/tests/golden
 # ---- matching beside its baselines: tests/bench/match/README.md ---------------------------------
 BENCH_PROGRAMS += $(B)/bench/match
-$(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o
-$(B)/tests/bench/match/scale.o \
+$(B)/bench/match: $(B)/tests/bench/match/bench.o $(B)/tests/bench/match/cases.o $(B)/tests/bench/match/scale.o \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -68,8 +67,8 @@ $(B)/bench/relational: $(B)/tests/bench/relational/bench.o $(B)/libengine.a $(B)
 
 # ---- the in-context transformer's speed --------------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/pass
-$(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o
-$(B)/libengine.a $(B)/libcommon.a 	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(B)/bench/pass: $(B)/tests/bench/pass/pass.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bench/pfn-bench
 $(B)/bench/pfn-bench: $(B)/tests/bench/pfn/bench.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -95,8 +94,7 @@ containers:
 TSAN := $(patsubst tests/tsan/%.c,$(B)/tsan/%,$(wildcard tests/tsan/*.c))
 .PHONY: tsan tsan-programs
 tsan-programs: $(TSAN)
-$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o
-$(B)/services/inference/memory.o \
+$(B)/tsan/%: $(B)/tests/tsan/%.o $(B)/services/inference/states.o $(B)/services/inference/pool.o $(B)/services/inference/memory.o \
     $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 tsan:
