@@ -281,7 +281,8 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
 
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
-void result_member(request *r, const char *job_id); /* where the result of a 202 will lie */
+/* Where the result of a 202 will lie. */
+void result_member(request *r, const char *job_id);
 void deleted_json(tab_out *o, const char *id, int64_t at_us);
 void job_members(request *r, const Tabella__Job *j, bool logs);
 void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,

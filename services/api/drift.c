@@ -2,18 +2,20 @@
  *
  * With R_k of R pinned and S_k of S served cells in bin k the two-sample chi-square statistic is
  *
- *   X = sum over k of (sqrt(S / R) R_k - sqrt(R / S) S_k)^2 / (R_k + S_k),   bins that hold any, less one, degrees
+ *   X = sum over k of (sqrt(S / R) R_k - sqrt(R / S) S_k)^2 / (R_k + S_k)
  *
- * Its tail is read off the normal distribution by Wilson & Hilferty (1931). A column has drifted where the tail is
- * below ALPHA over the number of columns, so that of endpoints that serve what they pin at most a share ALPHA shows
- * any; and where the population stability index is at least SMALL, for with many rows the least difference is none
- * of chance. */
+ * of as many degrees of freedom as bins hold any, less one.
+ *
+ * Its tail is read off the normal distribution by Wilson & Hilferty (1931). A column has drifted where the
+ * tail is below ALPHA over the number of columns, so that of endpoints that serve what they pin at most a
+ * share ALPHA shows any; and where the population stability index is at least SMALL, for with many rows the
+ * least difference is none of chance. */
 #include "services/api/drift.h"
 
 #include <math.h>
 
-/* SMALL: below it a shift is called none in credit scoring (Siddiqi, Credit Risk Scorecards, 2006). LEAST_ROWS: of
- * requests. */
+/* SMALL: below it a shift is called none in credit scoring (Siddiqi, Credit Risk Scorecards, 2006).
+ * LEAST_ROWS: of requests. */
 static const double ALPHA = 0.01, SMALL = 0.1;
 enum { LEAST_ROWS = 20 };
 

@@ -1,6 +1,6 @@
-/* See drift.h. Bins are made of the pinned rows: tenths of a column's numbers and times, its commonest values, or,
- * where cells identify or are free text, whether there is one. They live with the state; the counts wait in a
- * list until they are sent, also when the state has gone. */
+/* See drift.h. Bins are made of the pinned rows: tenths of a column's numbers and times, its commonest
+ * values, or, where cells identify or are free text, whether there is one. They live with the state; the
+ * counts wait in a list until they are sent, also when the state has gone. */
 #include "services/inference/drift.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/profile/column.h"
 
-/* MOST_COLUMNS: that are looked at. TENTHS: bins of numbers; VALUES: of values. SAMPLE: pinned rows that tenths are
- * made of. */
+/* MOST_COLUMNS: that are looked at. TENTHS: bins of numbers; VALUES: of values. SAMPLE: pinned rows that
+ * tenths are made of. */
 enum { MOST_COLUMNS = 200, TENTHS = 10, VALUES = 15, BINS = VALUES + 2, SAMPLE = 20000, SEND_MS = 5000 };
 
 typedef enum { PRESENCE, NUMBERS, LEVELS } bin_kind;

@@ -1,6 +1,6 @@
-/* Rows that an endpoint serves beside those that it pins: how many cells of each column fall into which bin, and
- * how sure the answers are. Counts alone, a bounded number of them, are sent to jobs, which keeps them (decision
- * 0322). */
+/* Rows that an endpoint serves beside those that it pins: how many cells of each column fall into which bin,
+ * and how sure the answers are. Counts alone, a bounded number of them, are sent to jobs, which keeps them
+ * (decision 0322). */
 #ifndef TAB_DRIFT_H
 #define TAB_DRIFT_H
 

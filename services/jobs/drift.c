@@ -114,9 +114,3 @@ tab_status drift_read(tab_tx *tx, tab_arena *a, const char *org, Tabella__Endpoi
         e->drift = NULL;
     return TAB_OK;
 }
-
-tab_status drift_drop(tab_tx *tx, const char *org, const char *endpoint_id, tab_error *err)
-{
-    return tab_tx_query(tx, NULL, err, "DELETE FROM jobs.drift WHERE org = $1 AND endpoint_id = $2",
-                        TAB_P(tab_p_text(org), tab_p_text(endpoint_id)));
-}

@@ -9,6 +9,4 @@ tab_status drift_add(void *jobs, tab_call *call, tab_error *err);
 /* Fills e->drift, NULL where nothing was served since the current state came. */
 tab_status drift_read(tab_tx *tx, tab_arena *a, const char *org, Tabella__Endpoint *e,
                       tab_error *err) TAB_CHECKED;
-/* For a deletion. */
-tab_status drift_drop(tab_tx *tx, const char *org, const char *endpoint_id, tab_error *err) TAB_CHECKED;
 #endif

@@ -17,7 +17,8 @@ static double unit(void)
     return (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
 }
 
-/* n rows in tenths; `shift` of them fall into the upper half whatever they are; the last bin is missing cells. */
+/* n rows in tenths; `shift` of them fall into the upper half whatever they are; the last bin is missing
+ * cells. */
 static void draw(uint64_t *to, size_t n, double shift)
 {
     for (size_t b = 0; b < BINS; b++)

@@ -1,4 +1,5 @@
-/* See fitted.h: for telling whether the rows that an endpoint serves are answered as surely as those it pins. */
+/* See fitted.h: for telling whether the rows that an endpoint serves are answered as surely as those it
+ * pins. */
 #include <math.h>
 
 #include "services/inference/engine/predict/fitted_parts.h"
