@@ -35,6 +35,7 @@ static void answer_chunk(void *ctx, size_t chunk)
 {
     enum { GLANCE = 40 };
     static const double NONE = -6;
+    static const float FAR = 0.35f; /* cosine; with no evidence either, nobody looks further */
     answering *w = ctx;
     tab_twin_pairs *s = w->s;
     const tab_twin_model *m = w->m;
@@ -42,6 +43,9 @@ static void answer_chunk(void *ctx, size_t chunk)
     for (size_t i = s->n * chunk / CHUNKS; i < s->n * (chunk + 1) / CHUNKS; i++) {
         if ((i & 255) == 0 && tab_engine_cancelled(w->e))
             return;
+        s->p[i] = 0;
+        if (s->evidence[i] <= 0 && s->cosine[i] < FAR)
+            continue;
         tab_twin_features(s, i, x);
         double z = tab_trees_add((double)m->start, m->tree, GLANCE, x);
         if (z > NONE)
