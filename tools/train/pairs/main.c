@@ -1,10 +1,9 @@
 /* train-pairs: learns which rows of a table are one entity (engine/link/twin_model.h), from tables whose
  * duplicates are known.
  *
- *   train-pairs [--write FILE] DIR...  leaves out whole sources, a fold of them at a time, and prints what is
- *                                      found in them; then fits on all and writes the model
+ *   train-pairs [--write FILE] DIR...  fits on all and writes the model; then leaves out whole sources, a fold
+ *                                      of them at a time, and prints what is found in them
  *   train-pairs --shipped DIR...       the same with the model that is linked in
- *
  *
  * DIR holds one folder a case: CSV files and duplicates.csv (table,row,other_row). --plain DIR adds CSV files
  * of which nobody says that they hold duplicates, --judge DIR such that are judged and not learnt from, --not
@@ -289,7 +288,8 @@ int main(int argc, char **argv)
     if (from == argc) {
         fprintf(
             stderr,
-            "usage: train-pairs [--shipped] [--write FILE] [--verbose] [--plain DIR] [--judge DIR] [--not SOURCE] DIR...\n");
+            "usage: train-pairs [--shipped] [--write FILE] [--verbose] [--plain DIR] [--judge DIR] [--not SOURCE] "
+            "DIR...\n");
         return 2;
     }
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);

@@ -47,7 +47,7 @@ static void variants(size_t r, size_t col, char out[CELL])
     size_t k = r / each;
     if (col == 0)
         snprintf(out, CELL, "%s %s %c%u %u %s", word(1, chance(k, 1, 6)), word(2, chance(k, 2, 14)),
-                 'A' + (char)chance(k, 3, 26), chance(k, 4, 900), 8 << size, seed % 2 ? "GB" : "cm");
+                 'A' + (char)chance(k, 3, 26), chance(k, 4, 900), 8u << size, seed % 2 ? "GB" : "cm");
     else if (col == 1)
         snprintf(out, CELL, "%s", word(1, chance(k, 1, 6)));
     else if (col == 2)

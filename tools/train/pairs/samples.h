@@ -18,8 +18,8 @@ typedef struct {
     float *x;       /* (s.n, TAB_TWIN_FEATURES) */
 } sample;
 
-/* Adds the tables of every folder in dir that has a duplicates.csv (table,row,other_row), and where one source was
- * dealt into two tables both as one. Returns the number of samples. */
+/* Adds the tables of every folder in dir that has a duplicates.csv (table,row,other_row), and where one
+ * source was dealt into two tables both as one. Returns the number of samples. */
 size_t samples_read(tab_arena *a, const char *dir, sample *s, size_t n, size_t most);
 
 /* Adds the CSV files of dir as tables of which nobody says that they hold duplicates. */
