@@ -286,10 +286,8 @@ int main(int argc, char **argv)
             not_learnt[nots++] = argv[++from];
     }
     if (from == argc) {
-        fprintf(
-            stderr,
-            "usage: train-pairs [--shipped] [--write FILE] [--verbose] [--plain DIR] [--judge DIR] [--not SOURCE] "
-            "DIR...\n");
+        fprintf(stderr,
+                "usage: train-pairs [--shipped] [--write FILE] [--plain DIR] [--not SOURCE] DIR...\n");
         return 2;
     }
     tab_arena *a = tab_arena_new(SIZE_MAX / 2);
