@@ -56,7 +56,8 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
         g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
     if (g.level != TAB_MISSING) {
         if (g.level == TAB_EQUAL)
-            g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+            g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
+                          (float)(x->present + y->present));
         return g;
     }
     tab_token_match m;
@@ -68,7 +69,8 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
     if (exact != NULL)
         *exact += (double)m.exact - 2.5 * m.shared;
     if (g.level == TAB_EQUAL)
-        g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+        g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
+                      (float)(x->present + y->present));
     return g;
 }
 
