@@ -1,4 +1,4 @@
-/* `dry_run: true` in run, create, serve and refresh: what the call would be billed, by operation, and what is
+/* `dry_run: true` in run, create, serve, refresh and generate: what the call would be billed, by operation, and what is
  * left. Nothing is done, kept or billed, and an Idempotency-Key is not claimed, so that the call itself may
  * follow under it. */
 #include "services/api/allowance.h"

@@ -17,7 +17,7 @@ tab_status post_serve(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     if (c->body.n_tables == 0)
-        return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "tables", "a serve call needs at least one table in `tables`");
     request_body_drop(r);
     c->r = r;
     c->row = serve_cache_get(r, c->worker);

@@ -21,7 +21,13 @@ static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, c
     TAB_TRY(store_dataset_add(*tx, call->org, d, err));
     TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t,
                                d->temporary ? &self->run_keys : NULL, err));
-    return tab_tx_commit(tx, err);
+    bool generated = d->source != NULL && strcmp(d->source, "generate") == 0;
+    if (generated)
+        TAB_TRY(store_audit(*tx, call, "", "dataset.generate", d->id, d->name, err));
+    TAB_TRY(tab_tx_commit(tx, err));
+    if (generated)
+        tab_relay_nudge(self->relay);
+    return TAB_OK;
 }
 
 static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
@@ -423,6 +429,10 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
+        TAB_TRY(store_connection_pins(tx, call->arena, call->org, q->id, &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The connection feeds a dataset of the endpoint %s.",
+                            names);
         TAB_TRY(tab_tx_query(
             tx, &r, err, "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
             TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
@@ -504,7 +514,7 @@ static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* What snapshots take of the disk, TOAST and indexes included; a look at files, whatever the number of rows. */
+/* What snapshots take of the disk, TOAST and indexes included: a look at files, however many rows. */
 static void tell_size(data_service *self)
 {
     TAB_AUTO(tab_tx) *tx = NULL;

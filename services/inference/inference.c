@@ -276,6 +276,7 @@ const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
     METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
     METHOD("Serve", serve_request, serve_reply, serve),
+    METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),
     TAB_RPC_METHODS_END,

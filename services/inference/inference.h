@@ -55,6 +55,7 @@ typedef struct {
     tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
+    struct drift *drifts; /* drift.c */
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
     peer peers[MAX_WORKERS];
@@ -99,8 +100,6 @@ void inference_stop(inference *self);              /* cancels what runs */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
-bool pass_peer_lives(const inference *self, const peer *p,
-                     int64_t now); /* heard of lately; the lock is held */
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 /* Runs compute(arg) at the pass's priority and under its ceiling of memory; returns when it has returned. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
@@ -111,7 +110,6 @@ tab_status pass_status(const pass *p, tab_status s, tab_error *err);
 void pass_phase(pass *p, const char *phase);
 void pass_count(const tab_call *call); /* its cells */
 void pass_figures_start(void);
-void pass_figures(void *inference); /* before the metrics are written */
 
 /* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);
@@ -145,7 +143,8 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
 tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
                       tab_error *err) TAB_CHECKED;
 
-tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
+tab_status serve(void *self, tab_call *call, tab_error *err);              /* serve.c */
+tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
 
 /* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
  * it. UNAVAILABLE: none could be started. */

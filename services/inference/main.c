@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/machine.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 
@@ -49,6 +50,8 @@ int main(int argc, char **argv)
 
     tab_log_open("inference", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     openblas_set_num_threads(1); /* one order of summation, whatever the machine */
     const char *why;
     if (tab_pfn_default(&why) ==

@@ -2,6 +2,8 @@
  * an upgrade or an edit ran over the same data anyway, and the worker that each belongs to. */
 #include "services/inference/serve_state.h"
 
+#include "services/inference/drift.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,6 +64,7 @@ void serve_state_free(void *p)
         for (size_t c = 0; st->imputer[t] != NULL && c < st->table[t]->cols; c++)
             tab_fitted_free(st->imputer[t][c].fitted);
     tab_fitted_free(st->fitted);
+    drift_free(st->drift);
     pthread_mutex_destroy(&st->batch.lock);
     pthread_mutex_destroy(&st->lock);
     tab_arena_free(st->arena); /* st lies in it */

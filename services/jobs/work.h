@@ -12,8 +12,8 @@
  *   a process died in which it was alone          the second one fails it
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
- * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c, work_out.c (the workflows)
- * -> work_calls.c (calls to other services, progress). */
+ * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
+ * work_generate.c, work_out.c (the workflows) -> work_calls.c (calls to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -85,6 +85,7 @@ uint64_t work_seed(const char *id); /* the same for the same id */
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);
 tab_status work_sync(work *w, tab_arena *a, tab_error *err);
+tab_status work_generate(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
 
 /* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */

@@ -17,6 +17,7 @@ HELPERS = {
     "endpoints.create_cost": "endpoints.create, with dry_run",
     "endpoints.serve_cost": "endpoints.serve, with dry_run",
     "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
+    "data.generate_cost": "data.generate, with dry_run",
 }
 # A session is a browser's: a program has its key.
 BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
@@ -28,6 +29,7 @@ ANSWERS = {
     "Cost": _types.Cost,
     "Data": _types.Data,
     "Endpoint": _types.Endpoint,
+    "Generated": _types.Generated,
     "Job": _types.Job,
     "Key": _types.Key,
     "Report": _types.Report,

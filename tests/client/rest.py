@@ -117,6 +117,12 @@ def endpoints(check, c, other):
     none = raises(tabella.ValidationError, lambda: c.data.upload(("x.pdf", b"%PDF-1.7")))
     check("a file that is no table", none and none.param == "file" and "PDF" in str(none), none)
     check("is deleted", c.data.delete(up.dataset.id).id == up.dataset.id)
+    made = c.data.generate("telecom", 30, tables=True, seed=7)
+    check("a sector's tables are made", len(made.datasets) == 3 and made.rows == 30, made)
+    check("and waited for as a batch", c.data.generate("retail", 20, processing="batch").rows == 20)
+    for x in c.data.list().items:
+        if x.source == "generate":
+            c.data.delete(x.id)
     check("its own description", "/v2/serve/" + e.id in c.endpoints.openapi(e.id)["paths"])
     check("the list", [x.id for x in c.endpoints.list()] == [e.id])
     cost = c.endpoints.serve_cost(e.id, {"churn": CUSTOMERS[:2]})

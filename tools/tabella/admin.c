@@ -86,7 +86,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
     if (early >= 0)
         return early;
     if (optind + 1 != argc)
-        return admin_usage("name one organization: org_...");
+        return admin_usage("name one organization, by its id (org_...) or its name");
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
     q.org = argv[optind];
     if (o.name != NULL)
@@ -215,6 +215,10 @@ int cmd_admin(int argc, char **argv)
         return set_base(a, argc - 2, argv + 2);
     if (argc == 3 && strcmp(argv[1], "connections") == 0 && strcmp(argv[2], "reseal") == 0)
         return reseal(a);
+    if (argc >= 2 && strcmp(argv[1], "erase") == 0)
+        return admin_erase(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "retain") == 0)
+        return admin_retain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "usage") == 0)

@@ -98,6 +98,7 @@ class AsyncPrompts(Group):
 class AsyncDataSets(Group):
     connect = _threaded(r.DataSets.connect)
     upload = _threaded(r.DataSets.upload)
+    generate = _threaded(r.DataSets.generate)
     list = _paged(r.DataSets.list)
     retrieve = _threaded(r.DataSets.retrieve)
     sync = _threaded(r.DataSets.sync)

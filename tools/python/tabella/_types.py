@@ -176,6 +176,19 @@ class Uploaded(Answer):
 
 
 @dataclasses.dataclass(repr=False, eq=False)
+class Generated(Answer):
+    """A sector's main table as a dataset; of several tables, all of them (datasets). columns: their names."""
+
+    dataset: str = ""
+    name: str = ""
+    sector: str = ""
+    rows: int = 0
+    columns: List[str] = dataclasses.field(default_factory=list)
+    datasets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    processing: Dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
 class Sync(Answer):
     """What a sync found. diff: rows_added, rows_changed, rows_removed, rows_unchanged."""
 
@@ -287,6 +300,8 @@ class Report(Answer):
     delta: Optional[str] = None
     cross_table: Optional[Dict[str, Any]] = None
     estimate_note: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
+    likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -313,6 +328,7 @@ class Endpoint(Answer):
     serve_url: str = ""
     base: str = ""
     feed: str = ""
+    drift: Optional[Dict[str, Any]] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None
