@@ -49,12 +49,13 @@ extern "C" {
 enum {
     TAB_IDENTITY_SKEW_MS = 60000, /* an identity is good for so long */
     TAB_GRANT_TEXT = 320,         /* bytes that hold any grant's text */
+    TAB_GRANT_SESSION = 32,       /* bit of a grant's scopes: a session of the key calls, not the key itself */
     TAB_IDENTITY_TEXT = 1024      /* and any identity's, with a path of up to 400 bytes */
 };
 
 typedef struct {
     char org[48], key[72], plan[16];
-    unsigned scopes; /* bits of tab_scope */
+    unsigned scopes; /* bits of tab_scope, and TAB_GRANT_SESSION */
     uint32_t key_rpm, org_rpm, endpoint_rpm;
     uint64_t cells_per_minute;
     uint32_t endpoint_concurrency, batch_concurrency;
@@ -80,9 +81,19 @@ typedef struct {
 /* secret: 32 bytes or more. False when it is shorter. */
 bool tab_identity_key_set(tab_identity_key *k, tab_str secret) TAB_CHECKED;
 
+/* A secret, and on a second line, while it is replaced, the one before it or the one to come: who signs takes
+ * the first, who verifies takes both. How many; 0: none, or more. */
+enum { TAB_IDENTITY_SECRETS = 2 };
+size_t tab_identity_secrets(tab_str text, tab_str ret[TAB_IDENTITY_SECRETS]) TAB_CHECKED;
+
 /* Writes header value and NUL; gives its length, 0 when it does not fit or a field is not one word.
  */
 size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char *buf, size_t size);
+
+/* What a change that a session asks for must carry in X-CSRF-Token: a keyed hash of the hash of the session's
+ * token, so that gateway and api know it without a look-up, and no script of another origin does. */
+enum { TAB_CSRF_LENGTH = 2 * crypto_generichash_BYTES };
+void tab_csrf_token(const tab_identity_key *k, tab_str session_hash, char ret[TAB_CSRF_LENGTH + 1]);
 
 /* False for a wrong signature or another form. That it is also timely is another question: whoever fails
  * the first is a stranger, and whoever fails only the second has done nothing wrong. */

@@ -25,6 +25,11 @@ void tab_log_open(const char *daemon, tab_log_level level)
     tab_log_set_level(level);
 }
 
+const char *tab_log_daemon(void)
+{
+    return daemon_name;
+}
+
 void tab_log_set_level(tab_log_level level)
 {
     atomic_store(&least, (int)level);

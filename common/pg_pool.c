@@ -140,6 +140,17 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
                                "dependency=\"postgres\",outcome=\"error\"");
     pg->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
                                 "dependency=\"postgres\"");
+    pg->waits = tab_histogram("tabella_pool_wait_seconds", "Waits for a connection that was lent",
+                              "dependency=\"postgres\"");
+    pg->refused = tab_counter("tabella_pool_exhausted_total", "Callers that waited for a connection in vain",
+                              "dependency=\"postgres\"");
+    pg->open_now =
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"open\"");
+    pg->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                            "dependency=\"postgres\"");
+    tab_metric_add(
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"most\""),
+        (double)pg->most);
     pg->in_use =
         tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"in_use\"");
     return pg;
@@ -227,6 +238,7 @@ void pg_forget(tab_pg *pg, pg_connection *c)
     close_connection(c);
     pthread_mutex_lock(&pg->lock);
     pg->open--;
+    tab_metric_add(pg->open_now, -1);
     pthread_cond_signal(&pg->freed);
     pthread_mutex_unlock(&pg->lock);
 }
@@ -235,9 +247,14 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
     pthread_mutex_lock(&pg->lock);
+    int64_t from = pg->idle == NULL && pg->open == pg->most ? tab_mono_us() : 0;
     while (pg->idle == NULL && pg->open == pg->most)
-        if (!tab_cond_wait(&pg->freed, &pg->lock, until))
+        if (!tab_cond_wait(&pg->freed, &pg->lock, until)) {
+            tab_metric_add(pg->refused, 1);
             goto none;
+        }
+    if (from > 0)
+        tab_metric_observe(pg->waits, (double)(tab_mono_us() - from) * 1e-6);
     pg_connection *c = pg->idle;
     if (c != NULL) {
         pg->idle = c->next;
@@ -255,6 +272,8 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     pthread_mutex_lock(&pg->lock);
     if (c != NULL && c->pg != NULL) {
         pg->retry_ms = RETRY_FIRST;
+        tab_metric_add(pg->open_now, 1);
+        tab_metric_set(pg->breaker, 0);
         pthread_mutex_unlock(&pg->lock);
         c->used = tab_mono_ms();
         return c;
@@ -262,6 +281,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     free(c);
     pg->open--;
     pg->retry_at = tab_mono_ms() + pg->retry_ms;
+    tab_metric_set(pg->breaker, 1);
     pg->retry_ms = pg->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : pg->retry_ms * 2;
     pthread_cond_signal(&pg->freed);
 none:

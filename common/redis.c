@@ -14,6 +14,7 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "common/spent.h"
 #include "common/time.h"
 #include "common/tls.h"
 
@@ -36,7 +37,7 @@ struct tab_redis {
     wire idle[IDLE_MOST];
     size_t n;
     int64_t retry_at, retry_ms;
-    tab_metric *calls[2], *seconds;
+    tab_metric *calls[2], *seconds, *breaker;
 };
 
 static bool set_hello(tab_redis *r, const tab_access *a)
@@ -78,6 +79,8 @@ tab_redis *tab_redis_open(const tab_access *a)
                               "dependency=\"redis\",outcome=\"error\"");
     r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
                                "dependency=\"redis\"");
+    r->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                           "dependency=\"redis\"");
     return r;
 }
 
@@ -202,7 +205,9 @@ static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
     pthread_mutex_lock(&r->lock);
     if (w.c != NULL) {
         r->retry_ms = RETRY_FIRST;
+        tab_metric_set(r->breaker, 0);
     } else {
+        tab_metric_set(r->breaker, 1);
         r->retry_at = tab_mono_ms() + r->retry_ms;
         r->retry_ms = r->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : r->retry_ms * 2;
     }
@@ -265,7 +270,9 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
         if (reply == NULL && !kept)
             break;
     }
-    tab_metric_observe(r->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    int64_t took = tab_mono_us() - from;
+    tab_spent_here.redis_us += took;
+    tab_metric_observe(r->seconds, (double)took * 1e-6);
     bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || error], 1);
     if (reply == NULL)

@@ -33,7 +33,8 @@ enum {
     TAB_ROUTE_PAGED = 2,      /* takes limit and cursor */
     TAB_ROUTE_BODY = 4,       /* reads a body: JSON, or a form with a file */
     TAB_ROUTE_ENDPOINT = 8,   /* :id is an endpoint: its own request rate, its state version read */
-    TAB_ROUTE_PLATFORM = 16   /* what the specification makes on the platform; tag `platform` in OpenAPI */
+    TAB_ROUTE_PLATFORM = 16,  /* what the specification makes on the platform; tag `platform` in OpenAPI */
+    TAB_ROUTE_OPEN = 32       /* without a key: what it needs to know of the caller is in its body */
 };
 
 /* clang-format off */
@@ -51,7 +52,7 @@ enum {
     X(GET_ENDPOINTS,         GET,    "/v2/endpoints",                 READ,   TAB_ROUTE_PAGED) \
     X(GET_ENDPOINT,          GET,    "/v2/endpoints/:id",             READ,   TAB_ROUTE_PAGED) \
     X(POST_SERVE,            POST,   "/v2/serve/:id",                 SERVE,  TAB_ROUTE_BODY | TAB_ROUTE_ENDPOINT) \
-    X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT) \
+    X(POST_ENDPOINT_REFRESH, POST,   "/v2/endpoints/:id/refresh",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(POST_ENDPOINT_UPGRADE, POST,   "/v2/endpoints/:id/upgrade",     MANAGE, TAB_ROUTE_IDEMPOTENT | TAB_ROUTE_BODY) \
     X(GET_ENDPOINT_LOGS,     GET,    "/v2/endpoints/:id/logs",        READ,   TAB_ROUTE_PAGED) \
     X(GET_OPENAPI,           GET,    "/v2/openapi",                   READ,   0) \
@@ -80,7 +81,10 @@ enum {
     X(GET_NOTIFICATIONS, GET, "/platform/v1/notifications", READ, TAB_ROUTE_PAGED | TAB_ROUTE_PLATFORM) \
     X(POST_NOTIFICATION_READ, POST, "/platform/v1/notifications/:id/read", MANAGE, TAB_ROUTE_PLATFORM) \
     X(GET_ORGANIZATION, GET, "/platform/v1/organization", READ, TAB_ROUTE_PLATFORM) \
-    X(PUT_ORGANIZATION, PUT, "/platform/v1/organization", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM)
+    X(PUT_ORGANIZATION, PUT, "/platform/v1/organization", MANAGE, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM) \
+    X(POST_SESSION, POST, "/platform/v1/session", ALL, TAB_ROUTE_BODY | TAB_ROUTE_PLATFORM | TAB_ROUTE_OPEN) \
+    X(GET_SESSION, GET, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM) \
+    X(DELETE_SESSION, DELETE, "/platform/v1/session", ALL, TAB_ROUTE_PLATFORM)
 /* clang-format on */
 
 typedef enum {
@@ -94,7 +98,7 @@ typedef struct {
     const char *name;   /* "POST_RUN": in logs, metrics and the signed identity */
     const char *method; /* "POST" */
     const char *path;   /* "/v2/endpoints/:id/refresh" */
-    tab_scope scope;
+    tab_scope scope;    /* ALL: any of them will do */
     unsigned flags;
 } tab_route;
 

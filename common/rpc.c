@@ -12,6 +12,8 @@
 #include "common/rpc_internal.h"
 #include "common/signals.h"
 
+enum { END_MS = 1000 }; /* for the last words */
+
 /* ---- the connection -------------------------------------------------------------------------- */
 
 bool tab_rpc_alive(void *arg)
@@ -53,15 +55,16 @@ static void closed(natsConnection *nc, void *arg)
     tab_rpc *rpc = arg;
     pthread_mutex_lock(&rpc->lock);
     bool refused = !rpc->closing;
+    pthread_mutex_unlock(&rpc->lock);
+    if (refused) {
+        rpc_say_refused(rpc);
+        /* Ending the process lets its supervisor start a new one, which reads the password anew. */
+        tab_signals_stop();
+    }
+    pthread_mutex_lock(&rpc->lock); /* tab_rpc_free waits for this */
     rpc->closed = true;
     pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);
-    if (!refused)
-        return;
-    /* The library stops reconnecting for good once a server has refused the password twice, as during a
-     * rotation. Ending the process lets its supervisor start a new one, which reads the password anew. */
-    tab_log(TAB_ERROR, "NATS refuses our user and password");
-    tab_signals_stop();
 }
 
 static void back_again(natsConnection *nc, void *arg)
@@ -166,7 +169,10 @@ static bool connect_nats(tab_rpc *rpc, const tab_access *a)
     natsOptions_Destroy(o);
     if (s == NATS_OK || s == NATS_NOT_YET_CONNECTED)
         return true;
-    tab_log(TAB_ERROR, "cannot use NATS: %s", natsStatus_GetText(s));
+    if (s == NATS_CONNECTION_AUTH_FAILED)
+        rpc_say_refused(rpc);
+    else
+        tab_log(TAB_ERROR, "cannot use NATS: %s", natsStatus_GetText(s));
     return false;
 }
 
@@ -200,7 +206,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
-        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn);
+        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn, rpc);
     }
     ok = ok && (rpc->timer_runs = pthread_create(&rpc->timer, NULL, watch, rpc) == 0);
     if (ok)
@@ -209,20 +215,36 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     return NULL;
 }
 
+/* What the server had sent by now is heard, and answered as stopped, before the connection closes: a call by
+ * this worker's name that were lost on the way would look as if we had died of it. */
+static void end_subscriptions(tab_rpc *rpc)
+{
+    tab_deadline until = tab_in_ms(END_MS);
+    for (int i = 0; i < rpc->n_sub; i++)
+        natsSubscription_DrainTimeout(rpc->sub[i], END_MS);
+    pthread_mutex_lock(&rpc->lock);
+    while (rpc->live_subs > 0 && rpc_connected(rpc) && tab_left_ms(until, 1) > 0)
+        tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
+    pthread_mutex_unlock(&rpc->lock);
+    if (rpc_connected(rpc))
+        natsConnection_FlushTimeout(rpc->nc, END_MS);
+}
+
 /* Nobody may call any more. Calls still under way end without their `done`. */
 void tab_rpc_free(tab_rpc *rpc)
 {
     if (rpc == NULL)
         return;
     rpc_serve_stop(rpc);
+    if (rpc->nc != NULL && natsConnection_IsClosed(rpc->nc))
+        rpc_say_refused(rpc);
     pthread_mutex_lock(&rpc->lock);
     rpc->closing = true;
     pthread_cond_signal(&rpc->tick);
     pthread_mutex_unlock(&rpc->lock);
     if (rpc->timer_runs)
         pthread_join(rpc->timer, NULL);
-    for (int i = 0; i < rpc->n_sub; i++)
-        natsSubscription_Unsubscribe(rpc->sub[i]);
+    end_subscriptions(rpc);
     if (rpc->nc != NULL)
         natsConnection_Close(rpc->nc);
     pthread_mutex_lock(&rpc->lock);

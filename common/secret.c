@@ -60,19 +60,36 @@ void tab_secret_new(char buf[TAB_SECRET_LENGTH + 1])
     buf[TAB_SECRET_LENGTH] = '\0';
 }
 
+static bool all_base62(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!((p[i] >= '0' && p[i] <= '9') || (p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= 'a' && p[i] <= 'z')))
+            return false;
+    return true;
+}
+
 bool tab_secret_valid(tab_str secret)
 {
     size_t prefix = sizeof TAB_SECRET_PREFIX - 1;
     if (secret.n != TAB_SECRET_LENGTH || memcmp(secret.p, TAB_SECRET_PREFIX, prefix) != 0)
         return false;
-    for (size_t i = prefix; i < secret.n; i++) {
-        char c = secret.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
-            return false;
-    }
+    if (!all_base62(secret.p + prefix, secret.n - prefix))
+        return false;
     char want[CHECKSUM];
     checksum(secret.p, want);
     return memcmp(want, secret.p + CHECKED, CHECKSUM) == 0;
+}
+
+void tab_session_new(char buf[TAB_SESSION_LENGTH + 1])
+{
+    tab_random_id(TAB_SESSION_PREFIX, TAB_SESSION_LENGTH - (sizeof TAB_SESSION_PREFIX - 1), buf);
+}
+
+bool tab_session_valid(tab_str token)
+{
+    size_t prefix = sizeof TAB_SESSION_PREFIX - 1;
+    return token.n == TAB_SESSION_LENGTH && memcmp(token.p, TAB_SESSION_PREFIX, prefix) == 0 &&
+           all_base62(token.p + prefix, token.n - prefix);
 }
 
 void tab_secret_hash(tab_str secret, uint8_t ret[TAB_SECRET_HASH])

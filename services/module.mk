@@ -44,3 +44,7 @@ $(GEN)/services/api/schemas_json.h: services/api/schemas.json
 
 # keys mails notices
 $(B)/bin/keys: LDLIBS += -lcurl
+
+# data-connector reads sources of many kinds
+SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
+$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source: LDLIBS += $(SOURCE_LIBS)

@@ -20,7 +20,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
-FUZZ_OF_source = $(patsubst %,$(B)/services/data-connector/%.o,source providers reference address guard)
+FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
@@ -45,6 +45,9 @@ bench-predict: $(B)/bench/predict-answers
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/leaks
+$(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- frozen answers -----------------------------------------------------------------------------
 ## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change

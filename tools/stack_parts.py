@@ -217,7 +217,7 @@ def environment(ports, secret, process=None):
         k: v
         for k, v in os.environ.items()
         if k in ("PATH", "LANG", "HOME", "TMPDIR")
-        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_"))
+        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_", "OPENBLAS_"))
     }
     user = process or "tests"
     env.update(
@@ -380,6 +380,7 @@ appendfsync everysec
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
         "SERVER": "",
+        "CONSOLE": str(ROOT / "gateway" / "console"),
     }
     for k, v in values.items():
         text = text.replace(f"@{k}@", v)

@@ -8,6 +8,9 @@
  *     |  granted
  *   REDIS again, which now counts; or, with Redis away, the limits of this node
  *
+ * In place of a key a request may carry a session's cookie; what a page of another origin could send with it is
+ * refused (docs/decisions/0337). A route that is open (TAB_ROUTE_OPEN) is let in with a grant of nothing.
+ *
  * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
  * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
  * nginx forwards and what the api dispatches cannot be three different things. */
@@ -16,6 +19,8 @@
 #include "common/secret.h"
 
 static const char unauthorized[] = "The API key is missing or invalid.";
+enum { SIGN_INS = 60 }; /* a minute from one address, at this node */
+
 static const char too_many[] = "Too many requests. Retry after the time in Retry-After.";
 
 static ngx_int_t refuse(ngx_http_request_t *r, tab_ctx *ctx, ngx_uint_t status, const char *type,
@@ -54,15 +59,36 @@ static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
     return l;
 }
 
-static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf, tab_failure why)
 {
     tab_limit l = address_limit(r, conf);
     tab_limit_answer a = node_take(conf, &l, 1, false);
+    ngx_http_tab_count_failure(r, a.let_in ? why : TAB_KEY_BLOCKED);
+    if (!a.let_in)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_FAILURES);
     if (!a.let_in)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit",
                       "Too many requests with an invalid key from this address.", NULL,
                       ngx_max(seconds(a.retry_ms), 1));
     return refuse(r, ctx, NGX_HTTP_UNAUTHORIZED, "auth_error", unauthorized, NULL, 0);
+}
+
+static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
+{
+    ngx_http_tab_count_failure(r, TAB_KEY_SCOPE);
+    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                  "The API key lacks the scope that this route needs.", NULL, 0);
+}
+
+/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that refuses;
+ * else it was the endpoint's. */
+static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
+{
+    ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT
+                                  : ctx->limit == ctx->grant.key_rpm ? TAB_LIMITED_KEY
+                                                                     : TAB_LIMITED_ORG);
+    return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                  ngx_max(seconds(retry_ms), 1));
 }
 
 static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
@@ -102,9 +128,59 @@ static bool idempotency_key_good(ngx_http_request_t *r)
     return true;
 }
 
+static ngx_str_t header_of(ngx_http_request_t *r, const char *name)
+{
+    size_t n = ngx_strlen(name);
+    ngx_str_t none = ngx_null_string;
+    for (ngx_list_part_t *part = &r->headers_in.headers.part; part != NULL; part = part->next) {
+        ngx_table_elt_t *h = part->elts;
+        for (ngx_uint_t i = 0; i < part->nelts; i++)
+            if (h[i].key.len == n && ngx_strncmp(h[i].lowcase_key, name, n) == 0)
+                return h[i].value;
+    }
+    return none;
+}
+
+/* Whether the request comes from a page of ours, or from no page. A browser says it in Sec-Fetch-Site, and in
+ * Origin, whose host is then the one that the request was sent to; scripts can set neither. */
+static bool same_origin(ngx_http_request_t *r)
+{
+    ngx_str_t site = header_of(r, "sec-fetch-site"), origin = header_of(r, "origin");
+    if (site.len > 0 && !(site.len == 11 && ngx_strncmp(site.data, "same-origin", 11) == 0) &&
+        !(site.len == 4 && ngx_strncmp(site.data, "none", 4) == 0))
+        return false;
+    if (origin.len == 0)
+        return true;
+    u_char *host = ngx_strlchr(origin.data, origin.data + origin.len, '/');
+    size_t skip = host == NULL ? 0 : (size_t)(host - origin.data) + 2;
+    return r->headers_in.host != NULL && skip > 2 && skip <= origin.len &&
+           r->headers_in.host->value.len == origin.len - skip &&
+           ngx_strncasecmp(r->headers_in.host->value.data, origin.data + skip, origin.len - skip) == 0;
+}
+
+/* What a cookie can do that a key cannot: be sent by a page of somebody else. */
+static const char *session_wrong(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    char want[TAB_CSRF_LENGTH + 1];
+    if (!same_origin(r))
+        return "A session stands for its key in requests of the same origin alone.";
+    if (r->method == NGX_HTTP_GET || r->method == NGX_HTTP_HEAD)
+        return NULL;
+    ngx_str_t token = header_of(r, "x-csrf-token");
+    tab_csrf_token(&conf->identity_key, (tab_str){ ctx->hash, sizeof ctx->hash - 1 }, want);
+    if (token.len != TAB_CSRF_LENGTH || sodium_memcmp(token.data, want, TAB_CSRF_LENGTH) != 0)
+        return "A change by a session needs its token in the header X-CSRF-Token.";
+    return NULL;
+}
+
 static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf, ngx_str_t state)
 {
     const tab_route *route = &tab_routes[ctx->route.id];
+    if (!!(ctx->grant.scopes & TAB_GRANT_SESSION) != ctx->session)
+        return refuse_key(r, ctx, conf, TAB_KEY_MISSING);
+    const char *wrong = ctx->session ? session_wrong(r, ctx, conf) : NULL;
+    if (wrong != NULL)
+        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error", wrong, NULL, 0);
     if ((route->flags & TAB_ROUTE_IDEMPOTENT) && !idempotency_key_good(r))
         return refuse(r, ctx, NGX_HTTP_BAD_REQUEST, "validation_error",
                       "Idempotency-Key must be 1 to 255 printable ASCII characters, given once.",
@@ -127,11 +203,14 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     tab_bodies_verdict v = ngx_http_tab_held_begin(r, ctx);
     if (v == TAB_BODIES_ORG)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_BYTES);
+    if (v == TAB_BODIES_ORG)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_held_message, NULL, 1);
     if (v == TAB_BODIES_ALL)
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);
     ctx->step = TAB_STEP_LET_IN;
+    ngx_http_tab_let_in(ctx);
     return NGX_OK;
 }
 
@@ -140,12 +219,12 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
 {
     const tab_grant *g = &ctx->grant;
     ctx->node_rates = 1;
+    ngx_http_tab_count_here(r);
     if (!ctx->routed)
         return refuse_route(r, ctx);
     const tab_route *route = &tab_routes[ctx->route.id];
     if ((g->scopes & (unsigned)route->scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     tab_limit limits[3] = {
         { 'k', tab_str_of(g->key), { NULL, 0 }, g->key_rpm },
         { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
@@ -157,8 +236,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     ctx->reset_s = seconds(a.reset_ms);
     ctx->rates = 1;
     if (!a.let_in)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a.retry_ms), 1));
+        return refuse_rate(r, ctx, a.retry_ms);
     ngx_str_t none = ngx_null_string;
     return let_in(r, ctx, conf, none);
 }
@@ -178,7 +256,7 @@ static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     tab_limit l = address_limit(r, conf);
     tab_limit_answer peek = node_take(conf, &l, 1, true);
     if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_BLOCKED);
 
     tab_identity id = {
         .time_ms = ngx_http_tab_clock_ms(),
@@ -235,7 +313,7 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
     if (ctx->sub == NULL)
         return NGX_AGAIN; /* woken for another reason */
     if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_UNKNOWN);
     if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
@@ -314,7 +392,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return ask(r, ctx, conf);
     }
     if (a->code == 2)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_REVOKED);
     if (!good)
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
     ctx->grant = g;
@@ -322,15 +400,13 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     ctx->limit = (ngx_uint_t)a->limit;
     ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
     ctx->rates = 1;
     if (a->code != 1)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a->retry_ms), 1));
+        return refuse_rate(r, ctx, a->retry_ms);
     return let_in(r, ctx, conf, a->state);
 }
 
@@ -362,17 +438,48 @@ static ngx_str_t plain_path(ngx_http_request_t *r)
     return path;
 }
 
+/* The key of the request or, where it has none, the token of its session. */
+static bool credential(ngx_http_request_t *r, tab_ctx *ctx, tab_str *ret)
+{
+    ngx_str_t name = ngx_string(TAB_SESSION_COOKIE), value;
+    ngx_table_elt_t *h = r->headers_in.authorization;
+    if (h != NULL)
+        return tab_bearer((tab_str){ (char *)h->value.data, h->value.len }, ret) && tab_secret_valid(*ret);
+    if (ngx_http_parse_multi_header_lines(&r->headers_in.cookies, &name, &value) == NGX_DECLINED)
+        return false;
+    ctx->session = 1;
+    *ret = (tab_str){ (char *)value.data, value.len };
+    return tab_session_valid(*ret);
+}
+
+/* A route that is open: nobody's grant. A page of another origin may not use it, or it could sign somebody in. */
+static ngx_int_t open_route(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+{
+    ngx_str_t none = ngx_null_string;
+    ctx->grant = (tab_grant){ .org = "-", .key = "-", .plan = "-" };
+    if (!same_origin(r))
+        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error", "Sessions begin on pages of the same origin.",
+                      NULL, 0);
+    tab_limit l = address_limit(r, conf);
+    l.kind = 's';
+    l.per_minute = SIGN_INS;
+    tab_limit_answer a = node_take(conf, &l, 1, false);
+    if (!a.let_in)
+        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                      ngx_max(seconds(a.retry_ms), 1));
+    return let_in(r, ctx, conf, none);
+}
+
 static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     tab_str secret;
-    ngx_table_elt_t *h = r->headers_in.authorization;
-    if (h == NULL || !tab_bearer((tab_str){ (char *)h->value.data, h->value.len }, &secret) ||
-        !tab_secret_valid(secret))
-        return refuse_key(r, ctx, conf);
-
     ctx->path = plain_path(r);
     ctx->routed = tab_route_find((tab_str){ (char *)r->method_name.data, r->method_name.len },
                                  (tab_str){ (char *)ctx->path.data, ctx->path.len }, &ctx->route) == TAB_OK;
+    if (ctx->routed && (tab_routes[ctx->route.id].flags & TAB_ROUTE_OPEN))
+        return open_route(r, ctx, conf);
+    if (!credential(r, ctx, &secret))
+        return refuse_key(r, ctx, conf, TAB_KEY_MISSING);
     uint8_t hash[TAB_SECRET_HASH];
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);

@@ -12,6 +12,9 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
     ngx_uint_t retry =
         loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
     tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (loc->status == NGX_HTTP_TOO_MANY_REQUESTS)
+        ngx_http_tab_count_limited(
+            r, ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? TAB_LIMITED_BYTES : TAB_LIMITED_CONNECTIONS);
     const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_held_message
                                                                           : (const char *)loc->message.data;
     return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, message,
@@ -27,6 +30,7 @@ enum {
     VAR_ORG,
     VAR_KEY,
     VAR_ROUTE,
+    VAR_SESSION,
     VAR_LIMIT,
     VAR_REMAINING,
     VAR_RESET
@@ -81,6 +85,12 @@ static ngx_int_t variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
             n = ngx_strlen(text);
         }
         break;
+    case VAR_SESSION:
+        if (ctx->session && ctx->step == TAB_STEP_LET_IN) {
+            text = ctx->hash;
+            n = sizeof ctx->hash - 1;
+        }
+        break;
     case VAR_LIMIT:
     case VAR_REMAINING:
     case VAR_RESET:
@@ -104,6 +114,7 @@ static ngx_http_variable_t variables[] = {
     { ngx_string("tab_org"), NULL, variable, VAR_ORG, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_key"), NULL, variable, VAR_KEY, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_route"), NULL, variable, VAR_ROUTE, NGX_HTTP_VAR_NOCACHEABLE, 0 },
+    { ngx_string("tab_session"), NULL, variable, VAR_SESSION, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_limit"), NULL, variable, VAR_LIMIT, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_remaining"), NULL, variable, VAR_REMAINING, NGX_HTTP_VAR_NOCACHEABLE, 0 },
     { ngx_string("tab_reset"), NULL, variable, VAR_RESET, NGX_HTTP_VAR_NOCACHEABLE, 0 },
@@ -119,7 +130,7 @@ static ngx_int_t add_variables(ngx_conf_t *cf)
         var->get_handler = v->get_handler;
         var->data = v->data;
     }
-    return NGX_OK;
+    return ngx_http_tab_log_variables(cf);
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -130,6 +141,8 @@ static void *create_main(ngx_conf_t *cf)
         conf->failures = NGX_CONF_UNSET_UINT;
         conf->redis_timeout = NGX_CONF_UNSET_MSEC;
         conf->redis_tls = NGX_CONF_UNSET;
+        conf->trace = NGX_CONF_UNSET_UINT;
+        conf->trace_share = NGX_CONF_UNSET_UINT;
     }
     return conf;
 }
@@ -219,6 +232,8 @@ static char *init_main(ngx_conf_t *cf, void *c)
     ngx_conf_init_uint_value(conf->failures, 300);
     ngx_conf_init_msec_value(conf->redis_timeout, 100);
     ngx_conf_init_value(conf->redis_tls, 0);
+    ngx_conf_init_uint_value(conf->trace, TAB_TRACE_OFF);
+    ngx_conf_init_uint_value(conf->trace_share, 100);
     if (sodium_init() < 0)
         return NGX_CONF_ERROR;
     if (conf->redis.len == 0)
@@ -245,7 +260,9 @@ static char *init_main(ngx_conf_t *cf, void *c)
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
-    return ngx_http_tab_held_zone(cf, conf) == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+    return ngx_http_tab_held_zone(cf, conf) == NGX_OK && ngx_http_tab_metrics_zone(cf, conf) == NGX_OK
+               ? NGX_CONF_OK
+               : NGX_CONF_ERROR;
 }
 
 static void *create_loc(ngx_conf_t *cf)
@@ -253,6 +270,7 @@ static void *create_loc(ngx_conf_t *cf)
     tab_loc_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
     if (conf != NULL) {
         conf->gate = NGX_CONF_UNSET;
+        conf->count = NGX_CONF_UNSET;
         conf->body_rate = NGX_CONF_UNSET_SIZE;
     }
     return conf;
@@ -263,6 +281,7 @@ static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
     tab_loc_conf *prev = parent, *conf = child;
     (void)cf;
     ngx_conf_merge_value(conf->gate, prev->gate, 0);
+    ngx_conf_merge_value(conf->count, prev->count, 0);
     ngx_conf_merge_size_value(conf->body_rate, prev->body_rate, 16 * 1024);
     if (!conf->bodies_set)
         conf->bodies = prev->bodies_set ? prev->bodies : (tab_bodies_limits){ 256 << 20, 1 << 30 };
@@ -362,6 +381,20 @@ static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     return NGX_CONF_OK;
 }
 
+static char *set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    (void)cmd;
+    (void)c;
+    core->handler = ngx_http_tab_metrics;
+    return NGX_CONF_OK;
+}
+
+static ngx_conf_enum_t traces[] = { { ngx_string("off"), TAB_TRACE_OFF },
+                                    { ngx_string("make"), TAB_TRACE_MAKE },
+                                    { ngx_string("take"), TAB_TRACE_TAKE },
+                                    { ngx_null_string, 0 } };
+
 static ngx_command_t commands[] = {
     { ngx_string("tab_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis), NULL },
@@ -389,6 +422,14 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
+    { ngx_string("tab_count"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, count), NULL },
+    { ngx_string("tab_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET,
+      0, NULL },
+    { ngx_string("tab_trace"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, trace), traces },
+    { ngx_string("tab_trace_share"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_http_tab_trace_share,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
       NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_body_bytes"),
@@ -409,6 +450,9 @@ static ngx_int_t install(ngx_conf_t *cf)
     if (h == NULL)
         return NGX_ERROR;
     *h = ngx_http_tab_gate;
+    if ((h = ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers)) == NULL)
+        return NGX_ERROR;
+    *h = ngx_http_tab_count;
     ngx_http_tab_held_install();
     return NGX_OK;
 }

@@ -32,6 +32,7 @@
 #include "common/redis.h"
 #include "common/routes.h"
 #include "common/rpc.h"
+#include "common/spent.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -63,8 +64,11 @@ typedef struct api {
     tab_rpc *rpc;
     tab_redis *redis;
     tab_relay *relay;
-    tab_identity_key identity;
-    uint8_t cursor_key[32];
+    struct {
+        tab_identity_key identity;
+        uint8_t cursor_key[32];
+    } secret[TAB_IDENTITY_SECRETS]; /* the gateway's: the newest, and the one before it or to come */
+    size_t secrets;
     char owner[TAB_ID]; /* this process, in idempotency rows */
     struct {
         pthread_mutex_t lock;
@@ -93,6 +97,7 @@ struct request {
     tab_route_id route;
     tab_str path, query, param[2]; /* views into texts of the arena */
     char request_id[64];
+    size_t secret;     /* the one of api.secret that the gateway signed with */
     int64_t signed_ms; /* when the gateway signed it, by its clock; 0: nobody did */
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
@@ -104,8 +109,10 @@ struct request {
     uint8_t body_sha256[32];
     const char *content_type, *content_encoding, *idempotency_key; /* NULL: no such header */
     const char *address; /* the client's, as the gateway saw it; NULL: it did not say */
+    const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
+    bool dry_run;   /* the body says so (dry_run.c) */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;
@@ -117,9 +124,13 @@ struct request {
     const char **warnings; /* NULL-terminated, or NULL: see warnings_read */
     unsigned retry_after;
     const char *allow;
+    const char *cookie; /* Set-Cookie, or NULL */
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
-    int64_t began; /* tab_mono_ms of its arrival */
+    int64_t began;                /* tab_mono_ms of its arrival */
+    int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
+    tab_spent spent;              /* what took its time; told to the gateway, for its log */
+    const char *error_type;       /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;
@@ -164,14 +175,18 @@ void next_cursor_member(request *r, const char *list, tab_str position); /* null
 /* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
 tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
 
-/* Writes them as the member warnings[], empty where there are none. */
-void warnings_member(request *r);
+/* Writes them, and those of the bundle (or NULL), as the member warnings[]; empty where there are none. */
+void warnings_member(request *r, const Tabella__Bundle *b);
 
 /* body.c: shapes that several routes read. */
 tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
+/* body_parts.c. The same of a multipart body; r->body_sha256 is that of its parts then. */
+bool body_has_parts(const request *r);
+tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
+                           tab_error *err) TAB_CHECKED;
 /* body_columns.c: columns, missing_values and split of `options`, which may be NULL; and the same as a member
  * of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
@@ -240,6 +255,7 @@ tab_status models(request *r, const Tabella__ModelsReply **ret,
 /* VALIDATION on `base` for an unknown one, CAPABILITY for a retired one. An empty name becomes the default
  * base. */
 tab_status base_check(request *r, char **base, tab_error *err) TAB_CHECKED;
+char *request_surface(const request *r); /* what is billed came over the api or the ui */
 tab_str request_id_hex(request *r,
                        const char *prefix); /* prefix and 32 hexadecimal digits made from the seed */
 
@@ -324,7 +340,8 @@ handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, 
     post_endpoints, get_endpoints, get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade,
     get_endpoint_logs, delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt,
     post_report_star, post_report_unstar, get_audit, get_notifications, post_notification_read,
-    get_organization, put_organization, get_openapi, get_endpoint_openapi;
+    get_organization, put_organization, get_openapi, get_endpoint_openapi, post_session, get_session,
+    delete_session;
 
 #define STR(literal) ((char *)(uintptr_t)(literal)) /* protobuf-c's texts are not const */
 

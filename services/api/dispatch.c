@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/counts.h"
 
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 
@@ -74,13 +75,21 @@ static bool copy_text(char *to, size_t size, tab_str from)
     return true;
 }
 
+static bool verified(request *r, tab_str header, tab_identity *ret)
+{
+    for (r->secret = 0; r->secret < r->api->secrets; r->secret++)
+        if (tab_identity_verify(&r->api->secret[r->secret].identity, header, ret))
+            return true;
+    return false;
+}
+
 static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err, bool *ret_internal)
 {
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, &id) ||
-        !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
+    if (header.n == 0 || !verified(r, header, &id) || !tab_str_eq(id.path, r->path) ||
+        !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
     r->signed_ms = id.time_ms;
     r->who = id.grant;
@@ -99,7 +108,7 @@ static tab_status identify(request *r, tab_str header, tab_str method, tab_error
     r->allow = m.allow;
     if (!tab_str_eq(id.state, TAB_S("-")) && !copy_text(r->state, sizeof r->state, id.state))
         return stranger(err);
-    if ((r->who.scopes & tab_routes[m.id].scope) == 0)
+    if ((r->who.scopes & tab_routes[m.id].scope) == 0 && (tab_routes[m.id].flags & TAB_ROUTE_OPEN) == 0)
         return tab_fail(err, TAB_AUTH_SCOPE, "", "the key lacks the scope `%s`",
                         tab_scope_name(tab_routes[m.id].scope));
     return TAB_OK;
@@ -133,6 +142,7 @@ static void envelope(request *r, const tab_error *err)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     r->status = tab_status_http(s);
+    r->error_type = tab_status_name(s);
     if (r->retry_after == 0 && (s == TAB_UNAVAILABLE || s == TAB_RATE_LIMIT))
         r->retry_after = 1;
 }
@@ -142,39 +152,11 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
-/* The counter of a route's requests. That of status 200 is looked up once; others are rare enough to be
- * looked up each time. */
-static struct {
-    _Atomic(tab_metric *) ok, seconds;
-} counts[TAB_ROUTE_COUNT + 2]; /* no route, and the gateway's own question, are the last two */
-
-static void count(const request *r)
-{
-    double seconds = (double)(tab_mono_ms() - r->began) / 1000;
-    char labels[96];
-    size_t at = r->internal ? TAB_ROUTE_COUNT + 1 : (size_t)r->route;
-    const char *route = r->internal ? "AUTHENTICATE" : method_of(r);
-    tab_metric *n = r->status == 200 ? atomic_load(&counts[at].ok) : NULL;
-    tab_metric *time = atomic_load(&counts[at].seconds);
-    if (n == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
-        n = tab_counter("tabella_api_requests_total", "Requests answered.", labels);
-        if (r->status == 200)
-            atomic_store(&counts[at].ok, n);
-    }
-    if (time == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\"", route);
-        time = tab_histogram("tabella_api_seconds", "Time from request to answer.", labels);
-        atomic_store(&counts[at].seconds, time);
-    }
-    tab_metric_add(n, 1);
-    tab_metric_observe(time, seconds);
-}
-
 void api_arrived(request *r, tab_str identity_header)
 {
     bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
     r->began = tab_mono_ms();
+    r->arrived_us = tab_mono_us();
     r->route = TAB_ROUTE_COUNT;
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
@@ -183,10 +165,28 @@ void api_arrived(request *r, tab_str identity_header)
     r->deadline = tab_in_ms(reads ? 6000 : 50000);
 }
 
+/* The request whose handler this thread began last: what the thread waited for since is that request's. */
+static _Thread_local const request *here;
+
+/* A parked request waited for others all the time, on no thread of ours. */
+static void tell_spent(request *r)
+{
+    int64_t now = tab_mono_us();
+    if (here == r)
+        r->spent = tab_spent_here;
+    else if (r->taken_us > 0)
+        r->spent.services_us = now - r->taken_us;
+    r->spent.queue_us = (r->taken_us > 0 ? r->taken_us : now) - r->arrived_us;
+    here = NULL;
+}
+
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
     tab_status s = r->who_status;
+    r->taken_us = tab_mono_us();
+    tab_spent_here = (tab_spent){ 0 };
+    here = r;
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
@@ -204,6 +204,7 @@ bool api_dispatch(request *r)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = request_handle(r, &err);
         if (s == PARKED) {
+            here = NULL;
             tab_log_context(NULL, NULL);
             return false;
         }
@@ -230,10 +231,12 @@ void request_finish(request *r, tab_status s, tab_error *err)
     if (s != TAB_OK) {
         if (err->status != s) /* a service that gave no message */
             tab_fail(err, s, "", "the request could not be served");
+        count_error(r, err);
         if (s == TAB_INTERNAL)
             tab_log(TAB_ERROR, "%s: %s", method_of(r), err->message);
         envelope(r, err);
     }
-    count(r);
+    count_answer(r);
+    tell_spent(r);
     tab_log_context(NULL, NULL);
 }

@@ -11,7 +11,12 @@
 typedef struct {
     Tabella__GenerateRequest q;
     bool batch;
+    cost cost;
+    const char *reserved; /* id of the event that will bill it; NULL: nothing is held yet */
 } generation;
+
+/* Of a job: until it has begun and ended. */
+enum { JOB_LEASE_S = 26 * 3600 };
 
 static tab_status whole(const tab_json *of, const char *key, const char *param, double least, double most,
                         bool required, uint64_t *ret, tab_error *err)
@@ -128,27 +133,51 @@ static tab_status commit(request *r, const Tabella__GenerateReply *y, tab_error 
     return TAB_OK;
 }
 
+static tab_status reserve(request *r, generation *g, bool job, tab_error *err)
+{
+    const char *id = tab_arena_printf(r->arena, job ? "job/job_%s" : "generate/%s", r->seed);
+    if (id == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(allowance_reserve(r, &g->cost, id, "", job ? JOB_LEASE_S : 0, err));
+    g->reserved = id;
+    return TAB_OK;
+}
+
+static tab_status inline_tables(request *r, generation *g, tab_error *err)
+{
+    const Tabella__GenerateReply *y = NULL;
+    g->q.ingest_id = tab_arena_printf(r->arena, "generate_%s", r->seed);
+    if (g->q.ingest_id == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(call(r, "inference", "Generate", &g->q.base, &tabella__generate_reply__descriptor, &y, err));
+    if (y->n_tables == 0)
+        return tab_fail(err, TAB_INTERNAL, "", "a generation without a table");
+    tab_out_open(&r->out, '{');
+    tab_generated_members(&r->out, &g->q, y);
+    tab_out_close(&r->out, '}');
+    return r->out.failed ? tab_no_memory(err) : commit(r, y, err);
+}
+
 tab_status post_data_generate(request *r, tab_error *err)
 {
     generation g = { .batch = false };
     const Tabella__GenerateReply *y = NULL;
     TAB_TRY(read_request(r, &g, err));
-    tab_status s = idempotency_begin(r, err);
+    tab_status s = r->dry_run ? TAB_OK : idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
     TAB_TRY(call(r, "inference", "Generate", &g.q.base, &tabella__generate_reply__descriptor, &y, err));
-    TAB_TRY(allowance_ask(r, "generate", y->cells, "", NULL, err));
-    TAB_TRY(cells_debit(r, y->cells, false, err));
-    if (g.batch || y->cells > (uint64_t)r->api->cfg.inline_cells)
-        return as_job(r, &g, y->cells, err);
-    g.q.ingest_id = tab_arena_printf(r->arena, "generate_%s", r->seed);
-    if (g.q.ingest_id == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(call(r, "inference", "Generate", &g.q.base, &tabella__generate_reply__descriptor, &y, err));
-    if (y->n_tables == 0)
-        return tab_fail(err, TAB_INTERNAL, "", "a generation without a table");
-    tab_out_open(&r->out, '{');
-    tab_generated_members(&r->out, &g.q, y);
-    tab_out_close(&r->out, '}');
-    return r->out.failed ? tab_no_memory(err) : commit(r, y, err);
+    cost_add(&g.cost, "generate", y->cells);
+    if (r->dry_run)
+        return dry_run_answer(r, &g.cost, err);
+    bool job = g.batch || y->cells > (uint64_t)r->api->cfg.inline_cells;
+    s = reserve(r, &g, job, err);
+    if (s == TAB_OK)
+        s = cells_debit(r, y->cells, false, err);
+    if (s == TAB_OK)
+        s = job ? as_job(r, &g, y->cells, err) : inline_tables(r, &g, err);
+    /* Where it is not sure that there will be no bill, what is held falls back when its lease ends. */
+    if (s != TAB_OK && s != TAB_UNAVAILABLE && s != TAB_CANCELLED && g.reserved != NULL)
+        allowance_give_back(r->api, r->who.org, g.reserved, 0);
+    return s;
 }

@@ -42,6 +42,9 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_NOTIFICATION_READ] = post_notification_read,
     [TAB_GET_ORGANIZATION] = get_organization,
     [TAB_PUT_ORGANIZATION] = put_organization,
+    [TAB_POST_SESSION] = post_session,
+    [TAB_GET_SESSION] = get_session,
+    [TAB_DELETE_SESSION] = delete_session,
     [TAB_GET_OPENAPI] = get_openapi,
     [TAB_GET_ENDPOINT_OPENAPI] = get_endpoint_openapi,
 };

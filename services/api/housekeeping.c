@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "services/api/allowance.h"
+#include "services/api/holds.h"
 #include "services/api/places.h"
 
 struct api_housekeeping {
@@ -34,6 +34,7 @@ static void *keep(void *arg)
             break;
         pthread_mutex_unlock(&h->lock);
         allowance_probe(h->a);
+        holds_sweep(h->a);
         places_renew(h->a);
         if (atomic_load(&h->a->keyed) > 0)
             statement(h->a,

@@ -163,6 +163,7 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     else
         tab_out_null(o);
     text_member(o, "low_confidence_reason", h->low_confidence ? h->low_confidence_reason : NULL);
+    texts_member(o, "warnings", h->n_warnings, h->warnings);
     text_member(o, "note", h->note);
     snprintf(url, sizeof url, "/v2/reports/%s", report_id);
     text_member(o, "report_url", report_id[0] != 0 ? url : NULL);

@@ -4,6 +4,11 @@
 #include "common/crypto.h"
 #include "services/api/api.h"
 
+char *request_surface(const request *r)
+{
+    return STR((r->who.scopes & TAB_GRANT_SESSION) != 0 ? "ui" : "api");
+}
+
 tab_status call_with(request *r, tab_ask *ask, tab_answer *ret, tab_error *err)
 {
     ask->org = r->who.org;

@@ -84,6 +84,13 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(pinned)));
 }
 
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes, tab_error *err)
+{
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE data_connector.dataset SET notes = $3 WHERE org = $1 AND id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes)));
+}
+
 /* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds. */
 #define DROP_PIECES                                                                               \
     "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot " \
@@ -385,16 +392,16 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)
+static void split(tab_arena *a, const char *text, char by, char ***ret, size_t *ret_n)
 {
     size_t n = 0, most = 1;
     for (const char *p = text; *p != '\0'; p++)
-        most += *p == ',';
+        most += *p == by;
     char **out = tab_arena_new_of(a, char *, most);
     while (out != NULL && *text != '\0') {
-        size_t len = strcspn(text, ",");
-        out[n++] = (char *)tab_arena_copy(a, (tab_str){ text, len }).p;
-        text += len + (text[len] == ',');
+        const char *end = strchrnul(text, by);
+        out[n++] = (char *)tab_arena_copy(a, (tab_str){ text, (size_t)(end - text) }).p;
+        text = end + (*end == by);
     }
     *ret = out;
     *ret_n = n;
@@ -412,8 +419,9 @@ static void read_dataset(tab_arena *a, const tab_rows *r, Tabella__DataObject *o
     o->cells = o->rows * o->cols;
     o->size_bytes = (uint64_t)tab_rows_int(r, 0, 7);
     o->created_at = tab_rows_time(r, 0, 9);
-    split(a, tab_rows_text(r, 0, 10), &o->pinned_by, &o->n_pinned_by);
+    split(a, tab_rows_text(r, 0, 10), ',', &o->pinned_by, &o->n_pinned_by);
     o->pinned = tab_rows_bool(r, 0, 8) || o->n_pinned_by > 0;
+    split(a, tab_rows_text(r, 0, 11), '\n', &o->notes, &o->n_notes);
 }
 
 /* Over what its dataset says. */
@@ -423,7 +431,7 @@ static void read_connection(tab_arena *a, const tab_rows *c, Tabella__DataObject
     o->id = tab_proto_text(a, tab_rows_text(c, 0, 0));
     o->name = tab_proto_text(a, tab_rows_text(c, 0, 1));
     o->source = tab_proto_text(a, tab_rows_text(c, 0, 2));
-    split(a, tab_rows_text(c, 0, 4), &o->credentials_set, &o->n_credentials_set);
+    split(a, tab_rows_text(c, 0, 4), ',', &o->credentials_set, &o->n_credentials_set);
     o->created_at = tab_rows_time(c, 0, 5);
     o->last_sync_at = tab_rows_time(c, 0, 6);
     if (o->last_sync_at != 0)
@@ -451,7 +459,7 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
         "SELECT d.id, d.name, d.source, d.snapshot, s.created, s.rows, s.cols, s.bytes, d.pinned, "
         "d.created, (SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') "
         "FROM data_connector.pin p "
-        "WHERE p.org = $1 AND p.dataset = d.id) "
+        "WHERE p.org = $1 AND p.dataset = d.id), d.notes "
         "FROM data_connector.dataset d "
         "LEFT JOIN data_connector.snapshot s ON s.org = d.org AND s.id = d.snapshot "
         "WHERE d.org = $1 AND d.id = $2 AND NOT d.temporary",

@@ -33,6 +33,9 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
                               tab_error *err) TAB_CHECKED;
 tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
                              tab_error *err) TAB_CHECKED;
+/* What was done to its rows on their way, a line each. */
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes,
+                               tab_error *err) TAB_CHECKED;
 /* Drops datasets: by id, by owner (temporary ones), or the expired ones (both NULL). With them go their
  * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs
  * store_hold_blocks alone. */

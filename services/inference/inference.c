@@ -194,6 +194,12 @@ static void compute_evaluation(void *arg)
         w->p.to = 1;
         e.seed = q->seed;
         w->s = held_out(&e, tables, &w->options, parts.linked.links, w->bundle, &y->held_out, w->err);
+        if (w->s == TAB_OK) { /* a report doubts what the pass doubts */
+            y->held_out->n_warnings = w->bundle->n_warnings;
+            y->held_out->warnings = w->bundle->warnings;
+            y->held_out->n_leaks = w->bundle->prediction->n_leaks;
+            y->held_out->leaks = w->bundle->prediction->leaks;
+        }
     }
 }
 

@@ -52,7 +52,6 @@ typedef struct {
     pass *running;
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
-    struct __natsSubscription *cancel_sub, *alive_sub;
     peer peers[MAX_WORKERS];
     size_t n_peers;
     char retired[MAX_BASES][16];
@@ -77,7 +76,10 @@ struct pass {
     tab_turn turn; /* of its slot */
     bool slotted;
     tab_memory memory;
-    bool behind;     /* it steps back: computes at low priority */
+    bool behind;       /* it steps back: computes at low priority */
+    bool waits;        /* for its slot */
+    const char *timed; /* the phase that figures.c times, NULL: none */
+    int64_t timed_us;
     int64_t counted; /* tab_mono_ms up to which its organization's share is counted; 0: it is not */
 };
 
@@ -90,11 +92,19 @@ void inference_stop(inference *self);              /* cancels what runs */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
+bool pass_peer_lives(const inference *self, const peer *p,
+                     int64_t now); /* heard of lately; the lock is held */
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 /* Runs compute(arg) at the pass's priority and under its ceiling of memory; returns when it has returned. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
 /* What the pass ended in: where memory was refused to it, an error that says so. */
 tab_status pass_status(const pass *p, tab_status s, tab_error *err);
+
+/* figures.c. Times the phase that ends and begins the next; NULL: none. */
+void pass_phase(pass *p, const char *phase);
+void pass_count(const tab_call *call); /* its cells */
+void pass_figures_start(void);
+void pass_figures(void *inference); /* before the metrics are written */
 
 /* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);

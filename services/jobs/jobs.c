@@ -302,6 +302,7 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
         wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+    chores_pins(self, call->arena, call->org, e->id); /* they have fallen when the deletion is answered */
     jobs_wake(self);
     y->id = e->id;
     return TAB_OK;
@@ -457,6 +458,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),
     METHOD("DeleteEndpoint", delete_endpoint_request, delete_endpoint_reply, delete_endpoint),
     METHOD("Refresh", refresh_request, endpoint_job, refresh),
+    METHOD("RefreshCost", refresh_request, refresh_cost, jobs_refresh_cost),
     METHOD("Upgrade", upgrade_request, endpoint_job, upgrade),
     METHOD("EditEndpoint", edit_endpoint_request, endpoint, jobs_edit_endpoint),
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),

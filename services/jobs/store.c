@@ -101,7 +101,8 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
             tx, &rows, err,
             "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
             "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
-            "FROM now() - created_at)::bigint, suspect, killed "
+            "FROM now() - created_at)::bigint, suspect, killed, "
+            "extract(epoch FROM now() - greatest(created_at, ready_at))::float8 "
             "FROM jobs.claim($1::interval, $2)",
             TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_text(full)));
     if (s != TAB_OK)
@@ -131,6 +132,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->age_s = tab_rows_int(rows, 0, 17);
     c->suspect = tab_rows_bool(rows, 0, 18);
     c->killed = tab_rows_int(rows, 0, 19);
+    c->waited_s = tab_rows_real(rows, 0, 20);
     s = tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
     if (s == TAB_OK)
         s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
@@ -291,6 +293,7 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
     if (tab_rows_count(rows) == 1) {
         const char *kind = tab_rows_text(rows, 0, 0), *endpoint_id = tab_rows_text(rows, 0, 1);
         *ret_attempt = tab_rows_int(rows, 0, 2);
+        jobs_count_end(kind, "cancelled");
         s = jobs_ended(tx, org, job_id, err);
         if (s == TAB_OK && endpoint_id[0] != 0)
             s = tab_tx_query(

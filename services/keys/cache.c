@@ -14,7 +14,8 @@ enum { FILL_MS = 50, BURY_MS = 500, COUNT_MS = 500 };
 
 /* g NULL: writes a tombstone. What was signed before `epoch` is worth nothing from then on. */
 static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TAB_SECRET_HASH],
-                      const char *org, int64_t version, const tab_grant *g, uint64_t epoch, tab_error *err)
+                      const char *org, int64_t version, const tab_grant *g, uint64_t epoch, int64_t seconds,
+                      tab_error *err)
 {
     char hex[2 * TAB_SECRET_HASH + 1], name[80], revoked[80], v[24], ttl[16], epoch_ttl[16];
     char entry[TAB_ENTRY_TEXT] = "", number[TAB_EPOCH_TEXT] = "";
@@ -22,10 +23,10 @@ static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TA
     snprintf(name, sizeof name, "tab:g:%s", hex);
     snprintf(revoked, sizeof revoked, "tab:v:%s", org);
     snprintf(v, sizeof v, "%" PRId64, version);
-    snprintf(ttl, sizeof ttl, "%d", g == NULL ? KEYS_CACHE_TOMBSTONE_S : KEYS_CACHE_ENTRY_S);
+    snprintf(ttl, sizeof ttl, "%" PRId64, seconds);
     snprintf(epoch_ttl, sizeof epoch_ttl, "%d", 2 * KEYS_CACHE_ENTRY_S); /* longer than what it speaks of */
     if (g != NULL) {
-        tab_entry e = { *g, epoch, tab_now_us() / 1000000 + KEYS_CACHE_ENTRY_S, c->sign != NULL };
+        tab_entry e = { *g, epoch, tab_now_us() / 1000000 + seconds, c->sign != NULL };
         if (tab_entry_write(c->sign, tab_str_of(hex), &e, entry, sizeof entry) == 0)
             return tab_fail(err, TAB_INTERNAL, "", "a grant that does not fit");
     }
@@ -41,18 +42,23 @@ static tab_status put(const keys_cache *c, int timeout_ms, const uint8_t hash[TA
     return s;
 }
 
-void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const tab_grant *g,
-                     uint64_t epoch)
+void keys_cache_fill(const keys_cache *c, const uint8_t hash[TAB_SECRET_HASH], const keys_granted *k)
 {
     tab_error err = { 0 };
-    if (put(c, FILL_MS, hash, g->org, (int64_t)g->version, g, epoch, &err) != TAB_OK)
+    const tab_grant *g = &k->grant;
+    int64_t left = k->ends_us == 0 ? KEYS_CACHE_ENTRY_S : (k->ends_us - tab_now_us()) / 1000000;
+    if (left < 1)
+        return; /* it is over within the second: nothing that could outlive it */
+    if (put(c, FILL_MS, hash, g->org, (int64_t)g->version, g, k->epoch,
+            left < KEYS_CACHE_ENTRY_S ? left : KEYS_CACHE_ENTRY_S, &err) != TAB_OK)
         tab_log_fields(TAB_DEBUG, "key not cached", "why", err.message, NULL);
 }
 
 tab_status keys_cache_revoke(const keys_cache *c, const keys_tombstone *t, tab_error *err)
 {
     tab_error why = { 0 };
-    if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, &why) == TAB_OK)
+    if (put(c, BURY_MS, t->hash, t->org, t->version, NULL, (uint64_t)t->version, KEYS_CACHE_TOMBSTONE_S,
+            &why) == TAB_OK)
         return TAB_OK;
     return tab_fail(err, TAB_UNAVAILABLE, "",
                     "The change is recorded, but cannot be confirmed at the moment. Retry.");

@@ -64,20 +64,20 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     const Tabella__AuthenticateRequest *q = call->in;
     Tabella__AuthenticateReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
-    tab_grant g;
-    uint64_t epoch;
+    keys_granted found;
     bool known;
     if (q->secret_sha256.len != TAB_SECRET_HASH)
         return tab_fail(err, TAB_VALIDATION, "secret_sha256", "not a SHA-256");
     tab_status s =
         tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
-        s = keys_store_grant(tx, q->secret_sha256.data, &known, &g, &epoch, err);
+        s = keys_store_grant(tx, q->secret_sha256.data, &known, &found, err);
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s != TAB_OK || !known)
         return s;
 
+    tab_grant g = found.grant;
     Tabella__Grant *grant = tab_arena_new_of(call->arena, Tabella__Grant, 1);
     if (grant == NULL)
         return tab_no_memory(err);
@@ -95,7 +95,7 @@ static tab_status authenticate(void *arg, tab_call *call, tab_error *err)
     grant->version = g.version;
     out->known = true;
     out->grant = grant;
-    keys_cache_fill(&self->cache, q->secret_sha256.data, &g, epoch);
+    keys_cache_fill(&self->cache, q->secret_sha256.data, &found);
     if (!q->uncounted)
         count_use(self, g.key);
     return TAB_OK;
@@ -164,36 +164,21 @@ static tab_status create_key(void *arg, tab_call *call, tab_error *err)
     return s;
 }
 
-/* After the commit that wrote the tombstone's row: Redis gets the tombstone, then the row is deleted, then
- * the call is answered. What fails here is repeated by the chores, and by the caller. */
-static tab_status revoke(keys *self, const keys_tombstone *t, tab_deadline deadline, tab_error *err)
-{
-    TAB_AUTO(tab_tx) *tx = NULL;
-    tab_status s = keys_cache_revoke(&self->cache, t, err);
-    if (s != TAB_OK)
-        return s;
-    /* From here on every gateway refuses the secret. If the clean-up fails, the chores repeat it. */
-    tab_error ignored;
-    s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
-    if (s == TAB_OK)
-        s = keys_store_confirmed(tx, t, &ignored);
-    if (s == TAB_OK)
-        s = tab_tx_commit(&tx, &ignored);
-    return TAB_OK;
-}
-
 static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
     const Tabella__RotateKeyRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    keys_tombstone old;
+    keys_tombstone old, *ended = NULL;
+    size_t n = 0;
     char secret[TAB_SECRET_LENGTH + 1];
     tab_secret_new(secret);
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_rotate(tx, call->org, q->id, secret, &old, err);
+    if (s == TAB_OK)
+        s = keys_session_end_all(tx, call->arena, &old, &ended, &n, err);
     if (s == TAB_OK)
         s = keys_audit(tx, call, call->org, q->actor, "key.rotate", q->id, "", err);
     if (s == TAB_OK)
@@ -203,7 +188,7 @@ static tab_status rotate_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
-        s = revoke(self, &old, call->deadline, err);
+        s = keys_revoke(self, ended, n, call->deadline, err);
     sodium_memzero(secret, sizeof secret);
     return s;
 }
@@ -214,12 +199,15 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     const Tabella__DeleteKeyRequest *q = call->in;
     Tabella__DeleteKeyReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
-    keys_tombstone old;
+    keys_tombstone old, *ended = NULL;
+    size_t n = 0;
     bool again = false;
     tab_status s =
         tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err);
     if (s == TAB_OK)
         s = keys_store_end(tx, call->org, q->id, &old, &again, err);
+    if (s == TAB_OK)
+        s = keys_session_end_all(tx, call->arena, &old, &ended, &n, err);
     if (s == TAB_OK && !again)
         s = keys_audit(tx, call, call->org, q->actor, "key.delete", q->id, "", err);
     if (s == TAB_OK && !again)
@@ -227,7 +215,7 @@ static tab_status delete_key(void *arg, tab_call *call, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_commit(&tx, err);
     if (s == TAB_OK)
-        s = revoke(self, &old, call->deadline, err);
+        s = keys_revoke(self, ended, n, call->deadline, err);
     if (s == TAB_OK)
         out->id = tab_proto_text(call->arena, q->id);
     return s;
@@ -300,13 +288,12 @@ static void refill(keys *self, tab_call *call, const char *org)
         keys_store_hashes(tx, call->arena, org, &hash, &n, &err) != TAB_OK)
         n = 0;
     for (size_t i = 0; i < n; i++) {
-        tab_grant g;
-        uint64_t epoch;
+        keys_granted found;
         bool known;
-        if (keys_store_grant(tx, hash[i], &known, &g, &epoch, &err) != TAB_OK)
+        if (keys_store_grant(tx, hash[i], &known, &found, &err) != TAB_OK)
             break;
         if (known)
-            keys_cache_fill(&self->cache, hash[i], &g, epoch);
+            keys_cache_fill(&self->cache, hash[i], &found);
     }
 }
 
@@ -364,6 +351,9 @@ const tab_rpc_method keys_methods[] = {
     METHOD("CreateKey", create_key_request, api_key, create_key),
     METHOD("RotateKey", rotate_key_request, api_key, rotate_key),
     METHOD("DeleteKey", delete_key_request, delete_key_reply, delete_key),
+    METHOD("StartSession", start_session_request, session, keys_start_session),
+    METHOD("GetSession", get_session_request, session, keys_get_session),
+    METHOD("EndSession", end_session_request, end_session_reply, keys_end_session),
     METHOD("Audit", audit_entry, audit_reply, keys_audit_entry),
     METHOD("ListAudit", list_audit_request, list_audit_reply, keys_list_audit),
     METHOD("ListNotices", list_notices_request, list_notices_reply, keys_list_notices),

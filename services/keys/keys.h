@@ -26,6 +26,7 @@ typedef struct {
     bool heads_begun;
     int64_t heads;
     atomic_bool stop;
+    int64_t session_s; /* how long a session of the console lasts */
 } keys;
 
 extern const tab_rpc_method keys_methods[];
@@ -67,6 +68,19 @@ tab_status keys_on_job(tab_tx *tx, const tab_event *event, tab_error *err) TAB_C
 tab_status keys_on_alert(tab_tx *tx, const tab_event *event, tab_error *err) TAB_CHECKED;
 tab_status keys_list_notices(void *self, tab_call *call, tab_error *err);
 tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
+
+/* sessions.c */
+tab_status keys_start_session(void *self, tab_call *call, tab_error *err);
+tab_status keys_get_session(void *self, tab_call *call, tab_error *err);
+tab_status keys_end_session(void *self, tab_call *call, tab_error *err);
+/* Ends the sessions of a key whose secret stopped working, in the same transaction; gives the key's tombstones
+ * that wait for Redis, its own among them. */
+tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *key, keys_tombstone **ret,
+                                size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* After the commit that wrote the tombstones' rows: Redis gets the tombstones, then the rows are deleted, then the
+ * call is answered. What fails here is repeated by the chores, and by the caller. */
+tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadline deadline,
+                       tab_error *err) TAB_CHECKED;
 
 /* The thread of chores: confirms tombstones, adds counted uses; once in KEYS_CHORES_MS until stop,
  * and once more then. Gives NULL. */

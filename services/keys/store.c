@@ -28,18 +28,23 @@ static tab_status hash_of(const tab_rows *rows, size_t row, size_t col, tab_aren
     return TAB_OK;
 }
 
-tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known, tab_grant *ret,
-                            uint64_t *ret_epoch, tab_error *err)
+tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
+                            keys_granted *ret, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     TAB_TRY(
         tab_tx_query(tx, &r, err,
                      "SELECT k.org, k.id, k.scopes, o.plan, p.key_rpm, p.org_rpm, p.endpoint_rpm, "
-                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version, o.epoch "
-                     "FROM keys.api_key k "
+                     "p.cells_per_minute, p.endpoint_concurrency, p.batch_concurrency, k.version, o.epoch, "
+                     "k.ends "
+                     "FROM (SELECT org, id, scopes, version, NULL::timestamptz AS ends "
+                     "FROM keys.api_key WHERE hash = $1 AND deleted IS NULL "
+                     "UNION ALL "
+                     "SELECT a.org, a.id, a.scopes | 32, greatest(a.version, s.version), s.expires "
+                     "FROM keys.session s JOIN keys.api_key a ON a.org = s.org AND a.id = s.key_id "
+                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND a.deleted IS NULL) k "
                      "JOIN keys.org o ON o.org = k.org "
-                     "JOIN keys.plan p ON p.name = o.plan "
-                     "WHERE k.hash = $1 AND k.deleted IS NULL",
+                     "JOIN keys.plan p ON p.name = o.plan",
                      TAB_P(hash_param(hash))));
     *ret_known = tab_rows_count(r) == 1; /* an unknown key is an answer, not an error */
     if (!*ret_known)
@@ -55,8 +60,8 @@ tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], boo
     copy(g.org, sizeof g.org, tab_rows_text(r, 0, 0));
     copy(g.key, sizeof g.key, tab_rows_text(r, 0, 1));
     copy(g.plan, sizeof g.plan, tab_rows_text(r, 0, 3));
-    *ret = g;
-    *ret_epoch = (uint64_t)tab_rows_int(r, 0, 11);
+    *ret = (keys_granted){ g, (uint64_t)tab_rows_int(r, 0, 11),
+                           tab_rows_null(r, 0, 12) ? 0 : tab_rows_time(r, 0, 12) };
     return TAB_OK;
 }
 
@@ -120,8 +125,7 @@ tab_status keys_store_create(tab_tx *tx, const char *org, const char *id, const 
                               tab_p_text(preview), tab_p_int(scopes)));
 }
 
-/* What was signed for the organization's keys before this version is worth nothing from now on. */
-static tab_status raise_epoch(tab_tx *tx, const char *org, int64_t version, tab_error *err)
+tab_status keys_store_raise_epoch(tab_tx *tx, const char *org, int64_t version, tab_error *err)
 {
     return tab_tx_query(tx, NULL, err, "UPDATE keys.org SET epoch = greatest(epoch, $2) WHERE org = $1",
                         TAB_P(tab_p_text(org), tab_p_int(version)));
@@ -148,7 +152,7 @@ static tab_status take_old(tab_tx *tx, const char *org, const char *id, keys_tom
     t->version = tab_rows_int(r, 0, 1);
     copy(t->org, sizeof t->org, org);
     copy(t->key_id, sizeof t->key_id, id);
-    TAB_TRY(raise_epoch(tx, org, t->version, err));
+    TAB_TRY(keys_store_raise_epoch(tx, org, t->version, err));
     return tab_tx_query(tx, NULL, err,
                         "INSERT INTO keys.tombstone (org, key_id, hash, version) VALUES ($1, $2, $3, $4)",
                         TAB_P(tab_p_text(org), tab_p_text(id), hash_param(t->hash), tab_p_int(t->version)));
@@ -326,7 +330,9 @@ tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t 
                              size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(tab_tx_query(tx, &r, err, "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL",
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT hash FROM keys.api_key WHERE org = $1 AND deleted IS NULL "
+                         "UNION ALL SELECT hash FROM keys.session WHERE org = $1 AND expires > now()",
                          TAB_P(tab_p_text(org))));
     size_t n = tab_rows_count(r);
     uint8_t(*hashes)[TAB_SECRET_HASH] = tab_arena_alloc(a, n, TAB_SECRET_HASH);

@@ -15,10 +15,16 @@ typedef struct {
     int64_t version;
 } keys_tombstone;
 
-/* The grant of a live key by its hash, and the number of its organization's last revocation. *ret_known
- * false: no such key. */
-tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known, tab_grant *ret,
-                            uint64_t *ret_epoch, tab_error *err) TAB_CHECKED;
+/* What a hash stands for: a live key, or a session of one (TAB_GRANT_SESSION in the grant's scopes). */
+typedef struct {
+    tab_grant grant;
+    uint64_t epoch;  /* the number of its organization's last revocation */
+    int64_t ends_us; /* of a session; 0: does not end by itself */
+} keys_granted;
+
+/* *ret_known false: no such key, and no such session. */
+tab_status keys_store_grant(tab_tx *tx, const uint8_t hash[TAB_SECRET_HASH], bool *ret_known,
+                            keys_granted *ret, tab_error *err) TAB_CHECKED;
 
 tab_status keys_store_list(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__ApiKey ***ret,
                            size_t *ret_n, tab_error *err) TAB_CHECKED; /* id NULL: all, newest first */
@@ -36,6 +42,9 @@ tab_status keys_store_rotate(tab_tx *tx, const char *org, const char *id, const 
 tab_status keys_store_end(tab_tx *tx, const char *org, const char *id, keys_tombstone *ret, bool *ret_again,
                           tab_error *err) TAB_CHECKED;
 
+/* What was signed for the organization's keys before this version is worth nothing from now on. */
+tab_status keys_store_raise_epoch(tab_tx *tx, const char *org, int64_t version, tab_error *err) TAB_CHECKED;
+
 /* Tombstones that Redis has not confirmed, up to `most` of them, in any organization; and one
  * confirmed. */
 tab_status keys_store_pending(tab_tx *tx, tab_arena *a, size_t most, keys_tombstone **ret, size_t *ret_n,
@@ -47,8 +56,9 @@ tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__Cre
 tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_error *err) TAB_CHECKED;
 tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret,
                           tab_error *err) TAB_CHECKED;
+/* Of live keys and of their sessions. */
 tab_status keys_store_hashes(tab_tx *tx, tab_arena *a, const char *org, uint8_t (**ret)[TAB_SECRET_HASH],
-                             size_t *ret_n, tab_error *err) TAB_CHECKED; /* of live keys */
+                             size_t *ret_n, tab_error *err) TAB_CHECKED;
 
 /* Adds counted uses. ids and counts are PostgreSQL array literals. A batch's name makes sure that it is
  * added once; a batch named "" is always added. */

@@ -56,15 +56,17 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
                           const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err)
 {
     enum { ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, OF_EVENT };
+
     enum { EVENT, OP, CELLS, MILLI, OF_LINE };
     /* One statement for all events: a column of texts for each field of the events, and of their lines, which
      * name their event by its number from 1. */
-    char **of_event[OF_EVENT], **of_line[OF_LINE];
+    char **of_event[OF_EVENT], **of_line[OF_LINE], **hold;
     size_t lines = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         lines += e[i]->n_usage;
     for (size_t k = 0; k < OF_EVENT; k++)
         of_event[k] = tab_arena_new_of(a, char *, n + 1);
+    hold = tab_arena_new_of(a, char *, n + 1);
     for (size_t k = 0; k < OF_LINE; k++)
         of_line[k] = tab_arena_new_of(a, char *, lines + 1);
     for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
@@ -75,6 +77,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         of_event[ENDPOINT_ID][i] = e[i]->endpoint_id;
         of_event[ENDPOINT][i] = e[i]->endpoint;
         of_event[MODEL][i] = e[i]->base_model;
+        hold[i] = e[i]->hold;
         of_event[TABLES][i] = number(a, e[i]->tables);
         of_event[CALLS][i] = number(a, e[i]->calls == 0 ? 1 : (int64_t)e[i]->calls);
         for (size_t k = 0; k < e[i]->n_usage; k++, at++) {
@@ -87,10 +90,12 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
             of_line[MILLI][at] = number(a, metering_milli(r, op, e[i]->usage[k]->cells));
         }
     }
-    tab_param p[1 + OF_EVENT + OF_LINE];
+    tab_param p[1 + OF_EVENT + OF_LINE + 1];
     for (size_t k = 0; k < OF_EVENT + OF_LINE && !tab_arena_full(a); k++)
         p[1 + k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
                                            : tab_pg_array(a, of_line[k - OF_EVENT], lines));
+    if (!tab_arena_full(a))
+        p[1 + OF_EVENT + OF_LINE] = tab_p_text(tab_pg_array(a, hold, n));
     if (tab_arena_full(a))
         return tab_no_memory(err);
     p[0] = tab_p_text(e[0]->org_id);
@@ -100,7 +105,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         "SELECT * "
         "FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], "
         "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], "
-        "$14::bigint[])",
+        "$14::bigint[], $15::text[])",
         p, sizeof p / sizeof *p);
     for (size_t i = 0; i < n; i++) /* the function gives the numbers of the events that were new */
         ret[i] = false;

@@ -161,6 +161,7 @@ class Rig:
             "SECRET_FILE": self.dir + "/secret",
             "API": f"server 127.0.0.1:{self.upstream.port};",
             "SERVER": "",
+            "CONSOLE": ROOT + "/gateway/console",
         }.items():
             conf = conf.replace(f"@{name}@", value)
         with open(self.dir + "/nginx.conf", "w") as f:

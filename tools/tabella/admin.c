@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
@@ -155,6 +156,32 @@ static int set_base(tab_arena *a, char *base, bool retired)
     return 0;
 }
 
+/* Exit 1 where something does not open: its key is not in the ring, and is not to be dropped. */
+static int reseal(tab_arena *a)
+{
+    Tabella__ResealRequest q = TABELLA__RESEAL_REQUEST__INIT;
+    const void *msg;
+    int rc = admin_ask(a, "data-connector", "Reseal", &q.base, &tabella__reseal_reply__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__ResealReply *y = msg;
+    tab_out out = { 0 };
+    tab_out_open(&out, '{');
+    member(&out, "key", y->key);
+    tab_out_key(&out, "resealed");
+    tab_out_int(&out, (int64_t)y->resealed);
+    tab_out_key(&out, "newest");
+    tab_out_int(&out, (int64_t)y->newest);
+    tab_out_key(&out, "failed");
+    tab_out_open(&out, '[');
+    for (size_t i = 0; i < y->n_failed; i++)
+        tab_out_cstr(&out, y->failed[i]);
+    tab_out_close(&out, ']');
+    tab_out_close(&out, '}');
+    admin_print(&out);
+    return y->n_failed == 0 ? 0 : EXIT_FAILURE;
+}
+
 int cmd_admin(int argc, char **argv)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
@@ -170,7 +197,11 @@ int cmd_admin(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "base") == 0 &&
         (strcmp(argv[2], "retire") == 0 || strcmp(argv[2], "restore") == 0))
         return set_base(a, argv[3], strcmp(argv[2], "retire") == 0);
+    if (argc == 3 && strcmp(argv[1], "connections") == 0 && strcmp(argv[2], "reseal") == 0)
+        return reseal(a);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "usage") == 0)
+        return admin_meter(argc - 1, argv + 1);
     return admin_usage("unknown command");
 }

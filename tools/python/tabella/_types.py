@@ -121,6 +121,21 @@ class Usage(Answer):
     add_usage: Dict[str, Any] = dataclasses.field(default_factory=dict)
     events: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     lifetime: bool = False
+    storage: Optional[Dict[str, int]] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Cost(Answer):
+    """What a call would be billed, and what is left (None: there is no limit). Nothing was done."""
+
+    dry_run: bool = True
+    total_cells: int = 0
+    by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
+    by_op_raw: Dict[str, int] = dataclasses.field(default_factory=dict)
+    left_cells: Optional[int] = None
+    allowed: bool = True
+    reason: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)

@@ -1,0 +1,94 @@
+// Datasets and the connections that feed them.
+import { html, useState, useRef, Dialog, Empty, Facts, Head, Loaded, Problem, Table, useAction, useLoad, usePages } from "./ui.js";
+import { api, get, may, newKey, p, post, query } from "./api.js";
+import { ago, bytes, count, plural, time } from "./format.js";
+
+// The fields of each family of sources. What a provider does not know it refuses by name.
+const PROVIDERS = [
+    ["postgres", "PostgreSQL", "postgres://HOST/DATABASE/SCHEMA/TABLE", ["user", "password", "ca"]],
+    ["other", "Another source", "scheme://path", ["user", "password", "access_key_id", "secret_access_key", "token"]],
+];
+
+function Connect({ open, close, done }) {
+    const [kind, choose] = useState("postgres");
+    const [, , ref, fields] = PROVIDERS.find((x) => x[0] === kind);
+    const [act, busy, error] = useAction(async (form) => {
+        const credentials = Object.fromEntries(fields.map((f) => [f, form.get(f)]).filter(([, v]) => v));
+        const body = { source: form.get("source"), credentials };
+        if (form.get("name")) body.name = form.get("name");
+        if (form.get("query")) body.options = { query: form.get("query") };
+        await post("/v2/data/connect", body);
+        close();
+        done();
+    });
+    return html`<${Dialog} title="Connect a source" open=${open} close=${close} onSubmit=${act} action="Connect" busy=${busy} error=${error}>
+        <label class="field">Kind<select value=${kind} onChange=${(e) => choose(e.target.value)}>${PROVIDERS.map((x) => html`<option key=${x[0]} value=${x[0]}>${x[1]}</option>`)}</select></label>
+        <label class="field">Source<input name="source" required placeholder=${ref} /></label>
+        <label class="field">Name<input name="name" placeholder="the last part of the source" /></label>
+        ${fields.map((f) => html`<label class="field" key=${f}>${f.replaceAll("_", " ")}${f === "ca" ? html`<textarea name=${f} rows="3" placeholder="certificate in PEM form, where it is none of the public ones"></textarea>` : html`<input name=${f} type=${/password|secret|token/.test(f) ? "password" : "text"} autocomplete="off" />`}</label>`)}
+        ${kind === "postgres" && html`<label class="field">Query<textarea name="query" rows="2" placeholder="a SELECT in place of the whole table"></textarea></label>`}
+        <p class="small soft">Credentials are sealed and never shown again.</p>
+    <//>`;
+}
+
+function List() {
+    const list = usePages((cursor) => get("/v2/data" + query({ cursor, limit: 50 })), "datasets", []);
+    const [connecting, connect] = useState(false);
+    const file = useRef(null);
+    const [upload, busy, error] = useAction(async (files) => {
+        for (const f of files) {
+            const form = new FormData();
+            form.append("file", f, f.name);
+            await post("/platform/v1/data/upload", form, { key: newKey() });
+        }
+        list.reload();
+    });
+    return html`<div><${Head} title="Data" about="Datasets are immutable snapshots of a table; connections bring new ones from a source.">
+            ${may("manage") && html`<button type="button" disabled=${busy} onClick=${() => file.current.click()}>${busy ? "Uploading …" : "Upload files"}</button>
+            <input ref=${file} type="file" multiple class="hidden" tabindex="-1" aria-label="Files to upload" onChange=${(e) => { upload([...e.target.files]); e.target.value = ""; }} />
+            <button type="button" class="main-action" onClick=${() => connect(true)}>Connect a source</button>`}
+        <//>
+        <${Problem} error=${error} />
+        <${Loaded} of=${list}>${() => (list.items.length ? html`<div class="stack tight"><${Table} label="Data" rows=${list.items} keyOf=${(d) => d.id} columns=${[
+            { name: "Name", class: "strong break", cell: (d) => html`<a href=${"#/data/" + d.id}>${d.name}</a>` },
+            { name: "Kind", cell: (d) => html`<span class="tag">${d.kind}</span>` },
+            { name: "Source", class: "small soft break", cell: (d) => d.source },
+            { name: "Rows", num: true, cell: (d) => count(d.rows) }, { name: "Columns", num: true, cell: (d) => count(d.cols) },
+            { name: "Size", num: true, cell: (d) => bytes(d.size_bytes) },
+            { name: "Pinned", cell: (d) => d.pinned && html`<span class="tag accent">${d.pinned_by && d.pinned_by.length ? plural(d.pinned_by.length, "endpoint") : "pinned"}</span>` },
+            { name: "Snapshot of", cell: (d) => html`<span title=${time(d.snapshot_at)}>${d.snapshot_at ? ago(d.snapshot_at) : "–"}</span>` },
+        ]} />${list.foot}</div>` : html`<${Empty} title="No data yet"><p>Upload a file, connect a source, or make an endpoint of a run: its tables are kept here.</p><//>`)}<//>
+        <${Connect} open=${connecting} close=${() => connect(false)} done=${list.reload} />
+    </div>`;
+}
+
+function One({ id }) {
+    const load = useLoad(() => get(p`/v2/data/${id}`), [id]);
+    const [synced, show] = useState(null);
+    const [removing, remove] = useState(false);
+    const [act, busy, error] = useAction(async (what) => {
+        const r = await post(p`/v2/data/${id}` + "/" + what);
+        if (what === "sync") show(r);
+        load.reload();
+    });
+    const [drop, dropping, kept] = useAction(async () => {
+        await api("DELETE", p`/v2/data/${id}`);
+        location.hash = "#/data";
+    });
+    return html`<${Loaded} of=${load}>${(d) => html`
+        <${Head} title=${d.name} crumb=${["Data", "#/data"]}>
+            ${may("manage") && d.source !== "upload" && html`<button type="button" disabled=${busy} onClick=${() => act("sync")}>Sync</button>`}
+            ${may("manage") && d.kind === "dataset" && html`<button type="button" disabled=${busy} onClick=${() => act(d.pinned ? "unpin" : "pin")}>${d.pinned ? "Unpin" : "Pin"}</button>`}
+            ${may("delete") && html`<button type="button" class="danger" onClick=${() => remove(true)}>Delete</button>`}
+        <//>
+        <div class="stack"><${Problem} error=${error} />
+            ${synced && html`<div class="note good" role="status">${synced.job_id ? html`A large sync runs as <a href=${"#/jobs/" + synced.job_id}>a job</a>.` : html`Synced ${time(synced.synced_at)}: ${synced.diff ? `${plural(synced.diff.rows_added, "row")} added, ${count(synced.diff.rows_changed)} changed, ${count(synced.diff.rows_removed)} removed, ${count(synced.diff.rows_unchanged)} as before` : "a new snapshot"}.`}</div>`}
+            <${Facts} of=${[["Kind", d.kind], d.rows != null && ["Rows", count(d.rows)], d.cols != null && ["Columns", count(d.cols)], d.cells != null && ["Cells", count(d.cells), "what a fresh pass counts"], d.size_bytes != null && ["Size", bytes(d.size_bytes)], ["Pinned", d.pinned ? "yes" : "no"]]} />
+            <dl class="pairs"><dt>Source</dt><dd><code>${d.source}</code></dd><dt>Id</dt><dd><code>${d.id}</code></dd><dt>Snapshot</dt><dd><code>${d.snapshot || "–"}</code> ${d.snapshot_at && html`<span class="soft">of ${time(d.snapshot_at)}</span>`}</dd>
+                ${d.dataset && html`<dt>Feeds</dt><dd><a href=${"#/data/" + d.dataset}>${d.dataset}</a></dd>`}
+                ${d.pinned_by && d.pinned_by.length > 0 && html`<dt>Pinned by</dt><dd>${d.pinned_by.map((e, i) => html`${i > 0 && ", "}<a key=${e} href=${"#/endpoints/" + e}>${e.slice(0, 8)}</a>`)}</dd>`}</dl>
+        </div>
+        <${Dialog} title=${"Delete " + d.name} open=${removing} close=${() => remove(false)} onSubmit=${drop} action="Delete" danger busy=${dropping} error=${kept}><p>It is gone at once and cannot be brought back. What a live endpoint pins cannot be deleted.</p><//>`}<//>`;
+}
+
+export default ({ path }) => (path[0] ? html`<${One} id=${path[0]} />` : html`<${List} />`);

@@ -1,0 +1,256 @@
+// Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
+import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
+import { api, get, may, newKey, p, patient, pause, post, tab } from "./api.js";
+import { bytes, count, plural, slug } from "./format.js";
+import { INLINE_MOST, readFile, unlike } from "./files.js";
+import { Bundle } from "./bundle.js";
+import { asCsv, asPage } from "./export.js";
+
+// What this tab sent and got, by job. One run: tables are large.
+let last = null;
+
+const remember = (job, inputs) => tab.set("run", { job, inputs }) || tab.set("run", { job });
+const inputsOf = (job) => (last && last.job === job && last.inputs) || ((x) => x && x.job === job && x.inputs)(tab.get("run")) || null;
+
+const rowsOf = (inputs) => inputs && inputs.tables && Object.fromEntries(inputs.tables.map((t) => [t.id, t]));
+
+// ---- the form -------------------------------------------------------------------------------------------------------
+
+function Files({ tables, data, add, remove, problems }) {
+    const [over, setOver] = useState(false);
+    const input = useRef(null);
+    const drop = (e) => {
+        e.preventDefault();
+        setOver(false);
+        add([...e.dataTransfer.files]);
+    };
+    return html`<div class="stack">
+        <div class=${"drop" + (over ? " over" : "")} onDragOver=${(e) => { e.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+            <h2>Drop your tables here</h2>
+            <p class="soft">CSV, Excel, OpenDocument, JSON; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
+            <button type="button" onClick=${() => input.current.click()}>Choose files</button>
+            <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.parquet" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
+        </div>
+        ${problems.map((x) => html`<${Problem} key=${x.name} error=${x.error} />`)}
+        ${(tables.length > 0 || data.length > 0) && html`<div class="card"><ul>
+            ${tables.map((t, i) => html`<li key=${t.id} class="spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
+                <button type="button" class="plain" onClick=${() => remove("tables", i)}>Remove<span class="hidden"> ${t.id}</span></button></li>`)}
+            ${data.map((d, i) => html`<li key=${d.id} class="spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; kept under Data</span></span>
+                <button type="button" class="plain" onClick=${() => remove("data", i)}>Remove<span class="hidden"> ${d.name}</span></button></li>`)}
+        </ul></div>`}
+    </div>`;
+}
+
+function Options({ inputs, set }) {
+    const columns = inputs.tables.flatMap((t) => t.columns.map((c, i) => (c && t.columns.indexOf(c) === t.columns.lastIndexOf(c) ? `${t.id}.${c}` : `${t.id}.c${i}`)));
+    return html`<div class="row wide">
+        <label class="field">Predict<select value=${inputs.target} onChange=${(e) => set({ target: e.target.value })}>
+            <option value="auto">what can be predicted best</option><option value="none">nothing</option>
+            ${columns.map((c) => html`<option key=${c} value=${"=" + c}>${c}</option>`)}
+        </select></label>
+        <label class="field">Task<select value=${inputs.task} onChange=${(e) => set({ task: e.target.value })}>
+            <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
+        </select></label>
+        <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
+    </div>`;
+}
+
+export function requestOf(inputs) {
+    const body = {};
+    if (inputs.tables.length) body.tables = inputs.tables;
+    if (inputs.data.length) body.data = inputs.data.map((d) => d.id);
+    if (inputs.target === "none") body.target = { mode: "none" };
+    else if (inputs.target.startsWith("=")) body.target = { column: inputs.target.slice(1) };
+    if (inputs.task !== "auto") body.task = { type: inputs.task };
+    const options = {};
+    if (inputs.explain) options.explain = true;
+    if (inputs.tables.length) options.missing_values = "auto";
+    if (Object.keys(options).length) body.options = options;
+    return body;
+}
+
+const NOTHING = { tables: [], data: [], target: "auto", task: "auto", explain: true };
+
+// Sends the run. The key makes a second sending, after a reload say, the same run.
+async function send(inputs, key, signal) {
+    tab.set("pending", { key, inputs });
+    try {
+        const r = await patient(() => post("/v2/run", requestOf(inputs), { key, signal }));
+        last = { job: r.job_id, inputs, bundle: r.status === "complete" ? r : null };
+        remember(r.job_id, inputs);
+        location.hash = "#/run/" + r.job_id;
+    } finally {
+        tab.drop("pending");
+    }
+}
+
+function Start({ begin }) {
+    const [inputs, setInputs] = useState(begin || NOTHING);
+    const [problems, setProblems] = useState([]);
+    const [reading, setReading] = useState("");
+    const [began, setBegan] = useState(0);
+    const set = (some) => setInputs((x) => ({ ...x, ...some }));
+    const stop = useRef(null);
+
+    const add = async (files) => {
+        setProblems([]);
+        let now = inputs, room = INLINE_MOST - now.tables.reduce((n, t) => n + t.rows.length * t.columns.length * 8, 0);
+        for (const file of files) {
+            setReading(`${file.name} (${bytes(file.size)})`);
+            try {
+                const table = file.size <= room ? await readFile(file) : null;
+                if (table) {
+                    room -= file.size;
+                    table.id = unlike(table.id, now.tables.map((t) => t.id));
+                    now = { ...now, tables: [...now.tables, table] };
+                } else {
+                    const form = new FormData();
+                    form.append("file", file, file.name);
+                    const r = await post("/platform/v1/data/upload", form, { key: newKey() });
+                    const found = r.datasets || (r.dataset ? [r.dataset] : []);
+                    now = { ...now, data: [...now.data, ...found] };
+                }
+                setInputs(now);
+            } catch (error) {
+                const said = error.status === undefined ? { message: `${file.name}: ${error.message}` } : error;
+                setProblems((x) => [...x, { name: file.name, error: said }]);
+            }
+        }
+        setReading("");
+    };
+    const remove = (kind, i) => setInputs((x) => ({ ...x, target: "auto", [kind]: x[kind].filter((_, k) => k !== i) }));
+    const [run, busy, error] = useAction(async (what, key) => {
+        setBegan(Date.now());
+        stop.current = new AbortController();
+        await send(what, key, stop.current.signal);
+    });
+    useEffect(() => {
+        const waits = tab.get("pending"); // the page was left while a run was under way
+        if (waits && !begin) {
+            setInputs(waits.inputs);
+            run(waits.inputs, waits.key);
+        }
+        return () => stop.current && stop.current.abort();
+    }, []);
+
+    const some = inputs.tables.length + inputs.data.length > 0;
+    const cells = inputs.tables.reduce((n, t) => n + t.rows.length * t.columns.length, 0) + inputs.data.reduce((n, d) => n + (d.cells || 0), 0);
+    return html`<div>
+        <${Head} title="Run" about="What the tables are, how they hang together, what is missing, and what can be predicted. Nothing of a run is kept but its result, for a day." />
+        ${busy ? html`<${Progress} began=${began} text="The tables are being read" />` : html`<div class="stack">
+            <${Files} tables=${inputs.tables} data=${inputs.data} add=${add} remove=${remove} problems=${problems} />
+            ${reading && html`<${Waiting} what=${"Reading " + reading} />`}
+            ${some && html`<${Options} inputs=${inputs} set=${set} />`}
+            <${Problem} error=${error && error.name !== "AbortError" ? error : null} />
+            ${some && html`<div class="row wide"><button type="button" class="main-action" disabled=${!!reading || !may("run")} onClick=${() => run(inputs, newKey())}>Run</button>
+                <span class="soft small">${count(cells)} cells will be counted.</span></div>`}
+            ${!may("run") && html`<div class="note warn">The key that you signed in with lacks the scope <code>run</code>.</div>`}
+        </div>`}
+    </div>`;
+}
+
+function Progress({ began, text, job, cancel }) {
+    const [now, set] = useState(Date.now());
+    useEffect(() => {
+        const t = setInterval(() => set(Date.now()), 1000);
+        return () => clearInterval(t);
+    }, []);
+    const known = job && job.status === "running";
+    return html`<section class="card"><div class="body stack">
+        <div class="spread"><h2 role="status">${text} …</h2><span class="soft">${Math.max(0, Math.round((now - began) / 1000))} s</span></div>
+        <progress aria-label=${text} max="100" value=${known ? job.progress : undefined}></progress>
+        ${job && html`<div class="row"><${State} of=${job.status} /> ${job.phase && html`<span class="soft">${job.phase}</span>`} ${cancel}</div>`}
+    </div></section>`;
+}
+
+// ---- the result -----------------------------------------------------------------------------------------------------
+
+function MakeEndpoint({ inputs, bundle, close, open }) {
+    const [act, busy, error] = useAction(async (form) => {
+        const body = requestOf({ ...inputs, target: bundle.target_selection.column ? "=" + bundle.target_selection.column : inputs.target });
+        const options = { ...(body.options || {}) };
+        delete options.explain; // of a run
+        if (Object.keys(options).length) body.options = options;
+        else delete body.options;
+        const r = await post("/v2/endpoints", { ...body, name: form.get("name") }, { key: newKey() });
+        location.hash = "#/endpoints/" + r.id;
+    });
+    const first = slug((bundle.target_selection.column || bundle.tables[0].id).split(".").pop()) || "endpoint";
+    return html`<${Dialog} title="Make this an endpoint" open=${open} close=${close} onSubmit=${act} action="Create" busy=${busy} error=${error}>
+        <p class="soft">The tables are kept and pinned as datasets, the prediction is scored on held-out rows, and a stable URL answers new rows.</p>
+        <label class="field">Name<input name="name" required maxlength="63" pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" value=${first} /><span class="soft small">lower case letters, digits and hyphens</span></label>
+    <//>`;
+}
+
+function SameByCode({ inputs }) {
+    const origin = location.origin, data = inputs.data.map((d) => d.id);
+    const target = inputs.target.startsWith("=") ? `, target="${inputs.target.slice(1)}"` : inputs.target === "none" ? ', target="none"' : "";
+    const curl = `curl -s ${origin}/v2/run \\\n  -H "Authorization: Bearer $TABELLA_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n  --data-binary @run.json`;
+    const frames = inputs.tables.map((t) => `"${t.id}": pd.read_csv("${t.id}.csv")`).join(", ");
+    const what = [frames && `{${frames}}`, data.length && `data=[${data.map((d) => `"${d}"`).join(", ")}]`].filter(Boolean).join(", ");
+    const python = `${frames ? "import pandas as pd\n" : ""}from tabella import Tabella\n\nclient = Tabella(url="${origin}")  # the key is TABELLA_API_KEY\nbundle = client.run(${what}${target})\nprint(bundle.summary())`;
+    return html`<details class="card"><summary class="body strong">The same by curl or Python</summary><div class="body stack">
+        <div class="spread"><h3>curl</h3><button type="button" onClick=${() => save("run.json", "application/json", JSON.stringify(requestOf(inputs)))}>Download run.json</button></div><${Code} text=${curl} label="curl" />
+        <h3>Python</h3><${Code} text=${python} label="Python" />
+    </div></details>`;
+}
+
+function Result({ id }) {
+    const inputs = inputsOf(id);
+    const [state, set] = useState(last && last.job === id && last.bundle ? { bundle: last.bundle } : {});
+    const [making, make] = useState(false);
+    useEffect(() => {
+        let mine = true;
+        const follow = async () => {
+            for (let wait = 500; mine && !state.bundle; wait = Math.min(4000, 1.5 * wait)) {
+                try {
+                    const job = await patient(() => get(p`/v2/jobs/${id}`));
+                    if (!mine) return;
+                    if (job.status === "done" && job.result && job.result.tables) return set({ bundle: job.result, job });
+                    set({ job });
+                    if (["done", "failed", "cancelled", "expired"].includes(job.status)) return;
+                } catch (error) {
+                    return mine && set((s) => ({ ...s, error }));
+                }
+                await pause(wait);
+            }
+        };
+        follow();
+        return () => (mine = false);
+    }, [id]);
+    const [cancel, cancelling, refused] = useAction(async () => set({ job: await post(p`/v2/jobs/${id}/cancel`) }));
+    const again = (target) => {
+        begin = { ...inputs, target: "=" + target };
+        location.hash = "#/run/new";
+    };
+    const b = state.bundle, job = state.job;
+    const name = (b ? b.tables.map((t) => t.id).join(", ") : "Run").slice(0, 80);
+    if (!b) {
+        const under = !job || ["queued", "running"].includes(job.status);
+        return html`<div><${Head} title="Run" crumb=${["New run", "#/run"]} />
+            <${Problem} error=${state.error || refused} />
+            ${!state.error && under && html`<${Progress} began=${job ? new Date(job.created_at) : Date.now()} text=${job && job.status === "queued" ? "Waiting for its turn" : "The tables are being read"} job=${job} cancel=${job && may("manage") && html`<button type="button" disabled=${cancelling} onClick=${cancel}>Cancel</button>`} />`}
+            ${job && !under && html`<${Empty} title=${job.status === "done" ? "This run's result is over" : "The run is " + job.status}><p>${job.error || (job.status === "done" ? "Results are kept for a day." : "Nothing of it was billed.")}</p><a class="button" href="#/run">New run</a><//>`}
+        </div>`;
+    }
+    return html`<div>
+        <${Head} title=${name} crumb=${["New run", "#/run"]}>
+            ${inputs && may("manage") && html`<button type="button" class="main-action" onClick=${() => make(true)}>Make this an endpoint</button>`}
+            <button type="button" onClick=${() => save("bundle.json", "application/json", JSON.stringify(b, null, 1))}>JSON</button>
+            <button type="button" onClick=${() => save("predictions.csv", "text/csv", asCsv(b, rowsOf(inputs)))}>CSV</button>
+            <button type="button" onClick=${() => save("tables.html", "text/html", asPage(b))}>HTML page</button>
+        <//>
+        <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs && inputs.tables ? again : null} />
+        ${inputs && html`<div class="stack" style=${{ marginTop: "24px" }}><${SameByCode} inputs=${inputs} /></div>`}
+        ${inputs && html`<${MakeEndpoint} inputs=${inputs} bundle=${b} open=${making} close=${() => make(false)} />`}
+    </div>`;
+}
+
+let begin = null; // what the next form starts with
+
+export default function Run({ path }) {
+    if (path[0] && path[0] !== "new") return html`<${Result} key=${path[0]} id=${path[0]} />`;
+    const from = path[0] === "new" ? begin : null;
+    begin = null;
+    return html`<${Start} key=${path[0] || ""} begin=${from} />`;
+}

@@ -1,0 +1,69 @@
+// The organization's meter. Every figure is a sum over the events below it.
+import { html, useState, useMemo, Bar, Dialog, Facts, Head, Loaded, Table, Empty, save, useAction, useLoad } from "./ui.js";
+import { api, get, may } from "./api.js";
+import { count, csv, number } from "./format.js";
+import { Bars } from "./plots.js";
+
+const BY = [["op", "operation"], ["key", "key"], ["endpoint_id", "endpoint"], ["surface", "surface"], ["model", "base"]];
+
+function Settings({ open, close, done }) {
+    const load = useLoad(() => (open ? get("/platform/v1/organization") : Promise.resolve(null)), [open]);
+    const [act, busy, error] = useAction(async (form) => {
+        const cap = form.get("cap");
+        await api("PUT", "/platform/v1/organization", { add_usage: form.get("add") === "on", spend_cap_usd: cap === "" ? null : Number(cap), emails: form.get("emails").split(/[\s,]+/).filter(Boolean),
+            alerts: { jobs: form.get("jobs") === "on", usage: form.get("usage") === "on", keys: form.get("keys") === "on", connections: form.get("connections") === "on" } });
+        close();
+        done();
+    });
+    const o = load.data;
+    return html`<${Dialog} title="Allowance and alerts" open=${open} close=${close} onSubmit=${act} busy=${busy || !o} error=${error || load.error}>
+        ${o && html`<label class="row"><input type="checkbox" name="add" checked=${o.add_usage} /> Go on past the allowance</label>
+        <label class="field">Spend cap in USD<input name="cap" type="number" min="0" step="0.01" value=${o.spend_cap_usd ?? ""} placeholder="no cap" /></label>
+        <label class="field">Mail to<input name="emails" value=${o.emails.join(", ")} placeholder="ann@example.org" /></label>
+        <fieldset class="stack tight"><legend class="strong small">Mail about</legend>${["jobs", "usage", "keys", "connections"].map((a) => html`<label class="row" key=${a}><input type="checkbox" name=${a} checked=${o.alerts[a]} /> ${a}</label>`)}</fieldset>`}
+    <//>`;
+}
+
+function Events({ events }) {
+    const [by, group] = useState("op");
+    const [only, choose] = useState(null);
+    const sums = useMemo(() => {
+        const m = new Map();
+        for (const e of events) m.set(e[by] || "–", (m.get(e[by] || "–") || 0) + e.cells);
+        return [...m].sort((a, b) => b[1] - a[1]);
+    }, [events, by]);
+    const most = sums.length ? sums[0][1] : 1;
+    const shown = only === null ? events : events.filter((e) => (e[by] || "–") === only);
+    const columns = ["day", "op", "cells", "requests", "tables", "model", "key", "endpoint_id", "surface"];
+    return html`<div class="stack">
+        <div class="spread"><label class="row">Cells by <select value=${by} onChange=${(e) => { group(e.target.value); choose(null); }}>${BY.map(([id, text]) => html`<option key=${id} value=${id}>${text}</option>`)}</select></label>
+            <button type="button" onClick=${() => save("usage.csv", "text/csv", csv(columns, events.map((e) => columns.map((c) => e[c]))))}>CSV</button></div>
+        <${Table} label="Sums" rows=${sums} keyOf=${(s) => s[0]} columns=${[
+            { name: BY.find((x) => x[0] === by)[1], class: "break", cell: (s) => html`<button type="button" class="plain" aria-pressed=${String(only === s[0])} onClick=${() => choose(only === s[0] ? null : s[0])}>${s[0]}</button>` },
+            { name: "Cells", num: true, cell: (s) => count(s[1]) }, { name: "Share", cell: (s) => html`<${Bar} value=${s[1]} of=${most} label="" />` },
+        ]} />
+        <h2>${only === null ? "All events" : `Events of ${only}`} <span class="soft small">${count(shown.reduce((n, e) => n + e.cells, 0))} cells as counted</span></h2>
+        <${Table} label="Events" rows=${shown.slice(0, 200)} columns=${[
+            { name: "Day", class: "nowrap", cell: (e) => e.day }, { name: "Operation", cell: (e) => e.op }, { name: "Cells", num: true, cell: (e) => count(e.cells) },
+            { name: "Requests", num: true, cell: (e) => count(e.requests) }, { name: "Base", cell: (e) => e.model }, { name: "Key", class: "small mono", cell: (e) => (e.key || "").slice(0, 12) },
+            { name: "Endpoint", class: "small mono", cell: (e) => e.endpoint_id && html`<a href=${"#/endpoints/" + e.endpoint_id}>${e.endpoint_id.slice(0, 8)}</a>` }, { name: "Surface", cell: (e) => e.surface },
+        ]} />
+        ${shown.length > 200 && html`<p class="small soft">200 of ${count(shown.length)}; the CSV has all.</p>`}
+    </div>`;
+}
+
+export default function Usage() {
+    const load = useLoad(() => get("/v2/usage"), []);
+    const [setting, set] = useState(false);
+    return html`<div><${Head} title="Usage" about="Cells, in fresh equivalents. Inputs are counted, outputs are free.">${may("manage") && html`<button type="button" onClick=${() => set(true)}>Allowance and alerts</button>`}<//>
+        <${Loaded} of=${load}>${(u) => {
+            const days = [...u.events.reduce((m, e) => m.set(e.day, (m.get(e.day) || 0) + e.cells * (u.by_op_multiplier[e.op] ?? 1)), new Map())].sort();
+            return html`<div class="stack">
+                <${Facts} of=${[["Used", u.plan === "api" ? "–" : number(u.used_pct) + " %", u.lifetime ? "of the allotment for life" : `of the week's allowance`], ["Cells", count(u.total_cells), u.window.replaceAll("T00:00:00Z", "")], ["Resets in", u.lifetime ? "never" : u.resets_in], ["Past the allowance", u.add_usage.enabled ? "goes on" : "stops", u.add_usage.spend_cap_set ? `cap ${number(u.add_usage.spend_cap_usd)} USD` : "no cap"], ["By the console", count(u.by_surface.ui), `${count(u.by_surface.api)} by API`]]} />
+                ${u.plan !== "api" && html`<progress aria-label="Part of the allowance that is used" max="100" value=${u.used_pct}></progress>`}
+                ${u.events.length ? html`<section class="card"><header><h2>By day</h2></header><div class="body"><${Bars} bars=${days.map(([d, n]) => [d.slice(5), n])} text=${(v) => count(Math.round(v))} label=${"Cells by day: " + days.map(([d, n]) => `${d} ${Math.round(n)}`).join(", ")} /></div></section><${Events} events=${u.events} />` : html`<${Empty} title="Nothing was counted yet"><p>Run tables, and their cells are listed here.</p><a class="button" href="#/run">Run tables</a><//>`}
+            </div>`;
+        }}<//>
+        <${Settings} open=${setting} close=${() => set(false)} done=${load.reload} />
+    </div>`;
+}

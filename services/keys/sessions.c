@@ -1,0 +1,197 @@
+/* Sessions of the console (docs/decisions/0337).
+ *
+ *   a key's secret --StartSession--> session (hash of a token) --Authenticate--> the key's grant, with
+ *                                        |                                       TAB_GRANT_SESSION
+ *                                        +-- signed out, or the key ended --> tombstone, as of a key
+ *
+ * To the gateway a session's token is one more secret: looked up, cached and revoked as keys are. So a session
+ * ends as fast as a key does, and cannot outlive it. */
+#include <stdio.h>
+
+#include "common/integer.h"
+#include "common/log.h"
+#include "common/proto.h"
+#include "services/keys/keys.h"
+
+enum { SESSIONS_MOST = 1000 }; /* of an organization */
+
+static tab_param bytes_param(ProtobufCBinaryData b)
+{
+    return tab_p_bytes((tab_str){ (const char *)b.data, b.len });
+}
+
+/* The session of this token into the reply; known stays false where there is none. */
+static tab_status show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    Tabella__Session *out = call->out;
+    tab_arena *a = call->arena;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT s.id, s.org, o.name, s.key_id, k.name, o.plan, k.scopes, s.created, s.expires "
+                         "FROM keys.session s "
+                         "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
+                         "JOIN keys.org o ON o.org = s.org "
+                         "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL",
+                         TAB_P(bytes_param(token))));
+    if (tab_rows_count(r) != 1)
+        return TAB_OK;
+    out->known = true;
+    out->id = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    out->org = tab_proto_text(a, tab_rows_text(r, 0, 1));
+    out->org_name = tab_proto_text(a, tab_rows_text(r, 0, 2));
+    out->key_id = tab_proto_text(a, tab_rows_text(r, 0, 3));
+    out->key_name = tab_proto_text(a, tab_rows_text(r, 0, 4));
+    out->plan = tab_proto_text(a, tab_rows_text(r, 0, 5));
+    out->scopes = (uint32_t)tab_rows_int(r, 0, 6);
+    out->created_at = tab_rows_time(r, 0, 7);
+    out->expires_at = tab_rows_time(r, 0, 8);
+    return TAB_OK;
+}
+
+static tab_status hash_good(ProtobufCBinaryData hash, const char *param, tab_error *err)
+{
+    return hash.len == TAB_SECRET_HASH ? TAB_OK : tab_fail(err, TAB_VALIDATION, param, "not a SHA-256");
+}
+
+/* Whose key signs in; nothing where no live key has this secret. A session's token signs nobody in. */
+static tab_status whose(keys *self, tab_call *call, ProtobufCBinaryData secret, bool *ret_known,
+                        tab_grant *ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    keys_granted found;
+    TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_grant(tx, secret.data, ret_known, &found, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    if (*ret_known)
+        *ret = found.grant;
+    *ret_known = *ret_known && (ret->scopes & TAB_GRANT_SESSION) == 0;
+    return TAB_OK;
+}
+
+tab_status keys_start_session(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__StartSessionRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    tab_grant g;
+    bool known;
+    char id[TAB_ID];
+    TAB_TRY(hash_good(q->key_sha256, "key_sha256", err));
+    TAB_TRY(hash_good(q->token_sha256, "token_sha256", err));
+    TAB_TRY(whose(self, call, q->key_sha256, &known, &g, err));
+    if (!known)
+        return TAB_OK;
+    tab_id_new(id, "ses_");
+    TAB_TRY(tab_tx_begin(self->pg, g.org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM keys.session WHERE org = $1 AND expires <= now()",
+                         TAB_P(tab_p_text(g.org))));
+    TAB_TRY(tab_tx_room(tx, g.org, "SELECT count(*) FROM keys.session WHERE org = $1", SESSIONS_MOST,
+                        "sessions", err));
+    /* The key's row is locked: one that ends meanwhile takes this session with it. */
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "INSERT INTO keys.session (org, id, key_id, hash, version, expires) "
+                         "SELECT org, $2, id, $4, nextval('keys.version'), "
+                         "clock_timestamp() + make_interval(secs => $5::int) "
+                         "FROM keys.api_key WHERE org = $1 AND id = $3 AND deleted IS NULL FOR SHARE",
+                         TAB_P(tab_p_text(g.org), tab_p_text(id), tab_p_text(g.key),
+                               bytes_param(q->token_sha256), tab_p_int(self->session_s))));
+    TAB_TRY(show(tx, call, q->token_sha256, err));
+    if (((Tabella__Session *)call->out)->known)
+        TAB_TRY(keys_audit(tx, call, g.org, g.key, "session.create", id, "", err));
+    return tab_tx_commit(&tx, err);
+}
+
+tab_status keys_get_session(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__GetSessionRequest *q = call->in;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_TRY(hash_good(q->token_sha256, "token_sha256", err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(show(tx, call, q->token_sha256, err));
+    return tab_tx_commit(&tx, err);
+}
+
+/* One tombstone of a row that was just deleted. */
+static tab_status bury(tab_tx *tx, const char *org, const char *key_id, ProtobufCBinaryData hash,
+                       keys_tombstone *t, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "INSERT INTO keys.tombstone (org, key_id, hash, version) "
+                         "VALUES ($1, $2, $3, nextval('keys.version')) RETURNING version",
+                         TAB_P(tab_p_text(org), tab_p_text(key_id), bytes_param(hash))));
+    t->version = tab_rows_int(r, 0, 0);
+    memcpy(t->hash, hash.data, sizeof t->hash);
+    snprintf(t->org, sizeof t->org, "%s", org);
+    snprintf(t->key_id, sizeof t->key_id, "%s", key_id);
+    return keys_store_raise_epoch(tx, org, t->version, err);
+}
+
+tab_status keys_end_session(void *arg, tab_call *call, tab_error *err)
+{
+    keys *self = arg;
+    const Tabella__EndSessionRequest *q = call->in;
+    Tabella__EndSessionReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    keys_tombstone t;
+    TAB_TRY(hash_good(q->token_sha256, "token_sha256", err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "DELETE FROM keys.session WHERE org = $1 AND hash = $2 RETURNING id, key_id",
+                         TAB_P(tab_p_text(call->org), bytes_param(q->token_sha256))));
+    if (tab_rows_count(r) == 0) /* signed out before */
+        return tab_tx_commit(&tx, err);
+    TAB_TRY(bury(tx, call->org, tab_rows_text(r, 0, 1), q->token_sha256, &t, err));
+    TAB_TRY(keys_audit(tx, call, call->org, tab_rows_text(r, 0, 1), "session.delete", tab_rows_text(r, 0, 0),
+                       "", err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    out->known = true;
+    return keys_revoke(self, &t, 1, call->deadline, err);
+}
+
+tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *key, keys_tombstone **ret,
+                                size_t *ret_n, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "WITH gone AS (DELETE FROM keys.session WHERE org = $1 AND key_id = $2 RETURNING hash) "
+                         "INSERT INTO keys.tombstone (org, key_id, hash, version) SELECT $1, $2, hash, $3 FROM gone",
+                         TAB_P(tab_p_text(key->org), tab_p_text(key->key_id), tab_p_int(key->version))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT hash, version FROM keys.tombstone WHERE org = $1 AND key_id = $2",
+                         TAB_P(tab_p_text(key->org), tab_p_text(key->key_id))));
+    size_t n = tab_rows_count(r);
+    keys_tombstone *t = tab_arena_new_of(a, keys_tombstone, n);
+    if (t == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        tab_str hash = tab_rows_bytes(r, i, 0, a);
+        if (hash.n != TAB_SECRET_HASH)
+            return tab_fail(err, TAB_INTERNAL, "", "a stored hash of another length");
+        t[i] = *key;
+        memcpy(t[i].hash, hash.p, TAB_SECRET_HASH);
+        t[i].version = tab_rows_int(r, i, 1);
+    }
+    *ret = t;
+    *ret_n = n;
+    return TAB_OK;
+}
+
+tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadline deadline, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    for (size_t i = 0; i < n; i++)
+        TAB_TRY(keys_cache_revoke(&self->cache, &t[i], err));
+    if (n == 0)
+        return TAB_OK;
+    /* From here on every gateway refuses the secrets. If the clean-up fails, the chores repeat it. */
+    tab_error ignored;
+    tab_status s = tab_tx_begin(self->pg, t->org, deadline, &tx, &ignored);
+    for (size_t i = 0; i < n && s == TAB_OK; i++)
+        s = keys_store_confirmed(tx, &t[i], &ignored);
+    if (s == TAB_OK)
+        s = tab_tx_commit(&tx, &ignored);
+    return TAB_OK;
+}
