@@ -49,8 +49,8 @@ extern "C" {
 enum {
     TAB_IDENTITY_SKEW_MS = 60000, /* an identity is good for so long */
     TAB_GRANT_TEXT = 320,         /* bytes that hold any grant's text */
-    TAB_GRANT_SESSION = 32,       /* bit of a grant's scopes: a session of the key calls, not the key itself */
-    TAB_IDENTITY_TEXT = 1024      /* and any identity's, with a path of up to 400 bytes */
+    TAB_GRANT_SESSION = 32,  /* bit of a grant's scopes: a session of the key calls, not the key itself */
+    TAB_IDENTITY_TEXT = 1024 /* and any identity's, with a path of up to 400 bytes */
 };
 
 typedef struct {

@@ -210,9 +210,9 @@ static void forget_old(tab_relay *r)
         tab_log(TAB_WARN, "old events of %s were not deleted", r->schema);
 }
 
-/* What waits in the tables, whoever delivers it: every process of the service tells the same figures, also one
- * that never delivers, and also while the readers are away. Counted up to LAG_MOST, so that a backlog does
- * not make its own measurement slow. */
+/* What waits in the tables, whoever delivers it: every process of the service tells the same figures, also
+ * one that never delivers, and also while the readers are away. Counted up to LAG_MOST, so that a backlog
+ * does not make its own measurement slow. */
 static void measure_lag(tab_relay *r)
 {
     TAB_AUTO(tab_tx) *tx = NULL;

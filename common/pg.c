@@ -63,6 +63,11 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
         return tab_fail(err, s, constraint, "this entry exists already");
     if (s == TAB_CANCELLED)
         return tab_fail(err, s, NULL, "the deadline has passed");
+    static _Atomic int64_t full;
+    if (strcmp(tx->sqlstate, "53100") == 0 && tab_log_due(&full))
+        tab_log(TAB_ERROR,
+                "PostgreSQL's disk is full: free space there; what was acknowledged is kept, the rest "
+                "is answered with 503 until then");
     char head[80];
     snprintf(head, sizeof head, "%s", sql);
     tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate", tx->sqlstate,

@@ -37,6 +37,43 @@ static bool wait_socket(PGconn *c, short events, tab_deadline deadline)
     }
 }
 
+/* Why there is no connection, and what to do. libpq's text names server, port, user and database, and no
+ * password; where it is about the connection string itself it may quote it, and is left out. */
+static void say_away(const char *conninfo, const PGconn *c)
+{
+    static _Atomic int64_t said;
+    static const struct {
+        const char *says, *todo;
+    } hints[] = { { "authentication failed",
+                    "set user and password in TAB_POSTGRES as PostgreSQL knows them" },
+                  { "pg_hba.conf", "let this user and address in by pg_hba.conf" },
+                  { "does not exist", "make the role or the database, or name another in TAB_POSTGRES" },
+                  { "too many c", "raise max_connections, or lower TAB_PG_POOL" },
+                  { "remaining connection slots", "raise max_connections, or lower TAB_PG_POOL" },
+                  { "certificate", "see sslmode and sslrootcert in TAB_POSTGRES" } };
+    const char *why = c == NULL ? "" : PQerrorMessage(c),
+               *todo = "see whether it runs where TAB_POSTGRES says";
+    char line[400], server[120];
+    PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+    if (!tab_log_due(&said)) {
+        PQconninfoFree(parsed);
+        return;
+    }
+    if (parsed == NULL) {
+        tab_log(TAB_ERROR, "TAB_POSTGRES is no connection string");
+        return;
+    }
+    PQconninfoFree(parsed);
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strstr(why, hints[i].says) != NULL)
+            todo = hints[i].todo;
+    snprintf(line, sizeof line, "%s", why[0] == 0 ? "it did not answer in time" : why);
+    line[strcspn(line, "\n")] = 0;
+    snprintf(server, sizeof server, "%s:%s", c == NULL || PQhost(c) == NULL ? "" : PQhost(c),
+             c == NULL || PQport(c) == NULL ? "" : PQport(c));
+    tab_log_fields(TAB_WARN, "no connection to PostgreSQL", "server", server, "why", line, "do", todo, NULL);
+}
+
 /* Connects without ever waiting past the deadline: libpq's connect_timeout does not cover a server that
  * accepts and then says nothing within a shorter time. */
 static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
@@ -62,6 +99,7 @@ static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
     if (PQsetnonblocking(c, 1) == 0)
         return c;
 bad:
+    say_away(conninfo, c);
     if (c != NULL)
         PQfinish(c);
     return NULL;

@@ -38,6 +38,7 @@ struct tab_redis {
     size_t n;
     int64_t retry_at, retry_ms;
     tab_metric *calls[2], *seconds, *breaker;
+    _Atomic int64_t said_away;
 };
 
 static bool set_hello(tab_redis *r, const tab_access *a)
@@ -162,16 +163,18 @@ static bool greet(tab_redis *r, wire *w, tab_deadline until)
     char why[160];
     if (r->tls != NULL &&
         (!in_time(w, until) || (w->ssl = tab_tls_connect(r->tls, w->c->fd, why, sizeof why)) == NULL)) {
-        tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
+        if (tab_log_due(&r->said_away))
+            tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
         return false;
     }
     if (r->hello == NULL)
         return true;
     redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
     bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (!known)
-        tab_log(TAB_ERROR,
-                reply == NULL ? "Redis does not let us log in" : "Redis refuses our user or password");
+    if (!known && tab_log_due(&r->said_away))
+        tab_log(TAB_ERROR, reply == NULL ? "Redis does not let us log in"
+                                         : "Redis refuses our user or password: TAB_REDIS_USER and "
+                                           "TAB_REDIS_PASSWORD are to be those of its configuration");
     if (reply != NULL)
         freeReplyObject(reply);
     return known;
@@ -183,7 +186,15 @@ static wire wire_open(tab_redis *r, tab_deadline until)
     wire w = { r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
                             : redisConnectWithTimeout(r->host, r->port, t),
                NULL };
-    if (w.c == NULL || w.c->err != 0 || !greet(r, &w, until))
+    bool reached = w.c != NULL && w.c->err == 0;
+    if (!reached && tab_log_due(&r->said_away)) {
+        char server[160];
+        snprintf(server, sizeof server, r->port == 0 ? "%s" : "%s:%d", r->host, r->port);
+        tab_log_fields(TAB_WARN, "no connection to Redis", "server", server, "why",
+                       w.c == NULL ? "memory is out" : w.c->errstr, "do",
+                       "see whether it runs where TAB_REDIS says", NULL);
+    }
+    if (!reached || !greet(r, &w, until))
         wire_close(&w);
     return w;
 }
@@ -244,6 +255,10 @@ static tab_status refused(const char *text, tab_error *err)
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
         away = away || begins(text, passing[i]);
     snprintf(head, sizeof head, "%s", text);
+    static _Atomic int64_t full;
+    if (begins(text, "MISCONF") && tab_log_due(&full))
+        tab_log(TAB_ERROR,
+                "Redis cannot write to its disk: free space there; until then it is served without");
     tab_log(away ? TAB_WARN : TAB_ERROR, "redis refused a command: %s", head);
     return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again")
                 : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");

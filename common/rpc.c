@@ -37,12 +37,24 @@ natsConnection *tab_rpc_nats(tab_rpc *rpc)
     return rpc->nc;
 }
 
+/* Once a minute while it is so; NATS' own text names no password. */
+static void say_away(tab_rpc *rpc)
+{
+    const char *why = NULL;
+    if (!tab_log_due(&rpc->said_away))
+        return;
+    natsStatus s = rpc->nc == NULL ? NATS_NO_SERVER : natsConnection_GetLastError(rpc->nc, &why);
+    tab_log_fields(TAB_WARN, "NATS is not reachable", "server", rpc->server, "why",
+                   why != NULL && why[0] != 0 ? why : natsStatus_GetText(s == NATS_OK ? NATS_NO_SERVER : s),
+                   "do", "see whether it runs where TAB_NATS says", NULL);
+}
+
 static void cut_off(natsConnection *nc, void *arg)
 {
     (void)nc;
     tab_rpc *rpc = arg;
     if (!rpc->closing)
-        tab_log(TAB_WARN, "NATS is not reachable");
+        say_away(rpc);
     pthread_mutex_lock(&rpc->lock);
     rpc_calls_cut(rpc);
     pthread_mutex_unlock(&rpc->lock);
@@ -70,7 +82,8 @@ static void closed(natsConnection *nc, void *arg)
 static void back_again(natsConnection *nc, void *arg)
 {
     (void)nc;
-    (void)arg;
+    tab_rpc *rpc = arg;
+    atomic_store(&rpc->said_away, 0);
     tab_log(TAB_INFO, "NATS is reachable");
 }
 
@@ -83,6 +96,8 @@ static void *watch(void *arg)
     while (!rpc->closing) {
         int64_t now = tab_mono_ms(), next = now + RPC_TICK_MS;
         atomic_store(&rpc->turned, now);
+        if (!rpc_connected(rpc) && !natsConnection_IsClosed(rpc->nc))
+            say_away(rpc);
         rpc_calls_tick(rpc, now, &next);
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
@@ -189,6 +204,8 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     tab_id_new(rpc->worker, "");
     snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s.%s", tab_access_has(nats->user) ? nats->user : service,
              rpc->worker);
+    const char *at = strrchr(nats->address, '@');
+    snprintf(rpc->server, sizeof rpc->server, "%s", at == NULL ? nats->address : at + 1);
     rpc->ready_end = &rpc->ready;
     atomic_store(&rpc->turned, tab_mono_ms());
     rpc->threads = 8;

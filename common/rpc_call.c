@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/rpc_internal.h"
 #include "common/spent.h"
+#include "common/trace.h"
 
 enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
 
@@ -249,6 +250,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
     set_header(m, H_ADDRESS, ask->address);
+    set_header(m, H_TRACE, tab_trace_here());
     set_header(m, H_BUILD, TAB_VERSION);
     set_header(m, H_INNER, ask->inner ? "1" : "");
     set_header(m, H_BEGUN, ask->tell_begun ? "1" : NULL);

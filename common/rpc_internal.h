@@ -49,6 +49,7 @@ enum {
 #define H_REQUEST "Tab-Request-Id"
 #define H_ACTOR "Tab-Actor"
 #define H_ADDRESS "Tab-Address"
+#define H_TRACE "Tab-Trace"   /* common/trace.h */
 #define H_BUILD "Tab-Build"   /* the caller's version, for the log of whoever cannot read it */
 #define H_TABLES "Tab-Tables" /* bytes of the message; tables start at the next multiple of 8 */
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
@@ -118,6 +119,8 @@ struct tab_rpc {
     int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
     pthread_t timer;
     _Atomic int64_t turned; /* tab_mono_ms of the timer's last turn */
+    _Atomic int64_t said_away;
+    char server[120]; /* where NATS is, without user and password */
     bool timer_runs, closing, closed, said_refused;
     atomic_bool draining;
     int live_subs;

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
+#include "common/trace.h"
 
 enum { TIME_BEFORE = 30000 }; /* milliseconds, for a caller that names none */
 enum { INNER = 2 };           /* threads that inner calls always find, though all others wait on such */
@@ -279,6 +280,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
                       .arena = a,
                       .rpc = rpc };
     tab_log_context(call.request_id, call.org);
+    tab_span span = tab_span_begin(rpc_header(j->msg, H_TRACE));
     tab_str bytes;
     if (a == NULL || (call.out = tab_arena_alloc(a, 1, m->out->sizeof_message)) == NULL)
         s = tab_no_memory(&err);
@@ -305,6 +307,14 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         answer(rpc, natsMsg_GetReply(j->msg), NULL, 0, s, &err, -1, NULL, 0);
     }
     count(rpc, m, s, from);
+    if (span.context[0] != 0) {
+        char waited[24];
+        snprintf(waited, sizeof waited, "%.1f", (double)(from - j->came_us) / 1e3);
+        tab_span_end(&span, m->name, tab_status_http(s) >= 500, "tabella.request_id", call.request_id,
+                     "tabella.org", call.org, "tabella.status", tab_status_name(s), "tabella.waited_ms",
+                     waited, NULL);
+        tab_span_leave();
+    }
     tab_log_context(NULL, NULL);
     if (!held)
         tab_arena_free(a);

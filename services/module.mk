@@ -27,10 +27,18 @@ $(B)/bin/train: $(TRAIN_O) $(B)/libengine.a $(B)/libcommon.a
 CFLAGS_services_inference_engine_profile_logistic = -O3
 $(B)/services/inference/engine/keys/score.o: services/inference/engine/keys/keys.model
 # The trainer of engine/keys (tools/train/keys), which also measures them.
-$(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $(B)/tests/bench/match/cases.o \
+$(B)/bin/train-keys: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/keys/*.c)) $(B)/tools/train/trees.o \
+    $(B)/tests/bench/match/cases.o \
     $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 BENCH_PROGRAMS += $(B)/bin/train-keys
+$(B)/services/inference/engine/link/twin_model.o: services/inference/engine/link/twins.model
+# The trainer of pairs of rows (tools/train/pairs), which also measures them.
+CFLAGS_tools_train_trees = -O3
+$(B)/bin/train-pairs: $(patsubst %.c,$(B)/%.o,$(wildcard tools/train/pairs/*.c)) $(B)/tools/train/trees.o \
+    $(B)/tests/bench/match/cases.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bin/train-pairs
 BENCH_PROGRAMS += $(B)/bench/columns-speed $(B)/bin/train
 $(B)/bench/columns-speed: $(B)/tests/bench/columns/speed.o $(B)/tools/train/labelled.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -47,4 +55,4 @@ $(B)/bin/keys: LDLIBS += -lcurl
 
 # data-connector reads sources of many kinds
 SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
-$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source: LDLIBS += $(SOURCE_LIBS)
+$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source $(B)/fuzz/remote: LDLIBS += $(SOURCE_LIBS)

@@ -21,6 +21,7 @@ FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
 FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
+FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
@@ -82,6 +83,11 @@ chaos: build
 .PHONY: restarts
 restarts: build
 	@TAB_RESTARTS_SECONDS=$(or $(SECONDS),3600) tests/suite/restarts
+
+## make pairings        the release's api and inference, jobs, metering beside this build's; COMMIT= names another
+.PHONY: pairings
+pairings: build
+	@tests/pairings/run $(COMMIT)
 
 # ---- images and compose file, built and run for real ------------------------------------------------
 ## make containers  builds the images, starts the compose file, restarts each container under load

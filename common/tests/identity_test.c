@@ -22,6 +22,38 @@ static tab_identity identity(void)
     return (tab_identity){ 1000000, TAB_S("req_1"), TAB_S("POST_RUN"), TAB_S("/v2/run"), TAB_S("-"), grant };
 }
 
+Test(session, a_token_has_a_form_of_its_own)
+{
+    char token[TAB_SESSION_LENGTH + 1], other[TAB_SESSION_LENGTH + 1], key[TAB_SECRET_LENGTH + 1];
+    tab_session_new(token);
+    tab_session_new(other);
+    tab_secret_new(key);
+    cr_expect(tab_session_valid(tab_str_of(token)));
+    cr_expect_str_neq(token, other);
+    cr_expect_not(tab_session_valid(tab_str_of(key)), "a key is no token");
+    cr_expect_not(tab_secret_valid(tab_str_of(token)), "and the other way round");
+    cr_expect_not(tab_session_valid((tab_str){ token, TAB_SESSION_LENGTH - 1 }));
+    token[20] = ';';
+    cr_expect_not(tab_session_valid(tab_str_of(token)));
+}
+
+Test(session, the_csrf_token_is_of_the_session_and_of_the_secret)
+{
+    tab_identity_key a, b;
+    char hash[65], one[TAB_CSRF_LENGTH + 1], two[TAB_CSRF_LENGTH + 1];
+    memset(hash, 'a', 64);
+    hash[64] = 0;
+    cr_assert(tab_identity_key_set(&a, TAB_S("0123456789abcdef0123456789abcdef")));
+    cr_assert(tab_identity_key_set(&b, TAB_S("0123456789abcdef0123456789abcdeX")));
+    tab_csrf_token(&a, tab_str_of(hash), one);
+    tab_csrf_token(&b, tab_str_of(hash), two);
+    cr_expect_eq(strlen(one), TAB_CSRF_LENGTH);
+    cr_expect_str_neq(one, two);
+    hash[63] = 'b';
+    tab_csrf_token(&a, tab_str_of(hash), two);
+    cr_expect_str_neq(one, two);
+}
+
 Test(grant, is_the_same_after_text)
 {
     char text[TAB_GRANT_TEXT];

@@ -75,7 +75,7 @@ function One({ id }) {
         await api("DELETE", p`/v2/data/${id}`);
         location.hash = "#/data";
     });
-    return html`<${Loaded} of=${load}>${(d) => html`
+    return html`<${Loaded} of=${load} page=${["Data", "#/data"]}>${(d) => html`
         <${Head} title=${d.name} crumb=${["Data", "#/data"]}>
             ${may("manage") && d.source !== "upload" && html`<button type="button" disabled=${busy} onClick=${() => act("sync")}>Sync</button>`}
             ${may("manage") && d.kind === "dataset" && html`<button type="button" disabled=${busy} onClick=${() => act(d.pinned ? "unpin" : "pin")}>${d.pinned ? "Unpin" : "Pin"}</button>`}

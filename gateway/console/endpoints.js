@@ -7,15 +7,16 @@ import { Bundle } from "./bundle.js";
 import { Results } from "./prediction.js";
 import { cellOf } from "./files.js";
 
-export const baselineOf = (h) => (h ? h.baseline_majority ?? h.baseline_mean ?? h.baseline : undefined);
+// The majority's share is on the score's own scale. The mean's error is on that of RMSE; as R² the mean is 0.
+export const baselineOf = (h) => (!h ? undefined : h.baseline_majority ?? (h.metric === "r2" ? 0 : h.metric === "rmse" ? h.baseline_mean : h.baseline));
 
 export function HeldOut({ h }) {
     if (!h || h.score == null) return html`<p class="soft">Nothing is predicted, so there is no score.</p>`;
     return html`<div class="stack">
         <div class="row wide"><${Score} score=${h.score} low=${h.score_low} high=${h.score_high} base=${baselineOf(h)} name=${h.metric} />
-            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `${number(h.score_low)} to ${number(h.score_high)} in 95 of 100 draws`}</div></div></div>
+            <div><div class="strong">${h.metric} ${number(h.score)}</div><div class="soft small">${h.score_low != null && `${number(h.score_low)} to ${number(h.score_high)} is the 95 % interval`}</div></div></div>
         <${Facts} of=${[
-            ["Baseline", number(baselineOf(h)), h.baseline_majority != null ? "the largest class" : "the mean"],
+            ["Baseline", number(baselineOf(h)), h.baseline_majority != null ? "the largest class" : h.baseline_mean != null ? `the mean; its RMSE is ${number(h.baseline_mean)}` : null],
             h.lift_pp != null && ["Lift", `${number(h.lift_pp)} points`, "over the baseline"],
             h.auc != null && ["AUC", number(h.auc)],
             h.rmse != null && ["RMSE", number(h.rmse)],
@@ -162,7 +163,7 @@ function One({ id }) {
     });
     const [refresh, refreshing, refused] = useAction(async () => follow(await post(p`/v2/endpoints/${id}/refresh`, undefined, { key: newKey() })));
     const close = () => ask("");
-    return html`<div><${Loaded} of=${load}>${() => html`
+    return html`<div><${Loaded} of=${load} page=${["Endpoints", "#/endpoints"]}>${() => html`
         <${Head} title=${e.endpoint} crumb=${["Endpoints", "#/endpoints"]}>
             ${may("manage") && e.status === "live" && html`<button type="button" disabled=${refreshing || !!job} onClick=${refresh}>Refresh</button><button type="button" disabled=${!!job} onClick=${() => ask("upgrade")}>Upgrade</button><button type="button" onClick=${() => ask("rename")}>Rename</button>`}
             ${may("delete") && html`<button type="button" class="danger" onClick=${() => ask("delete")}>Delete</button>`}
@@ -179,7 +180,7 @@ function One({ id }) {
                 ["Made", ago(e.created_at), time(e.created_at)],
             ]} />
             ${e.status !== "live" ? html`${waits ? html`<div class="note" role="status"><span class="waiting">The data are pinned and scored. This page shows it when it is live.</span></div>` : html`<${Problem} error=${{ message: (e.job && e.job.error) || "The creation was cancelled." }} />`}` : html`
-            <div class="pairs small"><dt>URL</dt><dd><code>${e.url}</code></dd><dt>Id</dt><dd><code>${e.id}</code></dd><dt>Data</dt><dd>${e.data.datasets.map((d, i) => html`${i > 0 && ", "}<a href=${"#/data/" + d.dataset} key=${d.dataset}>${d.name}</a>`)}</dd></div>
+            <dl class="pairs small"><dt>URL</dt><dd><code>${e.url}</code></dd><dt>Id</dt><dd><code>${e.id}</code></dd><dt>Data</dt><dd>${e.data.datasets.map((d, i) => html`${i > 0 && ", "}<a href=${"#/data/" + d.dataset} key=${d.dataset}>${d.name}</a>`)}</dd></dl>
             <${Tabs} label="Parts of the endpoint" at=${at} go=${go} tabs=${[["score", "Score"], ["try", "Try it"], ["understanding", "Understanding"], ["history", "History"], ["prompts", "System prompts", (e.system_prompts || []).length]]} />
             <${Panel} at=${at}>
                 ${at === "score" && html`<div class="stack"><${HeldOut} h=${e.held_out} />${e.report_id && html`<p><a href=${"#/reports/" + e.report_id}>Report ${e.report}</a></p>`}</div>`}

@@ -27,7 +27,7 @@ function One({ id }) {
     const load = useLoad(() => get(p`/v2/jobs/${id}`), [id]);
     useEvery(2000, !!load.data && under(load.data), load.reload);
     const [cancel, busy, error] = useAction(async () => load.set(await post(p`/v2/jobs/${id}/cancel`)));
-    return html`<${Loaded} of=${load}>${(j) => html`
+    return html`<${Loaded} of=${load} page=${["Jobs", "#/jobs"]}>${(j) => html`
         <${Head} title=${`${j.kind} ${j.job_id.slice(0, 12)}`} crumb=${["Jobs", "#/jobs"]}>
             ${["run", "batch"].includes(j.kind) && j.status === "done" && html`<a class="button" href=${"#/run/" + j.job_id}>Result</a>`}
             ${j.endpoint_id && html`<a class="button" href=${"#/endpoints/" + j.endpoint_id}>Endpoint</a>`}

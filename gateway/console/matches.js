@@ -32,17 +32,18 @@ function Beside({ b, source, match }) {
     const shown = (v) => (v === undefined ? html`<span class="soft">not in this tab</span>` : v === null ? html`<span class="soft">missing</span>` : cell(v));
     const restA = match.a === match.b ? [] : rest(match.a, pairs.map((p) => p.a), match.aRow);
     const restB = match.a === match.b ? [] : rest(match.b, pairs.map((p) => p.b), match.bRow);
-    return html`<section class="card" aria-live="polite">
+    return html`<section class="card scroll" aria-live="polite">
         <header><h2>${match.a} row ${match.aRow} and ${match.b} row ${match.bRow}</h2><span class="tag accent">${percent(match.confidence, 1)} the same</span></header>
-        <div class="side-by-side" role="table" aria-label="The two rows">
-            <div class="small soft strong">Attribute</div><div class="small soft strong">${match.a}</div><div class="small soft strong">${match.b}</div><div class="small soft strong">Evidence</div>
-            ${pairs.map((p) => {
+        <table class="beside"><caption class="hidden">The two rows</caption>
+            <thead><tr><th scope="col">Attribute</th><th scope="col">${match.a}</th><th scope="col">${match.b}</th><th scope="col">Evidence</th></tr></thead>
+            <tbody>${pairs.map((p) => {
                 const x = side(match.a, p.a, match.aRow, p.attribute), y = side(match.b, p.b, match.bRow, p.attribute);
                 const agrees = match.on.includes(p.attribute);
                 const equal = x !== undefined && x !== null && x === y;
-                return html`<div class="strong break" key=${p.attribute + p.a}>${p.attribute}</div><div>${shown(x)}</div><div>${shown(y)}</div><div>${agrees ? html`<span class="tag good">${equal ? "equal" : "agrees"}</span>` : equal ? html`<span class="tag">equal</span>` : html`<span class="soft small">–</span>`}</div>`;
-            })}
-        </div>
+                return html`<tr key=${p.attribute + p.a}><th scope="row">${p.attribute}</th><td>${shown(x)}</td><td>${shown(y)}</td>
+                    <td>${agrees ? html`<span class="tag good">${equal ? "equal" : "agrees"}</span>` : equal ? html`<span class="tag">equal</span>` : html`<span class="soft small">–</span>`}</td></tr>`;
+            })}</tbody>
+        </table>
         ${(restA.length > 0 || restB.length > 0) && html`<div class="body two">${[[match.a, restA], [match.b, restB]].map(([t, list]) => html`<div key=${t}><h3>Only in ${t}</h3><dl class="pairs small">${list.slice(0, 24).map(([n, v]) => html`<dt key=${n}>${n}</dt><dd>${cell(v)}</dd>`)}</dl></div>`)}</div>`}
     </section>`;
 }

@@ -30,7 +30,7 @@ function List() {
 
 function One({ id }) {
     const load = useLoad(() => get(p`/v2/reports/${id}`), [id]);
-    return html`<${Loaded} of=${load}>${(r) => html`
+    return html`<${Loaded} of=${load} page=${["Reports", "#/reports"]}>${(r) => html`
         <${Head} title=${r.name} crumb=${["Reports", "#/reports"]}><${Star} r=${r} done=${load.reload} />${r.endpoint_id && html`<a class="button" href=${"#/endpoints/" + r.endpoint_id}>Endpoint</a>`}<button type="button" onClick=${() => print()}>Print</button><//>
         <div class="stack">
             <${Facts} of=${[["Kind", r.kind], ["Base", r.base], r.target && r.target.column && ["Target", r.target.column, r.target.task], r.data && r.data.rows != null && ["Rows", count(r.data.rows)], ["Made", time(r.created_at)],

@@ -99,9 +99,9 @@ export const Waiting = ({ what = "Loading" }) => html`<p class="soft waiting" ro
 
 export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2>${children}</div>`;
 
-// Data of a load, or why there are none yet.
-export function Loaded({ of, children }) {
-    if (of.error && !of.data) return html`<${Problem} error=${of.error} retry=${of.reload} />`;
+// Data of a load, or why there are none yet. page: the crumb of a page whose heading is in the data.
+export function Loaded({ of, page, children }) {
+    if (of.error && !of.data) return html`${page && html`<${Head} title=${of.error.status === 404 ? "Not found" : "Not loaded"} crumb=${page} />`}<${Problem} error=${of.error} retry=${of.reload} />`;
     if (!of.data) return html`<${Waiting} />`;
     return html`${of.error && html`<${Problem} error=${of.error} retry=${of.reload} />`}${children(of.data)}`;
 }

@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
     tab_limits *rates;
     tab_limits *epochs; /* the highest number of a revocation that was seen, by organization */
+    tab_limits *good;   /* keys that were let in: 2 * seconds + 1; even: that is no longer so */
 } tab_shared;
 
 typedef enum {

@@ -8,8 +8,8 @@
  *     |  granted
  *   REDIS again, which now counts; or, with Redis away, the limits of this node
  *
- * In place of a key a request may carry a session's cookie; what a page of another origin could send with it is
- * refused (docs/decisions/0337). A route that is open (TAB_ROUTE_OPEN) is let in with a grant of nothing.
+ * In place of a key a request may carry a session's cookie; what a page of another origin could send with
+ * it is refused (docs/decisions/0337). An open route (TAB_ROUTE_OPEN) is let in with a grant of nothing.
  *
  * Order of checks (decisions.md): key, route, scope, rates. The route is decided from the raw path alone,
  * and only if nginx's own normalised path is byte for byte the same, so what is authorized, what
@@ -48,8 +48,43 @@ static ngx_uint_t seconds(int64_t ms)
     return ms <= 0 ? 0 : (ngx_uint_t)((ms + 999) / 1000);
 }
 
-/* A refused key is counted against its address; past the limit its callers are told to wait. Keys that
- * Redis knows are never looked at here, so nobody behind the same address is shut out. */
+/* ---- what strangers cost ---------------------------------------------------------------------
+ *
+ * A refused key is counted against its address. Past the limit the address' callers are told to wait, but
+ * nobody is shut out for what others behind the same address do: a key that Redis knows, or that this node has
+ * let in within a day, is looked up as ever; of the others one in a while is (STRANGERS). */
+enum { GOOD_S = 24 * 3600, STRANGERS = 5 }; /* a fifth of the failures that an address has a minute */
+
+static int64_t key_noted(tab_main_conf *conf, const tab_ctx *ctx, int64_t x)
+{
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->zone->shm.addr;
+    const tab_str hash = { ctx->hash, sizeof ctx->hash - 1 };
+    ngx_shmtx_lock(&pool->mutex);
+    int64_t noted = tab_limits_highest(((tab_shared *)pool->data)->good, hash, x);
+    ngx_shmtx_unlock(&pool->mutex);
+    return noted;
+}
+
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1;
+}
+
+static bool key_was_good(tab_main_conf *conf, const tab_ctx *ctx)
+{
+    int64_t noted = key_noted(conf, ctx, 0);
+    return (noted & 1) != 0 && now_s() - noted / 2 < GOOD_S;
+}
+
+/* Only of a key that was good: strangers' keys take no place in the table. */
+static void key_is_bad(tab_main_conf *conf, const tab_ctx *ctx)
+{
+    if ((key_noted(conf, ctx, 0) & 1) != 0)
+        (void)key_noted(conf, ctx, 2 * (now_s() + 1));
+}
+
 static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
 {
     tab_limit l = { 'a',
@@ -80,8 +115,8 @@ static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
                   "The API key lacks the scope that this route needs.", NULL, 0);
 }
 
-/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that refuses;
- * else it was the endpoint's. */
+/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that
+ * refuses; else it was the endpoint's. */
 static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
 {
     ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT
@@ -254,9 +289,12 @@ static ngx_int_t on_asked(ngx_http_request_t *sub, void *data, ngx_int_t rc)
 static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     tab_limit l = address_limit(r, conf);
-    tab_limit_answer peek = node_take(conf, &l, 1, true);
-    if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
-        return refuse_key(r, ctx, conf, TAB_KEY_BLOCKED);
+    if (!node_take(conf, &l, 1, true).let_in && !key_was_good(conf, ctx)) {
+        l.kind = 'u';
+        l.per_minute = ngx_max(l.per_minute / STRANGERS, 1);
+        if (!node_take(conf, &l, 1, false).let_in)
+            return refuse_key(r, ctx, conf, TAB_KEY_BLOCKED);
+    }
 
     tab_identity id = {
         .time_ms = ngx_http_tab_clock_ms(),
@@ -312,12 +350,15 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
 {
     if (ctx->sub == NULL)
         return NGX_AGAIN; /* woken for another reason */
-    if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED)
+    if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED) {
+        key_is_bad(conf, ctx);
         return refuse_key(r, ctx, conf, TAB_KEY_UNKNOWN);
+    }
     if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
     ctx->granted = 1;
+    (void)key_noted(conf, ctx, 2 * now_s() + 1);
     ngx_int_t rc = ngx_http_tab_redis_ask(ctx, answered);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
@@ -397,6 +438,7 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
     ctx->grant = g;
     ctx->granted = 1;
+    (void)key_noted(conf, ctx, 2 * now_s() + 1);
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
@@ -452,7 +494,7 @@ static bool credential(ngx_http_request_t *r, tab_ctx *ctx, tab_str *ret)
     return tab_session_valid(*ret);
 }
 
-/* A route that is open: nobody's grant. A page of another origin may not use it, or it could sign somebody in. */
+/* An open route: nobody's grant. A page of another origin may not use it, or it could sign somebody in. */
 static ngx_int_t open_route(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     ngx_str_t none = ngx_null_string;

@@ -1,9 +1,9 @@
 /* Metrics of all workers, and /metrics for Prometheus.
  *
- * A table of counters in shared memory, indexed by what is counted: workers add to it by atomics, and whichever
- * of them is asked writes it out. Labels are routes' patterns, statuses, types and limits, all of them lists
- * that are known here, so the table has one size and nothing that a caller sends makes it grow. A reload keeps
- * it; a restart begins with 0, as counters may. */
+ * A table of counters in shared memory, indexed by what is counted: workers add to it by atomics, and
+ * whichever of them is asked writes it out. Labels are routes' patterns, statuses, types and limits, all of
+ * them lists that are known here, so the table has one size and nothing that a caller sends makes it grow. A
+ * reload keeps it; a restart begins with 0, as counters may. */
 #include "gateway/module/ngx_http_tab.h"
 
 #include "commit.h"

@@ -3,7 +3,7 @@
 
 #include <sodium.h>
 
-enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12 };
+enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12, GOOD_SETS = 1 << 13 };
 
 /* ---- nginx's own answers, in our form --------------------------------------------------------- */
 static ngx_int_t envelope_handler(ngx_http_request_t *r)
@@ -165,7 +165,7 @@ static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
         return NGX_OK; /* a reload keeps its counts */
     tab_shared *s = ngx_slab_alloc(pool, sizeof *s);
     if (s == NULL || (s->rates = new_limits(pool, LIMIT_SETS)) == NULL ||
-        (s->epochs = new_limits(pool, EPOCH_SETS)) == NULL)
+        (s->epochs = new_limits(pool, EPOCH_SETS)) == NULL || (s->good = new_limits(pool, GOOD_SETS)) == NULL)
         return NGX_ERROR;
     pool->data = s;
     return NGX_OK;
@@ -255,7 +255,8 @@ static char *init_main(ngx_conf_t *cf, void *c)
     if (conf->redis_password.len == 0)
         ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "Redis is used without a password (tab_redis_password_file)");
     conf->zone = ngx_shared_memory_add(cf, &name,
-                                       tab_limits_size(LIMIT_SETS) + tab_limits_size(EPOCH_SETS) + 64 * 1024,
+                                       tab_limits_size(LIMIT_SETS) + tab_limits_size(EPOCH_SETS) +
+                                           tab_limits_size(GOOD_SETS) + 64 * 1024,
                                        &ngx_http_tab_module);
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;

@@ -278,6 +278,7 @@ static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint
     text_member(&r->out, "kind", j->kind);
     text_member(&r->out, "status", strcmp(j->status, "queued") == 0 ? "queued" : "running");
     text_member(&r->out, "id", sync->id);
+    result_member(r, j->job_id);
     tab_out_close(&r->out, '}');
     r->status = 202;
     return TAB_OK;

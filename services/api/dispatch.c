@@ -180,6 +180,28 @@ static void tell_spent(request *r)
     here = NULL;
 }
 
+void api_leave(void)
+{
+    tab_log_context(NULL, NULL);
+    tab_span_leave();
+}
+
+static void end_span(const request *r)
+{
+    char status[16], parts[4][24];
+    const int64_t us[4] = { r->spent.queue_us, r->spent.postgres_us, r->spent.redis_us,
+                            r->spent.services_us };
+    if (r->span.context[0] == 0)
+        return;
+    for (size_t i = 0; i < 4; i++)
+        snprintf(parts[i], sizeof parts[i], "%.1f", (double)us[i] / 1e3);
+    snprintf(status, sizeof status, "%d", r->status);
+    tab_span_end(&r->span, r->internal ? "AUTHENTICATE" : method_of(r), r->status >= 500,
+                 "tabella.request_id", r->request_id, "tabella.org", r->internal ? "" : r->who.org,
+                 "http.response.status_code", status, "tabella.queue_ms", parts[0], "tabella.postgres_ms",
+                 parts[1], "tabella.redis_ms", parts[2], "tabella.services_ms", parts[3], NULL);
+}
+
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
@@ -190,6 +212,7 @@ bool api_dispatch(request *r)
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
+    r->span = tab_span_begin(r->trace);
     tab_id_new(r->seed, "");
     r->status = 200;
     if (r->signed_ms != 0 && !clock_timely(r->api, r->signed_ms)) /* never a 401 to a valid key for a clock */
@@ -205,7 +228,7 @@ bool api_dispatch(request *r)
         s = request_handle(r, &err);
         if (s == PARKED) {
             here = NULL;
-            tab_log_context(NULL, NULL);
+            api_leave();
             return false;
         }
     }
@@ -238,5 +261,6 @@ void request_finish(request *r, tab_status s, tab_error *err)
     }
     count_answer(r);
     tell_spent(r);
-    tab_log_context(NULL, NULL);
+    end_span(r);
+    api_leave();
 }

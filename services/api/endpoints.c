@@ -4,6 +4,7 @@
 
 #include "proto/data.pb-c.h"
 #include "services/api/allowance.h"
+#include "services/api/drift.h"
 
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {
@@ -166,6 +167,7 @@ tab_status get_endpoint(request *r, tab_error *err)
                          : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
     tab_out_open(&r->out, '{');
     endpoint_members(r, e, true);
+    drift_member(&r->out, e->drift, e->held_out != NULL && strcmp(e->held_out->task, "regression") == 0);
     if (y != NULL && y->bundle != NULL) {
         tab_out held = { 0 };
         s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), err);
@@ -216,7 +218,8 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
                         "an endpoint's creation has no such option");
     if (c->body.n_tables + c->n_refs == 0)
-        return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "data",
+                        "an endpoint needs at least one table in `tables`, or `data`");
     c->name = tab_arena_copy(r->arena, c->name);
     return c->name.p != NULL ? TAB_OK : tab_no_memory(err);
 }
@@ -313,7 +316,9 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "endpoint", y->endpoint != NULL ? y->endpoint->name : NULL);
     text_member(o, "id", y->endpoint != NULL ? y->endpoint->id : NULL);
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
-    text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
+    const char *job = y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id;
+    text_member(o, "job_id", job);
+    result_member(r, job);
     if (r->route == TAB_POST_ENDPOINTS)
         warnings_member(r, NULL);
     tab_out_close(o, '}');

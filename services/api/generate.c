@@ -8,15 +8,13 @@
 #include "common/generated_json.h"
 #include "services/api/allowance.h"
 
+enum { JOB_LEASE_S = 26 * 3600 }; /* of a job's reservation: longer than a batch may take */
+
 typedef struct {
     Tabella__GenerateRequest q;
     bool batch;
     cost cost;
-    const char *reserved; /* id of the event that will bill it; NULL: nothing is held yet */
 } generation;
-
-/* Of a job: until it has begun and ended. */
-enum { JOB_LEASE_S = 26 * 3600 };
 
 static tab_status whole(const tab_json *of, const char *key, const char *param, double least, double most,
                         bool required, uint64_t *ret, tab_error *err)
@@ -74,7 +72,7 @@ static tab_status read_request(request *r, generation *g, tab_error *err)
     return tab_arena_full(r->arena) ? tab_no_memory(err) : TAB_OK;
 }
 
-static tab_status as_job(request *r, const generation *g, uint64_t cells, tab_error *err)
+static tab_status as_job(request *r, generation *g, uint64_t cells, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     const Tabella__Job *j;
@@ -87,9 +85,13 @@ static tab_status as_job(request *r, const generation *g, uint64_t cells, tab_er
     q.processing = g->q.processing;
     q.request = (ProtobufCBinaryData){ bytes.n, (uint8_t *)(uintptr_t)bytes.p };
     q.key_id = r->who.key;
-    q.surface = STR("api");
+    q.surface = request_surface(r);
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = cells;
+    const char *id = tab_arena_printf(r->arena, "job/%s", q.job_id);
+    if (id == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(allowance_reserve(r, &g->cost, id, "", JOB_LEASE_S, err));
     TAB_TRY(call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err));
     tab_out_open(&r->out, '{');
     text_member(&r->out, "job_id", j->job_id);
@@ -106,25 +108,21 @@ static tab_status as_job(request *r, const generation *g, uint64_t cells, tab_er
 }
 
 /* The bill and the answer under the key, in one transaction. */
-static tab_status commit(request *r, const Tabella__GenerateReply *y, tab_error *err)
+static tab_status commit(request *r, generation *g, const char *event, const Tabella__GenerateReply *y,
+                         tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
-    Tabella__UsageLine line = TABELLA__USAGE_LINE__INIT, *lines[] = { &line };
-    line.op = STR("generate");
-    line.cells = y->cells;
-    e.event_id = tab_arena_printf(r->arena, "generate/%s", r->seed);
-    if (e.event_id == NULL)
-        return tab_no_memory(err);
+    e.event_id = STR(event);
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("generate");
-    e.surface = STR("api");
+    e.surface = request_surface(r);
     e.key_id = r->who.key;
     e.tables = (uint32_t)y->n_tables;
     e.request_id = r->request_id;
-    e.usage = lines;
-    e.n_usage = 1;
+    e.usage = cost_lines(&g->cost);
+    e.n_usage = g->cost.n;
     TAB_TRY(tab_tx_begin(r->api->pg, r->who.org, tab_within_ms(r->deadline, TAB_SMALL_TX_MS), &tx, err));
     TAB_TRY(idempotency_complete(r, tx, err));
     TAB_TRY(tab_outbox_put(tx, "api", e.event_id, "tabella.event.work.done", r->who.org, &e.base, err));
@@ -133,29 +131,24 @@ static tab_status commit(request *r, const Tabella__GenerateReply *y, tab_error 
     return TAB_OK;
 }
 
-static tab_status reserve(request *r, generation *g, bool job, tab_error *err)
-{
-    const char *id = tab_arena_printf(r->arena, job ? "job/job_%s" : "generate/%s", r->seed);
-    if (id == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(allowance_reserve(r, &g->cost, id, "", job ? JOB_LEASE_S : 0, err));
-    g->reserved = id;
-    return TAB_OK;
-}
-
-static tab_status inline_tables(request *r, generation *g, tab_error *err)
+/* Made, billed and answered within the call. */
+static tab_status at_once(request *r, generation *g, const char *event, tab_error *err)
 {
     const Tabella__GenerateReply *y = NULL;
-    g->q.ingest_id = tab_arena_printf(r->arena, "generate_%s", r->seed);
-    if (g->q.ingest_id == NULL)
-        return tab_no_memory(err);
-    TAB_TRY(call(r, "inference", "Generate", &g->q.base, &tabella__generate_reply__descriptor, &y, err));
-    if (y->n_tables == 0)
-        return tab_fail(err, TAB_INTERNAL, "", "a generation without a table");
+    TAB_TRY(allowance_reserve(r, &g->cost, event, "", 0, err));
+    tab_status s = cells_debit(r, g->cost.line[0].cells, false, err);
+    if (s == TAB_OK)
+        s = call(r, "inference", "Generate", &g->q.base, &tabella__generate_reply__descriptor, &y, err);
+    if (s == TAB_OK && y->n_tables == 0)
+        s = tab_fail(err, TAB_INTERNAL, "", "a generation without a table");
+    if (s != TAB_OK && s != TAB_UNAVAILABLE && s != TAB_CANCELLED) /* it will not be billed */
+        allowance_give_back(r->api, r->who.org, event, 0);
+    if (s != TAB_OK)
+        return s;
     tab_out_open(&r->out, '{');
     tab_generated_members(&r->out, &g->q, y);
     tab_out_close(&r->out, '}');
-    return r->out.failed ? tab_no_memory(err) : commit(r, y, err);
+    return r->out.failed ? tab_no_memory(err) : commit(r, g, event, y, err);
 }
 
 tab_status post_data_generate(request *r, tab_error *err)
@@ -167,17 +160,17 @@ tab_status post_data_generate(request *r, tab_error *err)
     if (s != TAB_OK || r->replayed)
         return s;
     TAB_TRY(call(r, "inference", "Generate", &g.q.base, &tabella__generate_reply__descriptor, &y, err));
-    cost_add(&g.cost, "generate", y->cells);
+    uint64_t cells = y->cells;
+    cost_add(&g.cost, "generate", cells);
     if (r->dry_run)
         return dry_run_answer(r, &g.cost, err);
-    bool job = g.batch || y->cells > (uint64_t)r->api->cfg.inline_cells;
-    s = reserve(r, &g, job, err);
-    if (s == TAB_OK)
-        s = cells_debit(r, y->cells, false, err);
-    if (s == TAB_OK)
-        s = job ? as_job(r, &g, y->cells, err) : inline_tables(r, &g, err);
-    /* Where it is not sure that there will be no bill, what is held falls back when its lease ends. */
-    if (s != TAB_OK && s != TAB_UNAVAILABLE && s != TAB_CANCELLED && g.reserved != NULL)
-        allowance_give_back(r->api, r->who.org, g.reserved, 0);
-    return s;
+    if (g.batch || cells > (uint64_t)r->api->cfg.inline_cells) {
+        TAB_TRY(cells_debit(r, cells, false, err));
+        return as_job(r, &g, cells, err);
+    }
+    const char *event = tab_arena_printf(r->arena, "generate/%s", r->seed);
+    g.q.ingest_id = tab_arena_printf(r->arena, "generate_%s", r->seed);
+    if (event == NULL || g.q.ingest_id == NULL)
+        return tab_no_memory(err);
+    return at_once(r, &g, event, err);
 }

@@ -260,6 +260,8 @@ static bool take_headers(exchange *x)
             r->content_type = value.p;
         else if (strcasecmp(kv->key, "Content-Encoding") == 0)
             r->content_encoding = value.p;
+        else if (strcasecmp(kv->key, "X-Tabella-Trace") == 0)
+            r->trace = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
             r->address = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Session") == 0)
@@ -428,9 +430,10 @@ static bool worked_on(exchange *x)
     request *r = &x->r;
     if (r->again != NULL) {
         tab_log_context(r->request_id, r->who.org);
+        tab_span_enter(&r->span);
         tab_status s = r->again(r->again_arg, &err);
         if (s == PARKED)
-            tab_log_context(NULL, NULL);
+            api_leave();
         else
             request_finish(r, s, &err);
         if (s != PARKED)

@@ -526,6 +526,18 @@ static void storage_member(request *r)
     tab_out_close(o, '}');
 }
 
+/* The name that an endpoint has now; the meter knows the one that it had when it was used last. */
+static const char *name_now(request *r, const char *id, const char *before)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    const Tabella__Endpoint *e = NULL;
+    tab_error none;
+    q.id_or_name = STR(id);
+    if (call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, &e, &none) != TAB_OK)
+        return before;
+    return strcmp(e->id, id) == 0 ? e->name : before;
+}
+
 tab_status get_usage(request *r, tab_error *err)
 {
     Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
@@ -554,7 +566,7 @@ tab_status get_usage(request *r, tab_error *err)
     open_member(o, "top_endpoints", '[');
     for (size_t i = 0; i < y->n_top_endpoints; i++) {
         tab_out_open(o, '{');
-        text_member(o, "endpoint", y->top_endpoints[i]->endpoint);
+        text_member(o, "endpoint", name_now(r, y->top_endpoints[i]->id, y->top_endpoints[i]->endpoint));
         text_member(o, "id", y->top_endpoints[i]->id);
         uint_member(o, "cells", (uint64_t)y->top_endpoints[i]->cells);
         tab_out_close(o, '}');

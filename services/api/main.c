@@ -7,6 +7,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/api/counts.h"
 #include "services/api/http.h"
 
@@ -83,8 +84,11 @@ int main(int argc, char **argv)
     mallopt(M_ARENA_MAX, 4);
     tab_log_open("api", self.cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(self.cfg.otlp))
+        return EXIT_FAILURE;
     tab_id_new(self.owner, "api_");
     pthread_mutex_init(&self.models.lock, NULL);
+    pthread_mutex_init(&self.claims.lock, NULL);
     if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
         !held_open())
         return EXIT_FAILURE;

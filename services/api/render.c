@@ -17,6 +17,11 @@ void time_member(tab_out *o, const char *key, int64_t us)
     tab_out_cstr(o, text);
 }
 
+void result_member(request *r, const char *job_id)
+{
+    text_member(&r->out, "result_url", tab_arena_printf(r->arena, "/v2/jobs/%s", job_id));
+}
+
 void deleted_json(tab_out *o, const char *id, int64_t at_us)
 {
     tab_out_open(o, '{');

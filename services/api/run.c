@@ -133,6 +133,8 @@ static tab_status reserve(request *r, run *x, bool job, tab_error *err)
     const char *id = job ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
     if (id == NULL)
         return tab_no_memory(err);
+    if (x->reserved != NULL && strcmp(x->reserved, id) == 0)
+        return TAB_OK;
     tab_status s = allowance_reserve(r, &x->cost, id, x->reserved == NULL ? "" : x->reserved,
                                      job ? JOB_LEASE_S : 0, err);
     if (s == TAB_OK)
@@ -178,6 +180,15 @@ static tab_status spool(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
+static void job_answer(request *r, const run *x, const Tabella__Job *j)
+{
+    head(r, x, x->options->base_model, strcmp(j->status, "queued") != 0 ? "running" : "queued", NULL);
+    text_member(&r->out, "processing", x->batch ? "batch" : "realtime");
+    result_member(r, x->job_id);
+    tab_out_close(&r->out, '}');
+    r->status = 202;
+}
+
 /* suspect: a worker died while it had the run, so that the job runs alone. */
 static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
 {
@@ -207,14 +218,26 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     if (x->out.n > 0)
         q.out = STR(x->out.p);
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
-    if (s != TAB_OK)
-        return s;
-    bool running = strcmp(j->status, "queued") != 0;
-    head(r, x, x->options->base_model, running ? "running" : "queued", NULL);
-    text_member(&r->out, "processing", q.processing);
-    tab_out_close(&r->out, '}');
-    r->status = 202;
-    return TAB_OK;
+    if (s == TAB_OK)
+        job_answer(r, x, j);
+    return s;
+}
+
+/* An earlier attempt under the same key may have made the job, and its answer was lost: that job is the
+ * answer, however quick the run would be now. */
+static tab_status known_job(request *r, run *x, bool *ret_known, tab_error *err)
+{
+    const Tabella__Job *j;
+    *ret_known = false;
+    if (!r->claimed || r->attempt < 2)
+        return TAB_OK;
+    Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
+    q.job_id = STR(x->job_id);
+    tab_status s = call(r, "jobs", "Get", &q.base, &tabella__job__descriptor, &j, err);
+    *ret_known = s == TAB_OK;
+    if (s == TAB_OK)
+        job_answer(r, x, j);
+    return s == TAB_NOT_FOUND ? TAB_OK : s;
 }
 
 /* ---- inline ---------------------------------------------------------------------------------- */
@@ -374,7 +397,12 @@ tab_status post_run(request *r, tab_error *err)
         s = resolve(r, x, err);
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
-    if (s != TAB_OK)
+    bool known = false;
+    if (s == TAB_OK)
+        s = known_job(r, x, &known, err);
+    if (s != TAB_OK && r->dry_run)
+        return dry_run_drop(r, x->n_refs, x->job_id, s);
+    if (s != TAB_OK || known)
         return s;
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
@@ -389,7 +417,7 @@ tab_status post_run(request *r, tab_error *err)
     if (r->dry_run)
         return dry_run_drop(r, x->n_refs, x->job_id, s);
     if (s == TAB_OK)
-        s = reserve(r, x, false, err);
+        s = reserve(r, x, job, err);
     if (s == TAB_OK)
         s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)

@@ -17,7 +17,7 @@ tab_status post_serve(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     if (c->body.n_tables == 0)
-        return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "tables", "a serve call needs at least one table in `tables`");
     request_body_drop(r);
     c->r = r;
     c->row = serve_cache_get(r, c->worker);
@@ -37,7 +37,9 @@ tab_status post_serve(request *r, tab_error *err)
         return dry_run_answer(r, &c->cost, err);
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return serve_too_many(r, err);
+    int64_t began = tab_mono_us();
     s = hold_draw(r, &c->cost, &c->drawn, err);
+    meter_waited(began);
     if (s == TAB_OK)
         s = cells_debit(r, c->body.cells, true, err);
     if (s == TAB_OK)

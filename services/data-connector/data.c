@@ -60,6 +60,8 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .temporary = q->temporary };
     if (q->temporary)
         d.expires = q->expires_at;
+    else
+        TAB_TRY(store_audit(tx, call, call->actor, "dataset.create", id, d.source, err));
     TAB_TRY(add_dataset(self, call, &tx, &d, t, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;
@@ -427,6 +429,10 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
+        TAB_TRY(store_connection_pins(tx, call->arena, call->org, q->id, &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The connection feeds a dataset of the endpoint %s.",
+                            names);
         TAB_TRY(tab_tx_query(
             tx, &r, err, "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
             TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
@@ -508,7 +514,7 @@ static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
-/* What snapshots take of the disk, TOAST and indexes included; a look at files, whatever the number of rows. */
+/* What snapshots take of the disk, TOAST and indexes included: a look at files, however many rows. */
 static void tell_size(data_service *self)
 {
     TAB_AUTO(tab_tx) *tx = NULL;

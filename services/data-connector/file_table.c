@@ -67,8 +67,8 @@ bool name_matches(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
-/* The union's column for column k of t: the one of its name, where t has the name once; the n-th of it for the
- * n-th. */
+/* The union's column for column k of t: the one of its name, where t has the name once; the n-th of it
+ * for the n-th. */
 static size_t place(const tab_str *names, size_t n, const tab_table *t, size_t k)
 {
     size_t nth = 0;

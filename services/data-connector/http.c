@@ -91,8 +91,8 @@ static tab_status unanswered(const source *s, CURL *c, CURLcode e, const hearing
         return source_not_listening(err);
     if (e == CURLE_PEER_FAILED_VERIFICATION || e == CURLE_SSL_CONNECT_ERROR || e == CURLE_SSL_CACERT_BADFILE)
         return source_without_tls(err);
-    if (e == CURLE_OUT_OF_MEMORY)
-        return tab_no_memory(err);
+    if (e == CURLE_OUT_OF_MEMORY) /* also what libcurl says of headers without end */
+        return source_too_large(err);
     *again = true;
     if (e == CURLE_COULDNT_CONNECT || e == CURLE_OPERATION_TIMEDOUT)
         return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
@@ -183,7 +183,7 @@ static tab_status call_target(const source *s, tab_arena *a, CURL *c, const targ
         st = once(s, c, t, address, q, list, h, &again, err);
         if (st == TAB_OK)
             curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, ret_status);
-        if (!again && !may_pass(*ret_status))
+        if (!again && (!may_pass(*ret_status) || (q->final && *ret_status == 500)))
             break;
         if (tries + 1 >= TRIES || tab_left_ms(give_up, 1) == 0 || *ret_status == 501)
             break;

@@ -17,6 +17,7 @@ typedef struct {
     size_t n_header, n_secrets;
     tab_str body;
     unsigned redirects; /* that are followed, of GET */
+    bool final;         /* 500 is an answer: it is not tried again */
 } http_request;
 
 typedef struct {

@@ -8,6 +8,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/data-connector/child.h"
 #include "services/data-connector/data.h"
 
@@ -48,6 +49,8 @@ int main(int argc, char **argv)
         return early;
     tab_log_open("data-connector", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     if (sodium_init() < 0)
         return EXIT_FAILURE;
 

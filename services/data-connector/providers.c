@@ -2,10 +2,27 @@
 #include "services/data-connector/source.h"
 
 extern const provider provider_postgres, provider_mysql, provider_mariadb, provider_https, provider_http,
-    provider_s3, provider_s3_https, provider_s3_http;
+    provider_s3, provider_s3_https, provider_s3_http, provider_rest, provider_rest_http, provider_graphql,
+    provider_graphql_http, provider_azblob, provider_azblob_https, provider_azblob_http, provider_clickhouse,
+    provider_clickhouse_http;
 static const provider *const providers[] = {
-    &provider_postgres, &provider_mysql, &provider_mariadb,  &provider_https,
-    &provider_http,     &provider_s3,    &provider_s3_https, &provider_s3_http,
+    &provider_postgres,
+    &provider_mysql,
+    &provider_mariadb,
+    &provider_https,
+    &provider_http,
+    &provider_s3,
+    &provider_s3_https,
+    &provider_s3_http,
+    &provider_rest,
+    &provider_rest_http,
+    &provider_graphql,
+    &provider_graphql_http,
+    &provider_azblob,
+    &provider_azblob_https,
+    &provider_azblob_http,
+    &provider_clickhouse,
+    &provider_clickhouse_http,
 };
 
 const provider *provider_of(const char *scheme)

@@ -226,7 +226,7 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
         return bad_ref(err, "its host or port is not valid");
     if (!take_path(slash + 1, p->folder, &r))
         return bad_ref(err, "its path is not valid");
-    if ((r.segments < p->least && !r.folder) || r.segments > p->most)
+    if (r.segments + r.folder < p->least || r.segments > p->most)
         return bad_ref(err, "its path has too few or too many parts");
     if (r.port == p->port) /* it is not written */
         r.port = 0;

@@ -1,6 +1,6 @@
-/* AWS Signature Version 4: who calls, proven by a key that does not travel. The documentation's algorithm, held
- * against its published examples (tests/sigv4_test.c); libcurl's own is wrong for parameters that do not come
- * sorted. */
+/* AWS Signature Version 4: who calls, proven by a key that does not travel. The documentation's
+ * algorithm, held against its published examples (tests/sigv4_test.c); libcurl's own is wrong for
+ * parameters that do not come sorted. */
 #ifndef DATA_SIGV4_H
 #define DATA_SIGV4_H
 

@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     const char *scheme;
     uint16_t port;
-    size_t least, most; /* segments that a ref may have */
+    size_t least, most; /* segments that a ref may have; a folder's one less */
     bool folder;        /* its path may end in / */
     bool by_name;       /* the ref's authority is no host to connect to: the provider makes one of it */
     const char *const *credentials; /* members that are known, NULL at the end */

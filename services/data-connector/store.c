@@ -365,6 +365,14 @@ tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_erro
 tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
                           const store_snapshot *s, size_t n, tab_error *err)
 {
+    /* an endpoint uses what it pins until it lets go of it */
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE data_connector.dataset "
+                         "SET last_used = clock_timestamp() "
+                         "WHERE org = $1 AND id IN (SELECT dataset "
+                         "FROM data_connector.pin "
+                         "WHERE org = $1 AND endpoint_id = $2)",
+                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     for (size_t i = 0; i < n; i++)
@@ -386,6 +394,26 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
                          "FROM data_connector.pin "
                          "WHERE org = $1 AND dataset = $2",
                          TAB_P(tab_p_text(org), tab_p_text(dataset))));
+    *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    return TAB_OK;
+}
+
+tab_status store_connection_pins(tab_tx *tx, tab_arena *a, const char *org, const char *connection,
+                                 const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "SELECT 1 "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND connection = $2 "
+                         "FOR UPDATE",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT coalesce(string_agg(DISTINCT p.endpoint, ', '), '') "
+                         "FROM data_connector.pin p "
+                         "JOIN data_connector.dataset d ON d.org = p.org AND d.id = p.dataset "
+                         "WHERE d.org = $1 AND d.connection = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
     *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
     return TAB_OK;
 }

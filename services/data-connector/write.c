@@ -1,8 +1,8 @@
 /* Write: what a run leaves at a source (docs/decisions/0327).
  *
- * `out` is {connection id}/path, or a ref; the connection was registered with options.write. It reaches what lies
- * beside its own source: the folder of its file, the schema or database of its table. Nothing else there is
- * changed, for a table that is there is not touched, and a file is put whole. */
+ * `out` is {connection id}/path, or a ref; the connection was registered with options.write. It reaches
+ * what lies beside its own source: the folder of its file, the schema or database of its table. Nothing
+ * else there is changed, for a table that is there is not touched, and a file is put whole. */
 #include <stdio.h>
 #include <strings.h>
 

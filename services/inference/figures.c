@@ -60,34 +60,3 @@ void pass_count(const tab_call *call)
         cells += (double)call->tables[t]->rows * (double)call->tables[t]->cols;
     tab_metric_add(cells_of(call->method), cells);
 }
-
-void pass_figures(void *arg)
-{
-    inference *self = arg;
-    tab_states_figures f = tab_states_look(self->states);
-    int64_t now = tab_mono_ms();
-    size_t running = 0, waiting = 0, peers = 0;
-    pthread_mutex_lock(&self->lock);
-    for (const pass *p = self->running; p != NULL; p = p->next)
-        *(p->waits ? &waiting : &running) += 1;
-    for (size_t i = 0; i < self->n_peers; i++)
-        peers += pass_peer_lives(self, &self->peers[i], now);
-    pthread_mutex_unlock(&self->lock);
-    tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
-    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
-    tab_metric_set(tab_gauge("tabella_inference_waiting", "Calls that wait for their turn", NULL),
-                   (double)waiting);
-    tab_metric_set(tab_gauge("tabella_inference_memory_bytes", "Large blocks of memory in use", NULL),
-                   (double)tab_memory_used());
-    tab_metric_set(tab_gauge("tabella_states", "Fitted states in memory", NULL), (double)f.count);
-    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
-    tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
-                   (double)f.hits);
-    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL),
-                   (double)f.misses);
-    tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
-                   (double)f.joined);
-    tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
-                   (double)f.kept);
-    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
-}

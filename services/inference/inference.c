@@ -47,14 +47,14 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
-    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, call->org, base, &w.base, err)) != TAB_OK ||
         (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK ||
         (s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
     pass_compute(&w.p, compute_run, &w);
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);
-    y->base_model = tab_proto_text(call->arena, w.base);
+    y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
     return w.s;
 }
 
@@ -222,7 +222,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
-    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, call->org, base, &w.base, err)) != TAB_OK ||
         (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK)
         return s;
     if (w.keep) {
@@ -241,7 +241,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);
     y->bundle = q->held_out_only ? NULL : w.bundle;
-    y->base_model = tab_proto_text(call->arena, w.base);
+    y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
     if (w.st == NULL)
         return w.s;
     if (w.s == TAB_OK)
@@ -257,14 +257,14 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
 static tab_status models(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__ModelsRequest *q = call->in;
-    return base_models(arg, call->arena, q->with_retired, call->out, err);
+    return base_models(arg, call->arena, call->org, q->with_retired, call->out, err);
 }
 
 static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__SetBaseRequest *q = call->in;
-    tab_status s = base_set(arg, call, q->base_model, q->retired, err);
-    return s == TAB_OK ? base_models(arg, call->arena, true, call->out, err) : s;
+    tab_status s = base_set(arg, call, q, err);
+    return s == TAB_OK ? base_models(arg, call->arena, "", true, call->out, err) : s;
 }
 
 #define METHOD(name, in, out, fn)                                             \

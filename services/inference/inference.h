@@ -23,7 +23,7 @@
 #include "services/inference/shares.h"
 #include "services/inference/states.h"
 
-enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
+enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256 };
 
 #define ALONE "inference-alone" /* the service that processes for one pass are */
 
@@ -34,6 +34,11 @@ typedef struct {
     char id[40];
     int64_t seen; /* tab_mono_ms */
 } peer;
+
+/* A base of one organization. */
+typedef struct {
+    char org[48], name[16], of[16]; /* of: the engine's base that computes it */
+} org_base;
 
 typedef struct {
     tab_pg *pg;
@@ -50,12 +55,15 @@ typedef struct {
     tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
+    struct drift *drifts; /* drift.c */
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
     peer peers[MAX_WORKERS];
     size_t n_peers;
     char retired[MAX_BASES][16];
     size_t n_retired;
+    org_base *org_bases; /* (n_org_bases) */
+    size_t n_org_bases;
     int64_t retired_at; /* tab_mono_ms of the last look; 0: never */
 } inference;
 
@@ -92,8 +100,6 @@ void inference_stop(inference *self);              /* cancels what runs */
 tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char *call_id, bool heavy,
                       tab_error *err) TAB_CHECKED;
 void pass_end(pass *p);
-bool pass_peer_lives(const inference *self, const peer *p,
-                     int64_t now); /* heard of lately; the lock is held */
 tab_engine pass_engine(pass *p, tab_arena *a, uint64_t seed);
 /* Runs compute(arg) at the pass's priority and under its ceiling of memory; returns when it has returned. */
 void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
@@ -104,7 +110,6 @@ tab_status pass_status(const pass *p, tab_status s, tab_error *err);
 void pass_phase(pass *p, const char *phase);
 void pass_count(const tab_call *call); /* its cells */
 void pass_figures_start(void);
-void pass_figures(void *inference); /* before the metrics are written */
 
 /* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);
@@ -112,11 +117,19 @@ const char *worker_of(inference *self, const char *key, char buf[40]);
 /* gone.c. Runs on a thread until self->stop: drops states of deleted endpoints. */
 void *gone_states(void *inference);
 
-/* bases.c. Resolves "" to the default base; refuses an unknown or retired one. */
-tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;
-tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella__ModelsReply *ret,
-                       tab_error *err) TAB_CHECKED;
-tab_status base_set(inference *self, tab_call *call, const char *name, bool retired,
+/* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
+ * base; an unknown one, another organization's and a retired one are refused. */
+tab_status base_resolve(inference *self, const char *org, const char *name, const char **ret,
+                        tab_error *err) TAB_CHECKED;
+/* org "": every base. Else everybody's, and the organization's own. */
+tab_status base_models(inference *self, tab_arena *a, const char *org, bool with_retired,
+                       Tabella__ModelsReply *ret, tab_error *err) TAB_CHECKED;
+/* The name that an answer says: the one that was asked for, else the default's. */
+static inline const char *base_shown(const char *asked, const char *engine)
+{
+    return asked == NULL || asked[0] == 0 ? engine : asked;
+}
+tab_status base_set(inference *self, tab_call *call, const Tabella__SetBaseRequest *q,
                     tab_error *err) TAB_CHECKED;
 
 /* tables.c. The tables of a call, in the order of its sources. Snapshots are read from data-connector. */

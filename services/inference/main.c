@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`)
- * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
- * ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own
+ * (Postgres schema `inference`) and, in memory, the fitted states of endpoints. Start: configuration, log,
+ * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/machine.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 
@@ -49,6 +50,8 @@ int main(int argc, char **argv)
 
     tab_log_open("inference", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     openblas_set_num_threads(1); /* one order of summation, whatever the machine */
     const char *why;
     if (tab_pfn_default(&why) ==
@@ -90,7 +93,7 @@ int main(int argc, char **argv)
                         .slots = turns,
                         .alone = cfg.alone };
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 1 };
+    static tab_schema schema = { .schema = "inference", .least = 2 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

@@ -232,7 +232,7 @@ static void on_alive(natsConnection *nc, natsSubscription *sub, natsMsg *m, void
 }
 
 /* Whether the other worker has been heard of lately. The lock is held. */
-bool pass_peer_lives(const inference *self, const peer *p, int64_t now)
+static bool lives(const inference *self, const peer *p, int64_t now)
 {
     return now - p->seen <= DEAD_MS && strcmp(p->id, tab_rpc_worker(self->rpc)) != 0;
 }
@@ -258,7 +258,7 @@ const char *worker_of(inference *self, const char *key, char buf[40])
     int64_t now = tab_mono_ms();
     pthread_mutex_lock(&self->lock);
     for (size_t i = 0; i < self->n_peers; i++) {
-        if (!pass_peer_lives(self, &self->peers[i], now))
+        if (!lives(self, &self->peers[i], now))
             continue;
         uint64_t w = weight(self->peers[i].id, key);
         if (w > most || (w == most && strcmp(self->peers[i].id, best) > 0)) {
@@ -272,6 +272,37 @@ const char *worker_of(inference *self, const char *key, char buf[40])
 }
 
 /* ---- the ticker ------------------------------------------------------------------------------ */
+
+static void figures(void *arg)
+{
+    inference *self = arg;
+    tab_states_figures f = tab_states_look(self->states);
+    int64_t now = tab_mono_ms();
+    size_t running = 0, waiting = 0, peers = 0;
+    pthread_mutex_lock(&self->lock);
+    for (const pass *p = self->running; p != NULL; p = p->next)
+        *(p->waits ? &waiting : &running) += 1;
+    for (size_t i = 0; i < self->n_peers; i++)
+        peers += lives(self, &self->peers[i], now);
+    pthread_mutex_unlock(&self->lock);
+    tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
+    tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
+    tab_metric_set(tab_gauge("tabella_inference_waiting", "Calls that wait for their turn", NULL),
+                   (double)waiting);
+    tab_metric_set(tab_gauge("tabella_inference_memory_bytes", "Large blocks of memory in use", NULL),
+                   (double)tab_memory_used());
+    tab_metric_set(tab_gauge("tabella_states", "Fitted states in memory", NULL), (double)f.count);
+    tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
+    tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
+                   (double)f.hits);
+    tab_metric_set(tab_gauge("tabella_states_misses", "Serve calls that fitted their state", NULL),
+                   (double)f.misses);
+    tab_metric_set(tab_gauge("tabella_states_joined", "Serve calls that waited for a fit", NULL),
+                   (double)f.joined);
+    tab_metric_set(tab_gauge("tabella_states_kept", "States handed over by the pass that made them", NULL),
+                   (double)f.kept);
+    tab_metric_set(tab_gauge("tabella_states_evicted", "States pushed out", NULL), (double)f.evicted);
+}
 
 /* Sets the cancelled flag of passes whose call has ended, drops peers that are silent, and publishes that
  * this process lives. */
@@ -317,7 +348,7 @@ bool inference_start(inference *self)
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
     self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
     pass_figures_start();
-    tab_metrics_before(pass_figures, self);
+    tab_metrics_before(figures, self);
     return self->ticks && self->cleans;
 }
 

@@ -1,11 +1,14 @@
 /* The RPC methods of proto/jobs.proto. */
 #include "services/jobs/jobs.h"
 
+#include "services/jobs/drift.h"
+
 #include <stdio.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 
 /* Begins the call's transaction, in one place for all methods. */
@@ -248,6 +251,7 @@ static tab_status get_endpoint(void *arg, tab_call *call, tab_error *err)
     tab_status s;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
         (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
+        (s = drift_read(tx, call->arena, call->org, e, err)) != TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     if (strcmp(e->status, "live") == 0)
@@ -464,6 +468,7 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
     METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
     METHOD("Gone", gone_request, gone_reply, gone),
+    METHOD("Drift", drift_request, empty, drift_add),
     TAB_RPC_METHODS_END,
 };
 

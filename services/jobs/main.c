@@ -6,6 +6,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/jobs/jobs.h"
 
 typedef struct {
@@ -36,6 +37,8 @@ int main(int argc, char **argv)
 
     tab_log_open("jobs", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
 
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
     int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
@@ -68,7 +71,7 @@ int main(int argc, char **argv)
     self.relay = relay;
     jobs_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "jobs", .least = 4 };
+    static tab_schema schema = { .schema = "jobs", .least = 5 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);

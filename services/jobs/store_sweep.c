@@ -44,7 +44,7 @@ static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_query(tx, &queued, err,
                          "WITH lost AS (UPDATE jobs.job "
-                         "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', "
+                         "SET status = 'queued', lease_until = NULL, phase = '', "
                          "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
                          "WHERE status = 'running' AND lease_until < clock_timestamp() "
                          "RETURNING org, job_id) INSERT INTO jobs.log (org, job_id, line) "

@@ -9,7 +9,9 @@
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "common/trace.h"
 
+#define JOBS_SPANS 0.1 /* of the attempts so many are traced, where TAB_OTLP is set; what fails is, always */
 enum { BEAT_MS = 500, POLL_MS = 1000 };
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -214,6 +216,7 @@ static void work_on(work *w)
     tab_log_context(c->request_id, c->org);
     tab_log_fields(TAB_INFO, "job taken", "job_id", c->job_id, "kind", c->kind, NULL);
     jobs_count_wait(c->kind, c->waited_s);
+    tab_span span = tab_span_first(JOBS_SPANS);
     int64_t began = tab_mono_ms();
     tab_error err = { 0 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
@@ -238,6 +241,8 @@ static void work_on(work *w)
             break;
         }
     pthread_mutex_unlock(&self->lock);
+    tab_span_end(&span, c->work, s != TAB_OK, "tabella.request_id", c->request_id, "tabella.org", c->org,
+                 "tabella.job_id", c->job_id, "tabella.status", tab_status_name(s), NULL);
     jobs_count_attempt(c->kind,
                        s == TAB_OK            ? "ok"
                        : s == TAB_UNAVAILABLE ? "away"
@@ -248,6 +253,7 @@ static void work_on(work *w)
     tab_log_fields(TAB_INFO, s == TAB_OK ? "job ended" : "attempt ended", "job_id", c->job_id, "status",
                    tab_status_name(s), "why", err.message, NULL);
     tab_log_context(NULL, NULL);
+    tab_span_leave();
 }
 
 /* The organizations that have as many jobs at work here as there are workers left, counting the one that

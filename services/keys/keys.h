@@ -73,12 +73,12 @@ tab_status keys_read_notice(void *self, tab_call *call, tab_error *err);
 tab_status keys_start_session(void *self, tab_call *call, tab_error *err);
 tab_status keys_get_session(void *self, tab_call *call, tab_error *err);
 tab_status keys_end_session(void *self, tab_call *call, tab_error *err);
-/* Ends the sessions of a key whose secret stopped working, in the same transaction; gives the key's tombstones
- * that wait for Redis, its own among them. */
+/* Ends the sessions of a key whose secret stopped working, in the same transaction; gives the key's
+ * tombstones that wait for Redis, its own among them. */
 tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *key, keys_tombstone **ret,
                                 size_t *ret_n, tab_error *err) TAB_CHECKED;
-/* After the commit that wrote the tombstones' rows: Redis gets the tombstones, then the rows are deleted, then the
- * call is answered. What fails here is repeated by the chores, and by the caller. */
+/* After the commit that wrote the tombstones' rows: Redis gets the tombstones, then the rows are deleted,
+ * then the call is answered. What fails here is repeated by the chores, and by the caller. */
 tab_status keys_revoke(keys *self, const keys_tombstone *t, size_t n, tab_deadline deadline,
                        tab_error *err) TAB_CHECKED;
 

@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
 
@@ -48,6 +49,8 @@ int main(int argc, char **argv)
         return early;
     tab_log_open("keys", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     if (sodium_init() < 0)
         return EXIT_FAILURE;
 

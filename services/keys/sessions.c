@@ -4,8 +4,8 @@
  *                                        |                                       TAB_GRANT_SESSION
  *                                        +-- signed out, or the key ended --> tombstone, as of a key
  *
- * To the gateway a session's token is one more secret: looked up, cached and revoked as keys are. So a session
- * ends as fast as a key does, and cannot outlive it. */
+ * To the gateway a session's token is one more secret: looked up, cached and revoked as keys are. So a
+ * session ends as fast as a key does, and cannot outlive it. */
 #include <stdio.h>
 
 #include "common/integer.h"
@@ -26,13 +26,14 @@ static tab_status show(tab_tx *tx, tab_call *call, ProtobufCBinaryData token, ta
     TAB_AUTO(tab_rows) *r = NULL;
     Tabella__Session *out = call->out;
     tab_arena *a = call->arena;
-    TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT s.id, s.org, o.name, s.key_id, k.name, o.plan, k.scopes, s.created, s.expires "
-                         "FROM keys.session s "
-                         "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
-                         "JOIN keys.org o ON o.org = s.org "
-                         "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL",
-                         TAB_P(bytes_param(token))));
+    TAB_TRY(
+        tab_tx_query(tx, &r, err,
+                     "SELECT s.id, s.org, o.name, s.key_id, k.name, o.plan, k.scopes, s.created, s.expires "
+                     "FROM keys.session s "
+                     "JOIN keys.api_key k ON k.org = s.org AND k.id = s.key_id "
+                     "JOIN keys.org o ON o.org = s.org "
+                     "WHERE s.hash = $1 AND s.expires > clock_timestamp() AND k.deleted IS NULL",
+                     TAB_P(bytes_param(token))));
     if (tab_rows_count(r) != 1)
         return TAB_OK;
     out->known = true;
@@ -155,10 +156,11 @@ tab_status keys_session_end_all(tab_tx *tx, tab_arena *a, const keys_tombstone *
                                 size_t *ret_n, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
-    TAB_TRY(tab_tx_query(tx, NULL, err,
-                         "WITH gone AS (DELETE FROM keys.session WHERE org = $1 AND key_id = $2 RETURNING hash) "
-                         "INSERT INTO keys.tombstone (org, key_id, hash, version) SELECT $1, $2, hash, $3 FROM gone",
-                         TAB_P(tab_p_text(key->org), tab_p_text(key->key_id), tab_p_int(key->version))));
+    TAB_TRY(tab_tx_query(
+        tx, NULL, err,
+        "WITH gone AS (DELETE FROM keys.session WHERE org = $1 AND key_id = $2 RETURNING hash) "
+        "INSERT INTO keys.tombstone (org, key_id, hash, version) SELECT $1, $2, hash, $3 FROM gone",
+        TAB_P(tab_p_text(key->org), tab_p_text(key->key_id), tab_p_int(key->version))));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT hash, version FROM keys.tombstone WHERE org = $1 AND key_id = $2",
                          TAB_P(tab_p_text(key->org), tab_p_text(key->key_id))));

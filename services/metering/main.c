@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/metering/metering.h"
 
 typedef struct {
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
 
     tab_log_open("metering", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
 
     static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);

@@ -51,8 +51,6 @@ static tab_status price(const metering *m, tab_call *call, int64_t *ret_milli, t
     return TAB_OK;
 }
 
-#define SINCE /* the first day of the window; $1 tells a lifetime allotment */ \
-    "CASE WHEN $1 THEN '-infinity'::date ELSE date_trunc('week', now() AT TIME ZONE 'UTC')::date END"
 #define RESETS                                                                                \
     "(extract(epoch FROM date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days' - " \
     "(now() AT TIME ZONE 'UTC')) * 1000000)::bigint"
@@ -62,16 +60,18 @@ typedef struct {
     int64_t used, held, resets_us;
 } outcome;
 
+#define ASK(since)                                                                                   \
+    "SELECT (SELECT coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1" since "), "  \
+    "(SELECT coalesce(sum(milli), 0)::bigint FROM metering.reservation WHERE org = $1 AND until >= " \
+    "clock_timestamp()), " RESETS
+
 static tab_status ask_only(tab_tx *tx, const char *org, bool lifetime, int64_t cost, int64_t limit,
                            outcome *ret, tab_error *err)
 {
+    static const char weekly[] = ASK(" AND day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date"),
+                      forever[] = ASK("");
     TAB_AUTO(tab_rows) *rows = NULL;
-    TAB_TRY(tab_tx_query(
-        tx, &rows, err,
-        "SELECT (SELECT coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $2 AND day >= " SINCE
-        "), (SELECT coalesce(sum(milli), 0)::bigint FROM metering.reservation WHERE org = $2 AND until >= "
-        "clock_timestamp()), " RESETS,
-        TAB_P(tab_p_bool(lifetime), tab_p_text(org))));
+    TAB_TRY(tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
     *ret = (outcome){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
     ret->granted = cost <= limit - ret->used - ret->held ? cost : -1;
     return TAB_OK;
@@ -85,7 +85,7 @@ static tab_status hold(tab_tx *tx, const char *org, bool lifetime, const Tabella
     TAB_AUTO(tab_rows) *rows = NULL;
     TAB_TRY(tab_tx_query(
         tx, &rows, err,
-        "SELECT granted, used, held, " RESETS " FROM metering.reserve($2, $3, $4, $5, $6, $7, " SINCE ", $8)",
+        "SELECT granted, used, held, " RESETS " FROM metering.reserve($2, $3, $4, $5, $6, $7, $1, $8)",
         TAB_P(tab_p_bool(lifetime), tab_p_text(org), tab_p_text(q->id), tab_p_text(q->instead_of),
               tab_p_int(cost), tab_p_int(more), tab_p_int(limit), tab_p_int(lease))));
     *ret = (outcome){ tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2),

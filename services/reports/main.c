@@ -5,6 +5,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/reports/reports.h"
 
 typedef struct {
@@ -22,6 +23,8 @@ int main(int argc, char **argv)
 
     tab_log_open("reports", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "reports");

@@ -62,7 +62,7 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def one(self, css):
-        found = self.until(lambda: self.all(css))
+        found = self.until(lambda: self.all(css), 120)
         if not found:
             raise AssertionError(f"no {css} at {self.at()}: {self.text()[:300]!r}")
         return found[0]
@@ -71,7 +71,7 @@ class Browser:
         return self.script("return document.body.innerText")
 
     def shows(self, *texts):
-        return self.until(lambda: all(t in self.text() for t in texts), 60)
+        return self.until(lambda: all(t in self.text() for t in texts), 30)
 
     def button(self, name, within=""):
         """The button or the link of this name, as it is read aloud."""
@@ -102,9 +102,9 @@ class Browser:
         return self.script("return document.activeElement.textContent.trim().replace(/\\s+/g, ' ')")
 
     def tab_to(self, name, most=60):
-        """With the Tab key alone to the thing of this name."""
+        """With the Tab key alone to the thing of this name on the page."""
         for _ in range(most):
-            if self.focused() == name:
+            if self.focused() == name and self.script("return !!document.activeElement.closest('main')"):
                 return True
             self.keys(Keys.TAB)
         return False

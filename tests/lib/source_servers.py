@@ -1,6 +1,6 @@
 """Servers that stand for customers' data: MariaDB, a file server, a store of S3's protocol; with a private
 authority for their TLS. Each is started under a folder, on a free port, and stopped by stop()."""
-import base64, http.server, os, pathlib, shutil, socket, ssl, subprocess, sys, threading, time
+import base64, datetime, hashlib, hmac, http.client, http.server, os, pathlib, shutil, socket, ssl, subprocess, sys, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -96,6 +96,52 @@ class MariaDB:
         self.process.wait()
 
 
+class ClickHouse:
+    """User `reader` with the password `read`; `owner` with none, from this machine, may do all over `plain`."""
+
+    def __init__(self, folder, authority, read="hunter2-read"):
+        self.folder = pathlib.Path(folder)
+        self.port, self.plain, tcp = free_port(), free_port(), free_port()
+        self.folder.mkdir(parents=True)
+        profile = "<profile>{}</profile><quota>default</quota><networks><ip>127.0.0.1</ip></networks>"
+        (self.folder / "users.xml").write_text(
+            "<yandex><profiles><default/><readonly><readonly>1</readonly></readonly></profiles><users><default>"
+            f"<password></password>{profile.format('default')}</default><reader><password>{read}</password>"
+            f"{profile.format('readonly')}</reader></users><quotas><default/></quotas></yandex>"
+        )
+        tls = f"<certificateFile>{authority.cert}</certificateFile><privateKeyFile>{authority.key}</privateKeyFile>"
+        (self.folder / "config.xml").write_text(
+            f"<yandex><logger><level>error</level><log>{folder}/log</log><errorlog>{folder}/err</errorlog></logger>"
+            f"<http_port>{self.plain}</http_port><https_port>{self.port}</https_port><tcp_port>{tcp}</tcp_port>"
+            f"<openSSL><server>{tls}<verificationMode>none</verificationMode></server></openSSL>"
+            f"<listen_host>127.0.0.1</listen_host><path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path>"
+            f"<user_files_path>{folder}/files/</user_files_path><users_config>users.xml</users_config>"
+            f"<format_schema_path>{folder}/schemas/</format_schema_path><default_profile>default</default_profile>"
+            "<default_database>default</default_database><mark_cache_size>5368709</mark_cache_size>"
+            "<timezone>UTC</timezone></yandex>"
+        )
+        if os.geteuid() == 0:
+            os.chmod(self.folder, 0o777)
+        self.process = subprocess.Popen(
+            ["clickhouse-server", f"--config-file={self.folder}/config.xml"], cwd=self.folder, **QUIET
+        )
+        waited(lambda: socket.create_connection(("127.0.0.1", self.port), 1).close() is None)
+
+    def sql(self, *texts):
+        for text in texts:
+            c = http.client.HTTPConnection("127.0.0.1", self.plain)
+            c.request("POST", "/", text.encode())
+            answer = c.getresponse()
+            said = answer.read().decode()
+            if answer.status != 200:
+                raise RuntimeError(f"{text[:80]}: {said[:300]}")
+        return said.strip()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
 class Files:
     """Serves what `pages` holds: path to bytes, or to a function of the request that gives (status, headers,
     bytes). user: name and password that are asked for. With an authority over TLS."""
@@ -182,6 +228,64 @@ class S3:
         path = self.objects / bucket / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def azurite_program():
+    """Azure's own emulator of its storage, which checks signatures (MIT, `npm install azurite`). None: it is not
+    here."""
+    for place in (os.environ.get("TAB_AZURITE"), shutil.which("azurite-blob")):
+        if place and os.access(place, os.X_OK):
+            return place
+    return None
+
+
+class Azurite:
+    """One account, `shop`, with `key`."""
+
+    account, key = "shop", base64.b64encode(b"hunter2 is the account's own key").decode()
+
+    def __init__(self, program, folder, authority):
+        self.folder, self.port, self.authority = pathlib.Path(folder), free_port(), authority
+        self.folder.mkdir(parents=True)
+        self.process = subprocess.Popen(
+            [program, "-l", str(self.folder), "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "-s"]
+            + ["--cert", str(authority.cert), "--key", str(authority.key), "--skipApiVersionCheck"],
+            env={**os.environ, "AZURITE_ACCOUNTS": f"{self.account}:{self.key}"},
+            **QUIET,
+        )
+        waited(lambda: socket.create_connection(("127.0.0.1", self.port), 1).close() is None)
+        self.connection = None
+
+    def call(self, method, path, query="", body=b""):
+        """A request as the documentation of Shared Key signs it: a second reading of it beside ours."""
+        date = datetime.datetime.now(datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
+        head = {"x-ms-blob-type": "BlockBlob", "x-ms-date": date, "x-ms-version": "2021-08-06"}
+        lines = "".join(f"{k}:{v}\n" for k, v in sorted(head.items()))
+        what = "".join(f"\n{k}:{v}" for k, _, v in sorted(x.partition("=") for x in query.split("&") if x))
+        length = str(len(body)) if body else ""
+        text = f"{method}\n\n\n{length}\n\n\n\n\n\n\n\n\n{lines}/{self.account}/{self.account}{path}{what}"
+        mac = hmac.new(base64.b64decode(self.key), text.encode(), hashlib.sha256).digest()
+        head |= {"Authorization": f"SharedKey {self.account}:{base64.b64encode(mac).decode()}"}
+        target = f"/{self.account}{path}" + (f"?{query}" if query else "")
+        for fresh in (False, True):  # it closes connections that were idle
+            if fresh or self.connection is None:
+                context = ssl.create_default_context(cafile=self.authority.ca)
+                self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
+            try:
+                self.connection.request(method, target, body, head)
+                answer = self.connection.getresponse()
+                break
+            except (OSError, http.client.HTTPException):
+                if fresh:
+                    raise
+        said = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {said[:300]}")
+        return said
 
     def stop(self):
         self.process.kill()

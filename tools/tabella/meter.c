@@ -48,8 +48,8 @@ int admin_meter(int argc, char **argv)
     const void *msg;
     if (argc == 3)
         q.org = argv[2];
-    int rc =
-        admin_ask_ms(a, "metering", "Verify", &q.base, &tabella__verify_reply__descriptor, VERIFY_MS, &msg);
+    int rc = admin_ask_with(a, "", "metering", "Verify", &q.base, &tabella__verify_reply__descriptor,
+                            VERIFY_MS, &msg);
     if (rc != 0)
         return rc;
     const Tabella__VerifyReply *y = msg;

@@ -27,7 +27,7 @@ CREATE TABLE metering.verification (
 -- a sixteenth of what is left at most. What was held under p_id and p_instead before is given up in the same step, and
 -- is room enough for as much. One call of an organization at a time; each statement below sees what was committed before it.
 CREATE FUNCTION metering.reserve(p_org text, p_id text, p_instead text, p_milli bigint, p_more bigint, p_limit bigint,
-    p_since date, p_lease_s bigint, OUT granted bigint, OUT used bigint, OUT held bigint)
+    p_lifetime boolean, p_lease_s bigint, OUT granted bigint, OUT used bigint, OUT held bigint)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_had  bigint;
@@ -37,11 +37,20 @@ BEGIN
     DELETE FROM metering.reservation r USING (
         SELECT id FROM metering.reservation WHERE org = p_org AND until < clock_timestamp() FOR UPDATE SKIP LOCKED) x
         WHERE r.org = p_org AND r.id = x.id;
-    SELECT coalesce(sum(milli) FILTER (WHERE id <> p_id AND id <> p_instead), 0),
-           coalesce(sum(milli) FILTER (WHERE id = p_id OR id = p_instead), 0),
-           (SELECT coalesce(sum(milli), 0) FROM metering.total WHERE org = p_org AND day >= p_since)
-        INTO held, v_had, used
-        FROM metering.reservation WHERE org = p_org;
+    IF p_lifetime THEN -- used and held by one statement each way: what settles meanwhile is in one of the two
+        SELECT coalesce(sum(milli) FILTER (WHERE id <> p_id AND id <> p_instead), 0),
+               coalesce(sum(milli) FILTER (WHERE id = p_id OR id = p_instead), 0),
+               (SELECT coalesce(sum(milli), 0) FROM metering.total WHERE org = p_org)
+            INTO held, v_had, used
+            FROM metering.reservation WHERE org = p_org;
+    ELSE -- the day is no parameter: the plan counts on the few rows that a week has
+        SELECT coalesce(sum(milli) FILTER (WHERE id <> p_id AND id <> p_instead), 0),
+               coalesce(sum(milli) FILTER (WHERE id = p_id OR id = p_instead), 0),
+               (SELECT coalesce(sum(milli), 0) FROM metering.total
+                WHERE org = p_org AND day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date)
+            INTO held, v_had, used
+            FROM metering.reservation WHERE org = p_org;
+    END IF;
     v_left := greatest(p_limit - used - held, 0);
     IF p_milli > v_left AND p_milli > v_had THEN
         granted := -1;

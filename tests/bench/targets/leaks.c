@@ -2,11 +2,11 @@
  *
  *   leaks FILE.csv TARGET [FILE.csv TARGET ...]
  *
- * Each target is asked of the table as it is, and of copies of it with a column more that gives it away. A line
- * a case: "FILE TARGET CASE LEAKS REASONS" with tabs between; LEAKS: names of the columns, "|" between; CASE:
- * clean, units (the target in other units, rounded), part (the greater part of the target), after (a text where
- * the rarer class is, nothing elsewhere), noisy (the target, a fiftieth of the rows wrong), none (a column of
- * chance). CPU seconds of the leaks alone end the output. */
+ * Each target is asked of the table as it is, and of copies of it with a column more that gives it away. A
+ * line a case: "FILE TARGET CASE LEAKS REASONS" with tabs between; LEAKS: names of the columns, "|" between;
+ * CASE: clean, units (the target in other units, rounded), part (the greater part of the target), after (a
+ * text where the rarer class is, nothing elsewhere), noisy (the target, a fiftieth of the rows wrong), none
+ * (a column of chance). CPU seconds of the leaks alone end the output. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

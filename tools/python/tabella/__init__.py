@@ -30,8 +30,20 @@ from ._errors import (
 )
 from ._resources import Page
 from ._transport import VERSION as __version__
-from ._types import Cost, Data, Endpoint, Generated, Job, Key, Model, Report, ReportSummary, Sync, Uploaded
-from ._types import Usage
+from ._types import (
+    Cost,
+    Data,
+    Endpoint,
+    Generated,
+    Job,
+    Key,
+    Model,
+    Report,
+    ReportSummary,
+    Sync,
+    Uploaded,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from ._async import AsyncTabella

@@ -17,17 +17,8 @@ from ._errors import ValidationError
 from ._frames import tables_of
 from ._transport import FormBody, Stopped, pause
 from ._types import A, AuditEntry, Connected, Cost, Data, Deleted, Endpoint, Generated, Job, Key, LogEntry
-from ._types import (
-    Model,
-    Notification,
-    OrganizationSettings,
-    Prompt,
-    Report,
-    ReportSummary,
-    Sync,
-    Uploaded,
-    Usage,
-)
+from ._types import Model, Notification, OrganizationSettings, Prompt, Report, ReportSummary, Sync, Uploaded
+from ._types import Usage
 
 if TYPE_CHECKING:
     from ._client import Tabella
@@ -354,6 +345,12 @@ class Prompts(Resource):
         return Endpoint.read(self._call("DELETE_PROMPT", id, sub).json)
 
 
+def _generation(sector: str, rows: int, name: Optional[str], **options: Any) -> Dict[str, Any]:
+    given = {k: v for k, v in options.items() if v is not None}
+    fields = {"sector": sector, "rows": rows, "name": name, "options": given or None}
+    return {k: v for k, v in fields.items() if v is not None}
+
+
 class DataSets(Resource):
     """Datasets and connections."""
 
@@ -414,22 +411,16 @@ class DataSets(Resource):
     ) -> Generated:
         """A sector's main table from nothing, as a dataset; tables: all its linked tables. The same sector,
         rows and seed give the same tables. A large or batch one by a job, which is waited for."""
-        options = {"tables": tables, "seed": seed, "processing": processing}
-        options = {k: v for k, v in options.items() if v is not None} or None
-        fields = {"sector": sector, "rows": rows, "name": name, "options": options}
-        given = {k: v for k, v in fields.items() if v is not None}
-        reply = self._call("POST_DATA_GENERATE", body=given, idempotency_key=idempotency_key)
+        body = _generation(sector, rows, name, tables=tables, seed=seed, processing=processing)
+        reply = self._call("POST_DATA_GENERATE", body=body, idempotency_key=idempotency_key)
         if reply.status != 202:
             return Generated.read(reply.json)
         job = self._client._bound(Job.read(reply.json))
         return Generated.read(job.wait(progress=progress).result)
 
-    def generate_cost(
-        self, sector: str, rows: int, *, tables: Optional[bool] = None, seed: Optional[int] = None
-    ) -> Cost:
-        """What `generate` would be billed now, and what is left. Nothing is made."""
-        options = {k: v for k, v in {"tables": tables, "seed": seed}.items() if v is not None}
-        body = {"sector": sector, "rows": rows, "dry_run": True, **({"options": options} if options else {})}
+    def generate_cost(self, sector: str, rows: int, *, tables: Optional[bool] = None) -> Cost:
+        """What `generate` would be billed, and what is left. Nothing is made."""
+        body = {**_generation(sector, rows, None, tables=tables), "dry_run": True}
         return Cost.read(self._call("POST_DATA_GENERATE", body=body).json)
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[Data]:

@@ -300,6 +300,8 @@ class Report(Answer):
     delta: Optional[str] = None
     cross_table: Optional[Dict[str, Any]] = None
     estimate_note: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
+    likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -326,6 +328,7 @@ class Endpoint(Answer):
     serve_url: str = ""
     base: str = ""
     feed: str = ""
+    drift: Optional[Dict[str, Any]] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None

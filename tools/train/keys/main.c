@@ -13,7 +13,7 @@
 
 #include "services/inference/engine/keys/score.h"
 #include "tools/train/keys/schemas.h"
-#include "tools/train/keys/trees.h"
+#include "tools/train/trees.h"
 
 enum { SCHEMAS = 512 };
 static const float RATE = 0.1f;
@@ -59,7 +59,8 @@ static bool fit(const schema *s, size_t n, size_t d, const char *without, const 
             w[k++] = 1;
         }
     }
-    bool ok = k > 0 && trees_fit(k, d, TAB_KEY_ALL, x, y, w, RATE, m) == 0;
+    bool ok = k > 0 && trees_fit(&(trees_data){ k, d, TAB_KEY_ALL, x, y, w }, RATE, 1, TAB_KEY_TREES,
+                                 &m->start, m->tree) == 0;
     free(x);
     free(w);
     free(y);
@@ -237,7 +238,7 @@ static void importance(const tab_key_model *m)
     for (int q = 0; q < 2; q++) {
         size_t used[TAB_KEY_ALL] = { 0 };
         for (size_t k = 0; k < TAB_KEY_TREES; k++)
-            for (size_t i = 0; i < TAB_KEY_SPLITS; i++)
+            for (size_t i = 0; i < TAB_TREE_SPLITS; i++)
                 used[m->stage[q].tree[k].feature[i]] += isfinite(m->stage[q].tree[k].cut[i]);
         for (size_t f = 0; f < TAB_KEY_ALL; f++)
             printf("%s %zu  ", feature_name[f], used[f]);

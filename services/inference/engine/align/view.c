@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "common/order.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/profile/parse.h"
@@ -74,8 +75,7 @@ static bool more_slots(struct tab_view_scratch *o)
     }
     for (size_t i = 0; i < o->slots; i++)
         if (o->slot_hash[i] != 0) {
-            /* the low bit is always set (intern), so the slot goes by the higher ones */
-            size_t at = (o->slot_hash[i] >> 8) & (slots - 1);
+            size_t at = tab_place(o->slot_hash[i]) & (slots - 1);
             while (hash[at] != 0)
                 at = (at + 1) & (slots - 1);
             hash[at] = o->slot_hash[i];
@@ -100,7 +100,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
         return 0;
     }
     size_t i;
-    for (i = (h >> 8) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
+    for (i = tab_place(h) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
         if (o->slot_hash[i] == h)
             return o->slot_id[i];
     /* both lists grow together */
@@ -258,18 +258,29 @@ static reading read_numbers(const tab_column *c)
     return r;
 }
 
-/* Whether more than one level in twenty has leading zeros. Such digits are names, not numbers: "00512" is
- * not 512 apples. */
-static bool padded(const tab_column *c)
+/* "+12125550000": seven digits or more behind a plus are somebody's number. */
+static bool dialled(tab_str s)
 {
-    size_t zeros = 0, seen = 0;
+    size_t n = 1;
+    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return s.n >= 8 && s.p[0] == '+' && n == s.n;
+}
+
+/* Whether more than one level in twenty has leading zeros, or is dialled. Such digits are names, not numbers:
+ * "00512" is not 512 apples. */
+static bool names(const tab_column *c)
+{
+    size_t found = 0, seen = 0;
     for (size_t i = 0; i < c->levels && i < 2000; i++) {
         tab_str s = tab_level(c, i);
         seen++;
         /* "07:30" is a time, not a padded number */
-        zeros += s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
+        bool padded =
+            s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9' && memchr(s.p, ':', s.n) == NULL;
+        found += padded || dialled(s);
     }
-    return zeros * 20 > seen;
+    return found * 20 > seen;
 }
 
 /* A column of texts: of dates where its profile says so, of numbers where 80 % of the values are (the
@@ -281,7 +292,7 @@ static bool column_coded(tab_views *v, const tab_column_profile *p, size_t rows,
     bool dated = p->type == TAB_DATETIME && p->number != NULL;
     /* dates first, then numbers, then numbers with units; else texts */
     reading r = read_numbers(c);
-    w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !padded(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
+    w->kind = dated ? TAB_VIEW_DATE : r.share >= 0.8 && !names(c) ? TAB_VIEW_NUMBER : TAB_VIEW_TEXT;
     /* a column that profile reads as numbers with units or currencies is compared by those numbers */
     bool measured = !dated && w->kind == TAB_VIEW_TEXT && p->type == TAB_NUMERIC && p->number != NULL;
     if (measured)
@@ -351,7 +362,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
             continue;
         uint64_t bits;
         memcpy(&bits, &x, sizeof bits);
-        size_t i = tab_hash_mix(bits, 1) & (slots - 1);
+        size_t i = tab_place(bits) & (slots - 1);
         while (slot[i] != TAB_NULL && values[slot[i]].number != x)
             i = (i + 1) & (slots - 1);
         if (slot[i] == TAB_NULL) {
@@ -422,6 +433,15 @@ static bool count_columns(tab_views *v)
     return ok;
 }
 
+/* tab_view.once. Numbers that are counted through stand once in each table and are in all of them. */
+static float once(const tab_view *w)
+{
+    size_t held[3] = { 0 };
+    for (uint32_t i = 0; i < w->values; i++)
+        held[w->value[i].rows <= 2 ? w->value[i].rows : 0]++;
+    return w->kind != TAB_VIEW_TEXT ? 1 : fminf((2 * (float)held[2] + 1) / ((float)held[1] + 1), 1);
+}
+
 /* The views of one table's columns. */
 static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profile *p, tab_table_view *tv,
                              tab_error *err)
@@ -441,6 +461,7 @@ static tab_status read_table(const tab_engine *e, tab_views *v, const tab_profil
                                                           : column_coded(v, w->profile, tv->rows, w);
         if (!ok || !sort_numbers(v, tv->rows, w))
             return tab_no_memory(err);
+        w->once = once(w);
     }
     return TAB_OK;
 }

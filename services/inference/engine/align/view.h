@@ -27,6 +27,7 @@ typedef struct {
     tab_value *value;
     uint32_t values;
     size_t present;
+    float once;     /* of a value that stands in one row: how many of as many other rows hold it */
     double *sorted; /* NUMBER and DATE: (sorted_n) numbers of up to 4096 rows, ascending */
     size_t sorted_n;
 } tab_view;
@@ -61,6 +62,14 @@ TAB_DEFINE_AUTO(tab_views)
 /* A number with its affixes read through: "$1,200.50", "45 %", "1.2e3", "3:18" and "3m 18sec" (seconds).
  * decimal is '.' or ','. */
 bool tab_read_number(tab_str s, char decimal, double *ret);
+
+/* In how many rows of strangers a value of column w would stand, were there as many as w has: its own row is not
+ * one of them. Of values that stand once Good and Turing's estimate, 2 N2 / N1 (Good 1953), so that texts which
+ * all stand once tell the more, the more there are (docs/decisions/0341). */
+static inline float tab_value_count(const tab_view *w, const tab_value *x)
+{
+    return (float)(x->rows - 1) + w->once;
+}
 
 static inline tab_str tab_value_text(const tab_views *v, const tab_value *x)
 {

@@ -27,15 +27,7 @@ const tab_key_model *tab_key_model_shipped(void)
 void tab_key_stage_run(const tab_key_stage *s, const tab_inclusion *x, size_t n, float *p)
 {
     for (size_t i = 0; i < n; i++) {
-        /* the sum of the leaves that the trees lead to, in log-odds */
-        double z = (double)s->start;
-        for (size_t k = 0; k < TAB_KEY_TREES; k++) {
-            const tab_key_tree *t = &s->tree[k];
-            uint32_t q = 0;
-            while (q < TAB_KEY_SPLITS)
-                q = 2 * q + 1 + (x[i].f[t->feature[q]] > t->cut[q]);
-            z += (double)t->leaf[q - TAB_KEY_SPLITS];
-        }
+        double z = tab_trees_add((double)s->start, s->tree, TAB_KEY_TREES, x[i].f);
         p[i] = (float)(1 / (1 + exp(-z)));
     }
 }

@@ -5,26 +5,17 @@
 #ifndef TAB_KEYS_SCORE_H
 #define TAB_KEYS_SCORE_H
 
+#include "services/inference/engine/align/trees.h"
 #include "services/inference/engine/keys/inclusions.h"
 
 enum {
-    TAB_KEY_DEPTH = 4,
-    TAB_KEY_SPLITS = (1 << TAB_KEY_DEPTH) - 1,
-    TAB_KEY_LEAVES = 1 << TAB_KEY_DEPTH,
     TAB_KEY_TREES = 150,
     TAB_KEY_FEW = 6 /* whole numbers of no more values than this are never said to be references */
 };
 
-/* A complete tree: node i has the children 2 i + 1 (feature at or below the cut) and 2 i + 2. */
-typedef struct {
-    uint8_t feature[TAB_KEY_LEAVES]; /* the last is unused */
-    float cut[TAB_KEY_SPLITS];
-    float leaf[TAB_KEY_LEAVES];
-} tab_key_tree;
-
 typedef struct {
     float start; /* log-odds before the first tree */
-    tab_key_tree tree[TAB_KEY_TREES];
+    tab_tree tree[TAB_KEY_TREES];
 } tab_key_stage;
 
 typedef struct {

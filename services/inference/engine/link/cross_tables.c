@@ -537,7 +537,8 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     if (st == TAB_OK && x.twins == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
     for (size_t i = 0; st == TAB_OK && i < n; i++)
-        st = tab_link_twins(e, v, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin, &x.twins[i].n, err);
+        st = tab_link_twins(e, v, tables, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin,
+                            &x.twins[i].n, err);
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
     if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))

@@ -1,8 +1,8 @@
-/* Rows of one table that are one entity: duplicates (decision 0135). */
+/* Rows of one table that are one entity: duplicates (decision 0318). */
 #ifndef TAB_LINK_DUPLICATES_H
 #define TAB_LINK_DUPLICATES_H
 
-#include "services/inference/engine/align/view.h"
+#include "services/inference/engine/link/twin_pairs.h"
 
 /* Rows a < b of one table, and the probability that they are one entity. */
 typedef struct {
@@ -10,20 +10,16 @@ typedef struct {
     float p;
 } tab_twin;
 
-/* Pairs with p >= least that join the table's rows into groups, whose rows are all twins of one another,
- * the likeliest first; *ret lives in arena a. Two rows are twins where no column contradicts: each holds
- * equal values, one value misspelt, or none in one of the rows, and what they share is rare enough that
- * chance does not explain it. A column that numbers the rows is not heard. Cost: linear in the rows. */
-tab_status tab_link_twins(const tab_engine *e, const tab_views *v, size_t table, float least, tab_arena *a,
-                          tab_twin **ret, size_t *ret_n, tab_error *err) TAB_CHECKED;
+/* Pairs of table `table` with p >= least that lie within groups of rows which are one entity as a whole,
+ * the likeliest first; *ret lives in arena a. p is a model's that was learnt on other tables and calibrated
+ * on tables left out (decision 0318). Cost: linear in the rows. */
+tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
+                          float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
+                          tab_error *err) TAB_CHECKED;
 
-/* Probability that rows i and j of one table are one entity, by Bayes' rule from what they agree on; 0
- * where a column contradicts, where they agree on less than two columns, or where most of what is known of
- * either is not known of the other. What tells of a table is made once and lives in arena a; NULL: memory
- * is out. */
-typedef struct tab_twin_teller tab_twin_teller;
-const tab_twin_teller *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a);
-float tab_twin_judge(const tab_twin_teller *s, uint32_t i, uint32_t j);
+/* The last step of that: from the pairs and their p to groups. */
+tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
+                           tab_error *err) TAB_CHECKED;
 
 /* Groups of rows: up[] leads to a group's root (union-find), next[] is a ring through its rows. */
 static inline uint32_t tab_root(uint32_t *up, uint32_t i)

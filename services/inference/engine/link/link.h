@@ -84,6 +84,14 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
  * damped with their number), everything else by its level, equal values by their share of the column. */
 double tab_evidence(const tab_linkage *l, size_t attr, const tab_agreement *g);
 
+/* What is counted on one attribute, and its m and chances of tokens from that, with a little of what is
+ * usual. u (attrs, TAB_LEVELS): levels of random pairs. */
+typedef struct {
+    double level[TAB_LEVELS], shared, left_a, left_b;
+} tab_tally;
+void tab_tally_add(tab_tally *t, const tab_agreement *g, double p);
+void tab_weights_learn(tab_linkage *l, size_t attr, const tab_tally *t, const double *u);
+
 /* repeats.c: the evidence of each row with itself (rows of a, then of b; malloc'd), and whether entities
  * have several rows in a table (many_a, many_b). */
 tab_status tab_link_repeats(const tab_engine *e, const tab_views *v, tab_linkage *l, float **ret_self,

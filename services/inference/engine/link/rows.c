@@ -446,8 +446,8 @@ typedef struct {
     const tab_sparse *q, *target;
     const tab_index *x;
     const uint32_t *query;
-    size_t queries, chunks;
-    bool same, rough, wide; /* wide: rows have many features, and whole products are common */
+    size_t queries, chunks, k; /* k neighbours a query */
+    bool same, rough, wide;    /* wide: rows have many features, and whole products are common */
     tab_near *near;
     atomic_bool failed;
 } search;
@@ -462,11 +462,11 @@ static bool better(tab_near a, tab_near b)
     return a.score != b.score ? a.score > b.score : a.row < b.row;
 }
 
-static void keep(tab_near *best, tab_near x)
+static void keep(tab_near *best, size_t k, tab_near x)
 {
-    if (!better(x, best[TAB_NEAR - 1]))
+    if (!better(x, best[k - 1]))
         return;
-    size_t i = TAB_NEAR - 1;
+    size_t i = k - 1;
     for (; i > 0 && better(x, best[i - 1]); i--)
         best[i] = best[i - 1];
     best[i] = x;
@@ -486,17 +486,17 @@ static float laid_out_dot(const float *laid, const tab_sparse *b, size_t row)
 
 static void whole_products(const search *s, size_t row, float *laid, tab_near *best)
 {
-    tab_near found[TAB_NEAR];
+    tab_near found[TAB_NEAR_MOST];
     uint64_t from = s->q->at[row], end = s->q->at[row + 1];
-    memcpy(found, best, sizeof found);
-    for (size_t j = 0; j < TAB_NEAR; j++)
+    memcpy(found, best, s->k * sizeof *found);
+    for (size_t j = 0; j < s->k; j++)
         best[j] = (tab_near){ TAB_NULL, 0 };
     for (uint64_t i = from; laid != NULL && i < end; i++)
         laid[s->q->id[i]] = s->q->w[i];
-    for (size_t j = 0; j < TAB_NEAR && found[j].row != TAB_NULL; j++) {
+    for (size_t j = 0; j < s->k && found[j].row != TAB_NULL; j++) {
         found[j].score = laid != NULL ? laid_out_dot(laid, s->target, found[j].row)
                                       : tab_sparse_dot(s->q, row, s->target, found[j].row);
-        keep(best, found[j]);
+        keep(best, s->k, found[j]);
     }
     for (uint64_t i = from; laid != NULL && i < end; i++)
         laid[s->q->id[i]] = 0;
@@ -528,11 +528,11 @@ static void search_one(const search *s, const ordered *o, tab_near *best, float 
             score[t->row] += w * t->w;
         }
     }
-    for (size_t j = 0; j < TAB_NEAR; j++)
+    for (size_t j = 0; j < s->k; j++)
         best[j] = (tab_near){ TAB_NULL, 0 };
     for (size_t j = 0; j < n; j++) {
-        if (score[touched[j]] >= best[TAB_NEAR - 1].score && !(s->same && touched[j] == row))
-            keep(best, (tab_near){ touched[j], score[touched[j]] });
+        if (score[touched[j]] >= best[s->k - 1].score && !(s->same && touched[j] == row))
+            keep(best, s->k, (tab_near){ touched[j], score[touched[j]] });
         score[touched[j]] = 0;
     }
     if (k < o->n && !s->rough) /* the prefix chose them; now their whole products */
@@ -557,7 +557,7 @@ static void search_chunk(void *ctx, size_t c)
             break;
         if (i + 1 < end)
             rarest_first(s->x, s->q, queried(s, i + 1), &o[(i + 1) & 1]);
-        search_one(s, &o[i & 1], s->near + i * TAB_NEAR, score, touched, laid);
+        search_one(s, &o[i & 1], s->near + i * s->k, score, touched, laid);
     }
     free(laid);
     free(score);
@@ -565,24 +565,52 @@ static void search_chunk(void *ctx, size_t c)
     free(o);
 }
 
+static tab_status search_all(search s, tab_error *err)
+{
+    tab_engine_for(s.e, s.chunks, search_chunk, &s);
+    if (s.failed)
+        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
+    return tab_engine_cancelled(s.e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
+}
+
+enum { WIDE = 40, A_CHUNK = 100 };
+
+static size_t chunks_of(size_t queries)
+{
+    return queries / A_CHUNK < CHUNKS ? queries / A_CHUNK + 1 : CHUNKS;
+}
+
 tab_status tab_rows_near(const tab_engine *e, const tab_sparse *q, const uint32_t *query, size_t queries,
                          const tab_sparse *target, const tab_index *x, bool same, bool rough, tab_near *near,
                          tab_error *err)
 {
-    enum { WIDE = 40, A_CHUNK = 100 };
     search s = { .e = e,
                  .q = q,
                  .target = target,
                  .x = x,
                  .query = query,
                  .queries = queries,
-                 .chunks = queries / A_CHUNK < CHUNKS ? queries / A_CHUNK + 1 : CHUNKS,
+                 .chunks = chunks_of(queries),
+                 .k = TAB_NEAR,
                  .same = same,
                  .rough = rough,
                  .wide = !rough && target->at[target->rows] > WIDE * target->rows,
                  .near = near };
-    tab_engine_for(e, s.chunks, search_chunk, &s);
-    if (s.failed)
-        return tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : TAB_OK;
+    return search_all(s, err);
+}
+
+tab_status tab_rows_nearest(const tab_engine *e, const tab_sparse *q, const tab_index *x, size_t k,
+                            tab_near *near, tab_error *err)
+{
+    search s = { .e = e,
+                 .q = q,
+                 .target = q,
+                 .x = x,
+                 .queries = q->rows,
+                 .chunks = chunks_of(q->rows),
+                 .k = k,
+                 .same = true,
+                 .wide = q->at[q->rows] > WIDE * q->rows,
+                 .near = near };
+    return search_all(s, err);
 }

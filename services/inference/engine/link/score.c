@@ -56,7 +56,8 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
         g.level = tab_geo_compare(a, b, t, ra, rb, NULL);
     if (g.level != TAB_MISSING) {
         if (g.level == TAB_EQUAL)
-            g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+            g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
+                          (float)(x->present + y->present));
         return g;
     }
     tab_token_match m;
@@ -68,7 +69,8 @@ tab_agreement tab_agree(const tab_views *v, const tab_table_view *a, const tab_t
     if (exact != NULL)
         *exact += (double)m.exact - 2.5 * m.shared;
     if (g.level == TAB_EQUAL)
-        g.rare = logf((float)(x->value[p].rows + y->value[q].rows) / (float)(x->present + y->present));
+        g.rare = logf((tab_value_count(x, &x->value[p]) + tab_value_count(y, &y->value[q])) /
+                      (float)(x->present + y->present));
     return g;
 }
 
@@ -168,15 +170,10 @@ static void compete(const tab_linkage *l, size_t na, size_t nb, double *sum_a, d
 
 /* ---- expectation and maximisation ------------------------------------------------------------ */
 
-/* What the posterior counts on one attribute. */
-typedef struct {
-    double level[TAB_LEVELS], shared, left_a, left_b;
-} tally;
-
 typedef struct {
     const tab_engine *e;
     tab_linkage *l;
-    tally *part; /* (CHUNKS, attrs) */
+    tab_tally *part; /* (CHUNKS, attrs) */
 } fitting;
 
 static void evidence_chunk(void *ctx, size_t chunk)
@@ -191,7 +188,7 @@ static void evidence_chunk(void *ctx, size_t chunk)
     }
 }
 
-static void add(tally *t, const tab_agreement *g, double p)
+void tab_tally_add(tab_tally *t, const tab_agreement *g, double p)
 {
     t->level[g->level] += p;
     t->shared += p * g->shared;
@@ -203,15 +200,14 @@ static void tally_chunk(void *ctx, size_t chunk)
 {
     fitting *f = ctx;
     tab_candidates *c = &f->l->c;
-    tally *t = f->part + chunk * c->attrs;
+    tab_tally *t = f->part + chunk * c->attrs;
     memset(t, 0, c->attrs * sizeof *t);
     for (size_t i = c->n * chunk / CHUNKS; i < c->n * (chunk + 1) / CHUNKS; i++)
         for (size_t k = 0; k < c->attrs && c->p[i] > 1e-4f; k++)
-            add(&t[k], &c->agree[i * c->attrs + k], (double)c->p[i]);
+            tab_tally_add(&t[k], &c->agree[i * c->attrs + k], (double)c->p[i]);
 }
 
-/* m and the chances of tokens from what was counted, with a little of what is usual. */
-static void learn(tab_linkage *l, size_t k, const tally *t, const double *u)
+void tab_weights_learn(tab_linkage *l, size_t k, const tab_tally *t, const double *u)
 {
     static const double usual[TAB_LEVELS] = { 0, 0.7, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.03, 0.03 };
     double total = 0, hit = 12 + t->shared, miss_a = 4 + t->left_a, miss_b = 4 + t->left_b;
@@ -268,7 +264,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
     uint32_t *ra = tab_arena_new_of(a, uint32_t, r), *rb = tab_arena_new_of(a, uint32_t, r);
     tab_agreement *random = tab_arena_new_of(a, tab_agreement, r * attrs);
     tab_agreement *seeded = tab_arena_new_of(a, tab_agreement, seeds->n * attrs);
-    fitting fit = { e, l, tab_arena_new_of(a, tally, CHUNKS * attrs) };
+    fitting fit = { e, l, tab_arena_new_of(a, tab_tally, CHUNKS * attrs) };
     if (tab_arena_full(a))
         return tab_fail(err, TAB_INTERNAL, "", "out of memory");
 
@@ -299,7 +295,7 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
 
     for (size_t k = 0; k < attrs; k++) {
         double total = 0, *uk = u + k * TAB_LEVELS;
-        tally t = { 0 };
+        tab_tally t = { 0 };
         for (size_t i = 0; i < r; i++) {
             uk[random[i * attrs + k].level]++;
             total += random[i * attrs + k].level != TAB_MISSING;
@@ -309,8 +305,8 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
         for (uint8_t q = 2; q < TAB_LEVELS && l->attr[k].other != NULL; q++)
             uk[q] = tab_geo_chance(q) > 0 ? tab_geo_chance(q) : uk[q];
         for (size_t i = 0; i < seeds->n; i++)
-            add(&t, &seeded[i * attrs + k], 1);
-        learn(l, k, &t, u);
+            tab_tally_add(&t, &seeded[i * attrs + k], 1);
+        tab_weights_learn(l, k, &t, u);
     }
     double least = (double)(na < nb ? na : nb), share = 0.5;
     l->many_a = l->many_b = false;
@@ -328,16 +324,16 @@ tab_status tab_score_pairs(const tab_engine *e, const tab_views *v, tab_link_tab
             expected += (double)c->p[i];
         share = fmin(fmax(expected / least, 0.002), 0.98);
         for (size_t k = 0; k < attrs; k++) {
-            tally t = fit.part[k];
+            tab_tally t = fit.part[k];
             for (size_t p = 1; p < CHUNKS; p++) {
-                const tally *x = &fit.part[p * attrs + k];
+                const tab_tally *x = &fit.part[p * attrs + k];
                 for (size_t q = 0; q < TAB_LEVELS; q++)
                     t.level[q] += x->level[q];
                 t.shared += x->shared;
                 t.left_a += x->left_a;
                 t.left_b += x->left_b;
             }
-            learn(l, k, &t, u);
+            tab_weights_learn(l, k, &t, u);
         }
     }
     l->share = share;

@@ -3,7 +3,7 @@
  * (decision 0211). Rows of one table that are one entity (duplicates.h) share nothing. */
 #include <stdlib.h>
 
-#include "services/inference/engine/link/duplicates.h"
+#include "services/inference/engine/link/copies.h"
 #include "services/inference/engine/link/link.h"
 
 /* Counts of the row's other candidates, one of which is `x` with score `key`: it is as good as the row's

@@ -53,9 +53,9 @@ static double numbers(const tab_problem *p, const tab_stack *s)
     return z;
 }
 
-/* The sum of the true classes' probabilities. In a random order of the labels a row i has the label of row j: the
- * variance is that of the doubly centred matrix of all such pairs (Hoeffding, A combinatorial central limit
- * theorem, 1951). */
+/* The sum of the true classes' probabilities. In a random order of the labels a row i has the label of row
+ * j: the variance is that of the doubly centred matrix of all such pairs (Hoeffding, A combinatorial central
+ * limit theorem, 1951). */
 static double classes(const tab_problem *p, const tab_stack *s)
 {
     size_t rows = p->data->rows, k = p->outputs;

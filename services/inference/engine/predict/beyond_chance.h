@@ -8,8 +8,8 @@
  * them: of numbers by ranks (Spearman 1904), of classes by the probability of the true class. One far value
  * decides neither. NaN: out of memory, or nothing varies.
  *
- * The deviation is that of rows by themselves times the root of 2: of two rows that learn from each other each
- * one's agreement is the other's as well. */
+ * The deviation is that of rows by themselves times the root of 2: of two rows that learn from each other
+ * each one's agreement is the other's as well. */
 double tab_agreement_z(const tab_problem *p, const tab_stack *s);
 
 /* The z that chance passes in at most a share alpha of the cases, for one of n: the normal tail at z is below

@@ -7,9 +7,9 @@
  *            cannot win merely because its twin predicts it
  *
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows.
- * Its skill is the share of the loss that the model takes off the base rate's. Where chance alone explains the
- * skill of every column, the likeliest ones are looked at again, on more rows and by better learners, before it
- * is said that nothing is predictable (decision 0321). */
+ * Its skill is the share of the loss that the model takes off the base rate's. Where chance alone explains
+ * the skill of every column, the likeliest ones are looked at again, on more rows and by better learners,
+ * before it is said that nothing is predictable (decision 0321). */
 #include "services/inference/engine/predict/contenders.h"
 
 #include <math.h>

@@ -23,8 +23,8 @@ typedef struct {
 } tab_contender;
 
 /* Fills c[0..p->table->cols), of table number `table`, but for the score: the eligible ones first, *ret_open
- * of them. refers (cols): columns that refer to rows of another table; NULL: none. Errors: CANCELLED, INTERNAL
- * (memory). */
+ * of them. refers (cols): columns that refer to rows of another table; NULL: none. Errors: CANCELLED,
+ * INTERNAL (memory). */
 tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
                           tab_task task, tab_contender *c, size_t *ret_open, tab_error *err) TAB_CHECKED;
 

@@ -116,7 +116,8 @@ bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret)
     return true;
 }
 
-/* One part in 10,000 of the variance; a rule of ordinary rows leaves a fiftieth of their deviation. By hand. */
+/* One part in 10,000 of the variance; a rule of ordinary rows leaves a fiftieth of their deviation. By hand.
+ * */
 static const double LEFT = 1e-4, ORDINARY = 0.02;
 
 static double median_of(double *v, size_t n)

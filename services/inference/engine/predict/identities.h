@@ -20,9 +20,9 @@ typedef struct {
  * answers for all columns. Missing cells count as the mean. False: the arena is full. */
 bool tab_identities(tab_arena *a, const tab_profile *p, tab_identity *ret) TAB_CHECKED;
 
-/* Which few columns (part, TAB_IDENTITY_PARTS) column `target` is a linear rule of, or of whose logarithms its
- * logarithm is: *ret_product. *ret_n is 0 where at most one part in 10,000 of its variance is not left over by
- * any, or where the rule does not hold for the ordinary row as well. False: the arena is full. */
+/* Which few columns (part, TAB_IDENTITY_PARTS) column `target` is a linear rule of, or of whose logarithms
+ * its logarithm is: *ret_product. *ret_n is 0 where at most one part in 10,000 of its variance is not left
+ * over by any, or where the rule does not hold for the ordinary row as well. False: the arena is full. */
 bool tab_identity_of(tab_arena *a, const tab_profile *p, size_t target, size_t *part, size_t *ret_n,
                      bool *ret_product) TAB_CHECKED;
 #endif

@@ -24,8 +24,8 @@
 /* LEAST_ROWS: fewer rows say nothing. MOST_TRIED: columns that are fitted alone. MOST_CLASSES: of a target
  * that is looked at. By hand, not measured. */
 enum { SCAN = 1200, LEAST_ROWS = 40, MOST_TRIED = 8, MOST_CLASSES = 100 };
-/* SCREEN: what a column's bins must tell to be fitted alone. CLASSES and NUMBERS: the share of the loss that a
- * column alone takes off. BEHIND: how often the loss of the rest is that of the column. Chosen on
+/* SCREEN: what a column's bins must tell to be fitted alone. CLASSES and NUMBERS: the share of the loss that
+ * a column alone takes off. BEHIND: how often the loss of the rest is that of the column. Chosen on
  * tests/bench/targets/run --leaks. */
 static const double SCREEN = 0.5, CLASSES = 0.7, NUMBERS = 0.96, BEHIND = 5, ALPHA = 0.01, FAR = 5;
 

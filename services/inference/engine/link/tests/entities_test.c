@@ -20,7 +20,10 @@ static size_t twins_of(const tab_table *t, tab_arena *a, tab_twin **ret)
     size_t n;
     cr_assert_eq(tab_profile_table(&e, t, &p, &err), TAB_OK);
     cr_assert_eq(tab_views_new(&e, &p, 1, &v, &err), TAB_OK);
-    cr_assert_eq(tab_link_twins(&e, v, 0, 0.5f, a, ret, &n, &err), TAB_OK);
+    tab_link_table *tables;
+    cr_assert_eq(tab_link_tables_new(&e, v, a, &tables, &err), TAB_OK);
+    cr_assert_eq(tab_link_twins(&e, v, tables, 0, 0.5f, a, ret, &n, &err), TAB_OK);
+    tab_link_tables_free(tables, 1);
     tab_views_free(v);
     return n;
 }
@@ -160,12 +163,12 @@ Test(entities, rows_of_one_table_that_are_one_entity_are_found)
     size_t n = twins_of(&t, a, &w), right = 0, worst = 0;
     for (size_t i = 0; i < n; i++) {
         right += w[i].b == w[i].a + PEOPLE;
-        worst += w[i].p < 0.9f;
+        worst += w[i].p < 0.85f;
         cr_expect(w[i].p <= 1);
     }
     cr_expect_eq(n, right, "%zu of %zu are wrong", n - right, n);
     cr_expect_geq(right, AGAIN - 5, "%zu of %d found", right, AGAIN);
-    cr_expect_leq(worst, 3, "%zu are unsure", worst);
+    cr_expect_leq(worst, AGAIN / 3, "%zu are unsure", worst);
     tab_arena_free(a);
 }
 
@@ -193,6 +196,31 @@ Test(entities, tables_without_duplicates_have_none)
     }
 }
 
+enum { CROWD = 24 };
+
+/* An entity of k rows has k (k - 1) / 2 pairs, more than a row has neighbours that were compared. */
+static void crowd(size_t r, size_t col, char out[CELL])
+{
+    person(r < CROWD ? 0 : r, col, out);
+    if (r < CROWD && r % 4 == 1 && col == 1)
+        out[0] = 0;
+    if (r < CROWD && r % 4 == 2 && col == 0)
+        memmove(out + 1, out + 2, strlen(out + 1)); /* a letter is lost */
+}
+
+Test(entities, all_pairs_of_an_entity_of_many_rows_are_said)
+{
+    tab_arena *a = tab_arena_new(SIZE_MAX / 2);
+    tab_table t = table_of(a, "a", 600, 5, crowd);
+    tab_twin *w;
+    size_t n = twins_of(&t, a, &w), right = 0;
+    for (size_t i = 0; i < n; i++)
+        right += w[i].a < CROWD && w[i].b < CROWD;
+    cr_expect_eq(n, right, "%zu of %zu are wrong", n - right, n);
+    cr_expect_geq(right, CROWD * (CROWD - 1) / 2 * 9 / 10, "%zu found", right);
+    tab_arena_free(a);
+}
+
 static void half_the_people(size_t r, size_t col, char out[CELL])
 {
     person(r < 100 ? r + 50 : r + 1000, col, out);
@@ -208,7 +236,11 @@ Test(entities, duplicates_are_one_record_that_knows_all_its_rows)
     const Tabella__Duplicates *d = w.map->duplicates;
     cr_assert_not_null(d);
     cr_expect_geq(d->n_row, AGAIN - 5);
-    cr_expect_eq(u->n_also_row, d->n_row);
+    size_t sure = 0; /* what is less sure is said, and joins nothing */
+    for (size_t i = 0; i < d->n_row; i++)
+        sure += d->confidence[i] >= 0.97;
+    cr_expect_geq(u->n_also_row, sure);
+    cr_expect_geq(u->n_also_row, 5);
     /* every row is of one entity */
     size_t rows = 0;
     bool *seen = calloc(430, 1);

@@ -1,5 +1,5 @@
-/* Where nothing tells of anything no target is chosen; references and parts of dates are none; in a wide table
- * what can be told is found wherever it stands: decision 0321. */
+/* Where nothing tells of anything no target is chosen; references and parts of dates are none; in a wide
+ * table what can be told is found wherever it stands: decision 0321. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,15 @@
+/* Rows of one table in which no column contradicts (decision 0135): what ties.c asks of two rows. */
+#ifndef TAB_LINK_COPIES_H
+#define TAB_LINK_COPIES_H
+
+#include "services/inference/engine/align/view.h"
+
+/* Probability that rows i and j of one table are one entity, by Bayes' rule from what they agree on; 0
+ * where a column contradicts, where they agree on less than two columns, or where most of what is known of
+ * either is not known of the other. What tells of a table is made once and lives in arena a; NULL: memory
+ * is out. */
+typedef struct tab_twin_teller tab_twin_teller;
+const tab_twin_teller *tab_twin_teller_new(const tab_views *v, size_t table, tab_arena *a);
+float tab_twin_judge(const tab_twin_teller *s, uint32_t i, uint32_t j);
+
+#endif
