@@ -57,8 +57,9 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
         s = body_parts_read(r, &limits, ret, err);
     else if (s == TAB_OK)
         s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
-    if (s == TAB_OK && (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS ||
-                        r->route == TAB_POST_SERVE || r->route == TAB_POST_ENDPOINT_REFRESH))
+    if (s == TAB_OK &&
+        (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE ||
+         r->route == TAB_POST_ENDPOINT_REFRESH || r->route == TAB_POST_DATA_GENERATE))
         s = dry_run_read(r, ret->root, err);
     return s == TAB_OK ? warnings_read(r, ret->root, err) : s;
 }
