@@ -1,12 +1,13 @@
-/* Traces (W3C trace context, OTLP over HTTP as JSON; decision 0335). Off, which costs a look at an empty text
- * for each call, unless the gateway sends contexts (tab_trace). A context is TRACE-SPAN-FLAGS in hex: 32, 16, 2.
+/* Traces (W3C trace context, OTLP over HTTP as JSON; decision 0335). Off, which costs a look at an empty
+ * text for each call, unless the gateway sends contexts (tab_trace). A context is TRACE-SPAN-FLAGS in hex:
+ * 32, 16, 2 digits.
  *
  *   gateway --X-Tabella-Trace--> api --Tab-Trace on NATS--> services      lines of the log carry
  *                                 |                            |          trace_id and span_id
  *                                 +--- spans, if TAB_OTLP ----+--> collector
  *
- * A span is sent if its trace is sampled, or if it failed. It never makes a caller wait: what does not fit into
- * the queue, or is not taken by the collector, is dropped and counted. */
+ * A span is sent if its trace is sampled, or if it failed. It never makes a caller wait: what does not fit
+ * into the queue, or is not taken by the collector, is dropped and counted. */
 #ifndef TAB_TRACE_H
 #define TAB_TRACE_H
 

@@ -34,6 +34,10 @@ tab_status get_models(request *r, tab_error *err)
         tab_out_close(o, '}');
     }
     tab_out_close(o, ']');
+    open_member(o, "service", '{');
+    text_member(o, "version", TAB_VERSION);
+    text_member(o, "commit", tab_commit);
+    tab_out_close(o, '}');
     text_member(o, "request_id", r->request_id);
     tab_out_close(o, '}');
     return TAB_OK;

@@ -1,5 +1,5 @@
-/* `tabella admin erase` and `retain`: what goes from the database for good (docs/decisions/0336). They work as
- * the owner of the tables, TAB_POSTGRES as `migrate` has it, for no daemon may delete so much; erase also
+/* `tabella admin erase` and `retain`: what goes from the database for good (docs/decisions/0336). They work
+ * as the owner of the tables, TAB_POSTGRES as `migrate` has it, for no daemon may delete so much; erase also
  * asks keys over NATS, so that the organization's keys end before its rows do. */
 #include <getopt.h>
 #include <poll.h>
@@ -290,8 +290,8 @@ static const struct {
       "(e.create_job, e.output_job)) LIMIT $2)",
       false },
     { "jobs.output",
-      "DELETE FROM jobs.output WHERE (org, job_id, part) IN (SELECT o.org, o.job_id, o.part FROM jobs.output o "
-      "WHERE NOT EXISTS (SELECT FROM jobs.job j WHERE j.org = o.org AND j.job_id = o.job_id) AND "
+      "DELETE FROM jobs.output WHERE (org, job_id, part) IN (SELECT o.org, o.job_id, o.part FROM jobs.output "
+      "o WHERE NOT EXISTS (SELECT FROM jobs.job j WHERE j.org = o.org AND j.job_id = o.job_id) AND "
       "o.expires_at < now() - $1 * interval '1 day' LIMIT $2)",
       false },
     { "reports.report",
