@@ -211,7 +211,11 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
     if (usage[0] == NULL || usage[e.n_usage - 1] == NULL)
         return tab_no_memory(err);
     e.usage = usage;
-    e.event_id = STR(x->run_id);
+    /* An earlier attempt may have made the job, which then bills under this id (jobs_bill): both are one. */
+    const char *id = r->attempt < 2 ? x->run_id : tab_arena_printf(r->arena, "job/%s", x->job_id);
+    if (id == NULL)
+        return tab_no_memory(err);
+    e.event_id = STR(id);
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("run");
@@ -234,7 +238,7 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
                        : STR("");
         n.task = b->prediction->task_type;
     }
-    return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base, err);
+    return tab_outbox_put(tx, "api", id, "tabella.event.work.done", r->who.org, &e.base, err);
 }
 
 static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, const char *base, tab_error *err)
