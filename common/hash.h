@@ -34,8 +34,8 @@ static inline size_t tab_text_slot(const char *text, size_t slots)
  * place in a table whose entries have an order of their own. */
 extern uint64_t tab_hash_secret[2];
 
-/* The place of what is known by 64 bits, a hash or a number: multiply and fold. Two that differ meet by chance
- * alone, whoever chose them. */
+/* The place of what is known by 64 bits, a hash or a number: multiply and fold. Two that differ meet by
+ * chance alone, whoever chose them. */
 static inline uint64_t tab_place(uint64_t x)
 {
     unsigned __int128 m = (unsigned __int128)(x ^ tab_hash_secret[0]) * tab_hash_secret[1];

@@ -84,7 +84,7 @@ chaos: build
 restarts: build
 	@TAB_RESTARTS_SECONDS=$(or $(SECONDS),3600) tests/suite/restarts
 
-## make pairings        the release's api and inference, jobs, metering beside this build's; COMMIT= names another
+## make pairings        the release's api and inference, jobs, metering beside this build's; COMMIT= names one
 .PHONY: pairings
 pairings: build
 	@tests/pairings/run $(COMMIT)

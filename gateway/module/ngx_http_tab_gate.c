@@ -51,8 +51,8 @@ static ngx_uint_t seconds(int64_t ms)
 /* ---- what strangers cost ---------------------------------------------------------------------
  *
  * A refused key is counted against its address. Past the limit the address' callers are told to wait, but
- * nobody is shut out for what others behind the same address do: a key that Redis knows, or that this node has
- * let in within a day, is looked up as ever; of the others one in a while is (STRANGERS). */
+ * nobody is shut out for what others behind the same address do: a key that Redis knows, or that this node
+ * has let in within a day, is looked up as ever; of the others one in a while is (STRANGERS). */
 enum { GOOD_S = 24 * 3600, STRANGERS = 5 }; /* a fifth of the failures that an address has a minute */
 
 static int64_t key_noted(tab_main_conf *conf, const tab_ctx *ctx, int64_t x)

@@ -191,8 +191,8 @@ void idempotency_release(request *r, tab_status why)
     idempotency_done(r);
 }
 
-/* Which rows the requests at work here hold: by name, since a row whose request has lost it (its release found
- * no database) has the same owner and must not live on other requests' account. */
+/* Which rows the requests at work here hold: by name, since a row whose request has lost it (its release
+ * found no database) has the same owner and must not live on other requests' account. */
 bool idempotency_claims(api *a, tab_out *o)
 {
     pthread_mutex_lock(&a->claims.lock);

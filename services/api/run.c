@@ -127,10 +127,17 @@ static void price(run *x)
         cost_add(&x->cost, "cached", x->cached);
 }
 
-/* Under the id of the event that will bill it: the run's own, or its job's, which ends it either way. */
+/* The id of the event that bills the run: its own, or its job's, which ends it either way. Of a second attempt
+ * always the job's: the first one may have made the job, which then bills under this id (jobs_bill), and both
+ * are one. */
+static const char *event_of(request *r, const run *x, bool job)
+{
+    return job || r->attempt > 1 ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
+}
+
 static tab_status reserve(request *r, run *x, bool job, tab_error *err)
 {
-    const char *id = job ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
+    const char *id = event_of(r, x, job);
     if (id == NULL)
         return tab_no_memory(err);
     if (x->reserved != NULL && strcmp(x->reserved, id) == 0)
@@ -247,9 +254,12 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
 {
     Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
     Tabella__InlineRun n = TABELLA__INLINE_RUN__INIT;
+    const char *id = event_of(r, x, false);
+    if (id == NULL)
+        return tab_no_memory(err);
     e.usage = cost_lines(&x->cost);
     e.n_usage = x->cost.n;
-    e.event_id = STR(x->run_id);
+    e.event_id = STR(id);
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
     e.kind = STR("run");
@@ -272,7 +282,7 @@ static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const 
                        : STR("");
         n.task = b->prediction->task_type;
     }
-    return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base, err);
+    return tab_outbox_put(tx, "api", id, "tabella.event.work.done", r->who.org, &e.base, err);
 }
 
 static tab_status commit(request *r, run *x, const Tabella__Bundle *b, const char *base, tab_error *err)

@@ -30,7 +30,7 @@ static tab_status reseal_row(data_service *self, tab_arena *a, tab_tx *tx, const
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bytes(sealed)));
 }
 
-/* Some rows after `after`, an organization and an id, in their order; *ret_more: there may be further ones. */
+/* Some rows after `after`, an organization and an id, in their order; *ret_more: there may be others. */
 static tab_status reseal_some(data_service *self, tab_call *call, const char *after[2],
                               Tabella__ResealReply *y, bool *ret_more, tab_error *err)
 {

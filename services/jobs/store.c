@@ -257,13 +257,8 @@ tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e, tab_error *err)
 {
     Tabella__WorkDone full = *e;
-    /* A run that became a job may yet be answered inline, by a retry whose first answer was lost: both bill
-     * under the run's id, and whoever reads events takes the first. */
     char id[TAB_ID + 8];
-    if (c->run_id[0] != 0)
-        snprintf(id, sizeof id, "%s", c->run_id);
-    else
-        snprintf(id, sizeof id, "job/%s", c->job_id);
+    snprintf(id, sizeof id, "job/%s", c->job_id);
     full.event_id = id;
     full.org_id = (char *)c->org;
     full.kind = (char *)c->kind;

@@ -81,7 +81,8 @@ def I2_I3(world, org):
         for r in world.sql("SELECT run_id, job_id FROM jobs.job WHERE org = %s AND output_at_api", org.org)
     }
     wrong += [f"run {e} is billed and has no job" for e in events if e.startswith("run_") and e not in run_of]
-    wrong += [f"run {r} is free" for r in run_of if r not in events]
+    # a retry, answered inline, bills as the job that the first attempt may have made
+    wrong += [f"run {r} is free" for r, j in run_of.items() if r not in events and f"job/{j}" not in events]
     wrong += [
         f"{e} is billed and {jobs.get(e[4:])}"
         for e in events
