@@ -35,7 +35,7 @@ COMMON_O := $(patsubst %.c,$(B)/%.o,$(wildcard common/*.c common/files/*.c)) \
 TEST_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find common services gateway tools tests -name '*_test.c'))))
 TESTS     := $(foreach d,$(TEST_DIRS),$(B)/test/$(subst /,-,$(d)))
 
-.PHONY: all build unit test up down bench deps help clean fuzz
+.PHONY: FORCE all build unit test up down bench deps help clean fuzz
 .SECONDARY:
 all: build
 
@@ -48,6 +48,14 @@ $(GEN)/proto/%.pb-c.h $(GEN)/proto/%.pb-c.c: proto/%.proto
 	@mkdir -p $(GEN) && protoc-c --c_out=$(GEN) $<
 $(B)/gen/%.pb-c.o: $(GEN)/proto/%.pb-c.c $(GENH)
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(filter-out $(WARN) $(CWARN),$(CFLAGS)) -c $< -o $@
+
+# which commit: written anew only when it is another one; COMMIT=... where there is no history
+COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+$(GEN)/commit.h: FORCE
+	@mkdir -p $(@D) && echo '#define TAB_COMMIT "$(COMMIT)"' > $@.new && \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+FORCE:
+$(B)/common/build.o: $(GEN)/commit.h
 
 # ---- objects, libraries, programs -----------------------------------------------------------
 $(B)/%.o: %.c | $(GENH)

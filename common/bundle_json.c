@@ -500,6 +500,8 @@ static void prediction(tab_out *o, const bundle_writer *w, const tab_bundle_view
         tab_split_json(o, p->split);
         tab_out_close(o, '}');
     }
+    if (p->n_leaks > 0)
+        MEMBER(o, "likely_leaks", tab_leaks_json(o, p->n_leaks, p->leaks));
     MEMBER(o, "held_out",
            view != NULL && view->held_out.n > 0 ? tab_out_raw(o, view->held_out) : tab_out_null(o));
     MEMBER(o, "note", text_or_null(o, p->note));

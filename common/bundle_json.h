@@ -62,6 +62,8 @@ void tab_alignment_members(tab_out *o, const Tabella__ColumnAlignment *c);
 bool tab_column_view(const Tabella__Column *c, size_t rows, tab_column *ret) TAB_CHECKED;
 
 /* The members of a split (proto/bundle.proto), inside an open object. */
+/* The columns that give a target away. */
+void tab_leaks_json(tab_out *o, size_t n, Tabella__Leak *const *leak);
 void tab_split_json(tab_out *o, const Tabella__Split *s);
 
 #endif

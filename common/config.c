@@ -106,7 +106,7 @@ int tab_config_read(const tab_option *options, void *cfg, int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0)
             return help(options, argv[0]), 0;
         if (strcmp(argv[i], "--version") == 0)
-            return puts(TAB_VERSION), 0;
+            return printf(TAB_VERSION " %s\n", tab_commit), 0;
         if (strcmp(argv[i], "--check") != 0) {
             fprintf(stderr, "%s: unknown argument %s (see --help)\n", argv[0], argv[i]);
             return BAD_USE;

@@ -40,10 +40,10 @@ typedef struct {
     }
 
 /* What every daemon has. */
-#define TAB_COMMON_CONFIG                             \
-    const char *postgres, *org_key, *health_bind;     \
-    tab_access nats;                                  \
-    int64_t pg_pool, port, leave_s, drain_s, threads; \
+#define TAB_COMMON_CONFIG                                \
+    const char *postgres, *org_key, *health_bind, *otlp; \
+    tab_access nats;                                     \
+    int64_t pg_pool, port, leave_s, drain_s, threads;    \
     tab_log_level log_level
 #define TAB_COMMON_OPTIONS(type)                                                                          \
     TAB_OPTION(type, postgres, SECRET, "TAB_POSTGRES", "host=127.0.0.1 dbname=tabella user=tabella",      \
@@ -63,6 +63,8 @@ typedef struct {
         TAB_OPTION(type, leave_s, INT, "TAB_LEAVE_S", "0",                                                \
                    "seconds to go on as before on SIGTERM, but not ready, until nobody sends work"),      \
         TAB_OPTION(type, drain_s, INT, "TAB_DRAIN_S", "30", "seconds to finish work on SIGTERM"),         \
+        TAB_OPTION(type, otlp, TEXT, "TAB_OTLP", "",                                                      \
+                   "where spans are sent, OTLP as JSON: http://HOST:PORT/v1/traces; empty: nowhere"),     \
         TAB_OPTION(type, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error")
 
 /* Of the services that keep something of a stateless run for a while. */
@@ -94,6 +96,7 @@ typedef struct {
         TAB_OPTION(type, member.key, SECRET, name "_KEY", "", "key of the own certificate, PEM")
 
 #define TAB_VERSION "0.2.0"
+extern const char tab_commit[]; /* that was built: 12 hex digits, or "unknown" */
 
 /* Fills cfg. Gives -1 to go on, else the exit code: after --help, --version and --check (reads the
  * configuration, prints it with secrets masked) 0; after a bad value 78 with one line on stderr; after an

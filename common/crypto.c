@@ -92,6 +92,17 @@ void tab_keyring_free(tab_keyring *k)
     free(k);
 }
 
+const char *tab_keyring_newest(const tab_keyring *k)
+{
+    return k->at[0].id;
+}
+
+bool tab_sealed_newest(const tab_keyring *k, tab_str sealed)
+{
+    size_t n = k->at[0].id_n;
+    return sealed.n > n && (uint8_t)sealed.p[0] == n && memcmp(sealed.p + 1, k->at[0].id, n) == 0;
+}
+
 tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str context, tab_str *ret,
                     tab_error *err)
 {

@@ -25,6 +25,9 @@ tab_status tab_seal(const tab_keyring *k, tab_arena *a, tab_str plain, tab_str c
                     tab_error *err) TAB_CHECKED;
 tab_status tab_unseal(const tab_keyring *k, tab_arena *a, tab_str sealed, tab_str context, tab_str *ret,
                       tab_error *err) TAB_CHECKED;
+const char *tab_keyring_newest(const tab_keyring *k); /* the id of the key that seals */
+bool tab_sealed_newest(const tab_keyring *k, tab_str sealed);
+
 /* What a stateless run leaves in the database for a while, its spooled rows and its answers, lies there
  * sealed, so that neither old pages nor the write-ahead log nor a copy of them hold rows (decision 0251). */
 typedef struct {

@@ -3,6 +3,7 @@
 #include "common/health.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -12,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +23,8 @@
 #include "common/time.h"
 
 enum { WATCHED = 16, LOOPS = 4, ROUND_MS = 1000, OLD_MS = 10000, SPARES = 4 };
+
+static int64_t started_us; /* of the process, tab_now_us; set before any thread reads it */
 
 struct tab_health {
     struct event_base *base;
@@ -112,28 +116,53 @@ static void readyz(struct evhttp_request *r, void *arg)
     answer(r, all ? 200 : 503, "application/json", b);
 }
 
-/* Resident memory and open files, from /proc: what process_* of the client libraries give. */
+static void say(struct evbuffer *b, const char *kind, const char *name, const char *help, double value)
+{
+    evbuffer_add_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help, name, kind, name, value);
+}
+
+static double open_files(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    double n = 0;
+    for (const struct dirent *e = d == NULL ? NULL : readdir(d); e != NULL; e = readdir(d))
+        n += e->d_name[0] != '.';
+    if (d != NULL)
+        closedir(d);
+    return d == NULL ? 0 : n - 1; /* without the folder's own */
+}
+
+/* What process_* of the client libraries give, from /proc and the kernel's clocks. */
 static void process_metrics(struct evbuffer *b)
 {
-    long pages = 0, resident = 0;
+    long size = 0, resident = 0, page = sysconf(_SC_PAGESIZE);
     FILE *f = fopen("/proc/self/statm", "re");
-    if (f != NULL) {
-        if (fscanf(f, "%ld %ld", &pages, &resident) == 2)
-            evbuffer_add_printf(b,
-                                "# HELP process_resident_memory_bytes Resident memory\n"
-                                "# TYPE process_resident_memory_bytes gauge\n"
-                                "process_resident_memory_bytes %lld\n",
-                                (long long)resident * sysconf(_SC_PAGESIZE));
-        fclose(f);
+    if (f != NULL && fscanf(f, "%ld %ld", &size, &resident) == 2) {
+        say(b, "gauge", "process_resident_memory_bytes", "Resident memory", (double)resident * (double)page);
+        say(b, "gauge", "process_virtual_memory_bytes", "Address space", (double)size * (double)page);
     }
-    clockid_t all = CLOCK_PROCESS_CPUTIME_ID;
+    if (f != NULL)
+        fclose(f);
     struct timespec t;
-    if (clock_gettime(all, &t) == 0)
-        evbuffer_add_printf(b,
-                            "# HELP process_cpu_seconds_total Processor time\n"
-                            "# TYPE process_cpu_seconds_total counter\n"
-                            "process_cpu_seconds_total %.3f\n",
-                            (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0)
+        say(b, "counter", "process_cpu_seconds_total", "Processor time",
+            (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+    say(b, "gauge", "process_start_time_seconds", "When the health port was opened",
+        (double)started_us * 1e-6);
+    struct rlimit files;
+    say(b, "gauge", "process_open_fds", "Open descriptors", open_files());
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        say(b, "gauge", "process_max_fds", "Most descriptors", (double)files.rlim_cur);
+}
+
+static void say_build(void)
+{
+    char labels[160];
+    snprintf(labels, sizeof labels, "daemon=\"%s\",version=\"" TAB_VERSION "\",commit=\"%s\"",
+             tab_log_daemon(), tab_commit);
+    tab_metric_set(tab_gauge("tabella_build_info", "What runs", labels), 1);
+    tab_counter("tabella_log_lines_dropped_total", "Log lines not written", NULL);
+    started_us = tab_now_us();
 }
 
 static void metrics(struct evhttp_request *r, void *arg)
@@ -182,7 +211,7 @@ tab_health *tab_health_open(int64_t port)
     h->accept = tab_accept_new(h->base, h->http, s, "the health port", 0, SPARES);
     if (h->accept == NULL)
         goto bad;
-    tab_metric_set(tab_gauge("tabella_build_info", "What runs", "version=\"" TAB_VERSION "\""), 1);
+    say_build();
     if (pthread_create(&h->thread, NULL, turn, h) != 0)
         goto bad;
     tab_config_log();

@@ -137,6 +137,20 @@ bool tab_identity_key_set(tab_identity_key *k, tab_str secret)
     return crypto_generichash(k->key, sizeof k->key, (const unsigned char *)secret.p, secret.n, NULL, 0) == 0;
 }
 
+size_t tab_identity_secrets(tab_str text, tab_str ret[TAB_IDENTITY_SECRETS])
+{
+    size_t n = 0;
+    for (size_t at = 0, end; at < text.n; at = end + 1) {
+        for (end = at; end < text.n && text.p[end] != '\n' && text.p[end] != '\r'; end++)
+            ;
+        if (end > at && n == TAB_IDENTITY_SECRETS)
+            return 0;
+        if (end > at)
+            ret[n++] = (tab_str){ text.p + at, end - at };
+    }
+    return n;
+}
+
 static void signature(const tab_identity_key *k, const char *p, size_t n, char hex[SIGNATURE_HEX + 1])
 {
     unsigned char mac[crypto_generichash_BYTES];

@@ -81,6 +81,11 @@ typedef struct {
 /* secret: 32 bytes or more. False when it is shorter. */
 bool tab_identity_key_set(tab_identity_key *k, tab_str secret) TAB_CHECKED;
 
+/* A secret, and on a second line, while it is replaced, the one before it or the one to come: who signs takes
+ * the first, who verifies takes both. How many; 0: none, or more. */
+enum { TAB_IDENTITY_SECRETS = 2 };
+size_t tab_identity_secrets(tab_str text, tab_str ret[TAB_IDENTITY_SECRETS]) TAB_CHECKED;
+
 /* Writes header value and NUL; gives its length, 0 when it does not fit or a field is not one word.
  */
 size_t tab_identity_sign(const tab_identity_key *k, const tab_identity *id, char *buf, size_t size);

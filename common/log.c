@@ -16,13 +16,18 @@ enum { LINE = 8192, FIELD = 1024 }; /* a longer text is cut, so that a line is o
 
 static const char *daemon_name = "tabella";
 static _Atomic int least = TAB_INFO;
-static _Thread_local char at_request[64], at_org[64];
+static _Thread_local char at_request[64], at_org[64], at_trace[64];
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 
 void tab_log_open(const char *daemon, tab_log_level level)
 {
     daemon_name = daemon;
     tab_log_set_level(level);
+}
+
+const char *tab_log_daemon(void)
+{
+    return daemon_name;
 }
 
 void tab_log_set_level(tab_log_level level)
@@ -46,6 +51,16 @@ static void keep(char *to, size_t size, const char *text)
     if (n > 0)
         memcpy(to, text, n);
     to[n] = 0;
+}
+
+void tab_log_trace(const char *context)
+{
+    keep(at_trace, sizeof at_trace, context);
+}
+
+const char *tab_log_traced(void)
+{
+    return at_trace;
 }
 
 void tab_log_context(const char *request_id, const char *org)
@@ -105,6 +120,14 @@ static void start(line *l, tab_log_level level, const char *msg)
     put_pair(l, "daemon", daemon_name);
     if (at_request[0] != 0)
         put_pair(l, "request_id", at_request);
+    const char *trace = at_trace; /* TRACE-SPAN-FLAGS */
+    if (trace[0] != 0) {
+        char part[33];
+        snprintf(part, sizeof part, "%.32s", trace);
+        put_pair(l, "trace_id", part);
+        snprintf(part, sizeof part, "%.16s", trace + 33);
+        put_pair(l, "span_id", part);
+    }
     if (at_org[0] != 0)
         put_pair(l, "org", at_org);
     put_pair(l, "msg", msg);
@@ -155,4 +178,11 @@ void tab_log_fields(tab_log_level level, const char *msg, ...)
     }
     va_end(ap);
     finish(&l);
+}
+
+bool tab_log_due(_Atomic int64_t *said)
+{
+    enum { AGAIN_MS = 60000 };
+    int64_t now = tab_mono_ms(), before = atomic_load(said);
+    return (before == 0 || now - before >= AGAIN_MS) && atomic_compare_exchange_strong(said, &before, now);
 }

@@ -14,6 +14,7 @@
 /* PACE_MS: how long a busy relay waits between two looks for new rows, so that it and its consumers take
  * events in groups. */
 enum { SORT = 500, BATCH = 100, IDLE_MS = 1000, AWAY_MS = 1000, CALL_MS = 20000, PACE_MS = 200 };
+enum { LAG_MS = 5000, LAG_MOST = 100000 }; /* what waits is counted so often, and so far */
 
 /* A statement for one schema: each @ is its name. */
 static const char *sql_for(const char *schema, const char *text, char ret[1024])
@@ -126,7 +127,7 @@ struct tab_relay {
     char subjects[1024], services[1024]; /* the routes as two arrays of PostgreSQL */
     lane lane[TAB_LANES_MOST];
     size_t n_lanes;
-    tab_metric *delivered;
+    tab_metric *delivered, *unsorted, *oldest_unsorted;
 };
 
 /* Settings of a relay's transaction. If the database server crashes, losing it only repeats work, so its
@@ -209,10 +210,38 @@ static void forget_old(tab_relay *r)
         tab_log(TAB_WARN, "old events of %s were not deleted", r->schema);
 }
 
+/* What waits in the tables, whoever delivers it: every process of the service tells the same figures, also
+ * one that never delivers, and also while the readers are away. Counted up to LAG_MOST, so that a backlog
+ * does not make its own measurement slow. */
+static void measure_lag(tab_relay *r)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    if (tab_tx_begin(r->pg, TAB_ORG_ALL, tab_in_ms(5000), &tx, NULL) != TAB_OK)
+        return;
+    for (size_t i = 0; i <= r->n_lanes; i++) {
+        bool sorted = i < r->n_lanes;
+        TAB_AUTO(tab_rows) *rows = NULL;
+        tab_status s = run_sql(
+            tx, r->schema, &rows, NULL,
+            sorted
+                ? "SELECT (SELECT count(*) FROM (SELECT 1 FROM @.outbox_due WHERE service = $1 LIMIT $2) n), "
+                  "(SELECT created FROM @.outbox WHERE seq = "
+                  "(SELECT min(seq) FROM @.outbox_due WHERE service = $1))"
+                : "SELECT count(*), min(created) FROM (SELECT created FROM @.outbox WHERE published IS NULL "
+                  "AND $1 = '' LIMIT $2) n",
+            TAB_P(tab_p_text(sorted ? r->lane[i].service : ""), tab_p_int(LAG_MOST)));
+        if (s != TAB_OK)
+            return;
+        tab_metric_set(sorted ? r->lane[i].pending : r->unsorted, (double)tab_rows_int(rows, 0, 0));
+        tab_metric_set(sorted ? r->lane[i].oldest : r->oldest_unsorted,
+                       tab_rows_null(rows, 0, 1) ? 0 : (double)tab_rows_time(rows, 0, 1) * 1e-6);
+    }
+}
+
 static void *sorter(void *arg)
 {
     tab_relay *r = arg;
-    int64_t cleaned = tab_mono_ms(), began = 0;
+    int64_t cleaned = tab_mono_ms(), measured = 0, began = 0;
     while (!worker_wait(&r->t, IDLE_MS)) {
         int64_t early = PACE_MS - (tab_mono_ms() - began);
         if (early > 0)
@@ -224,6 +253,10 @@ static void *sorter(void *arg)
                 n = 0;
             for (size_t i = 0; i < r->n_lanes && n > 0; i++)
                 worker_nudge(&r->lane[i].t);
+        }
+        if (tab_mono_ms() - measured > LAG_MS) {
+            measured = tab_mono_ms();
+            measure_lag(r);
         }
         if (tab_mono_ms() - cleaned > 3600000) {
             cleaned = tab_mono_ms();
@@ -315,8 +348,6 @@ static bool deliver_batch(lane *l, bool *ret_more)
                 TAB_P(tab_p_text(l->service), tab_p_int(BATCH))) != TAB_OK)
         return false;
     size_t n = tab_rows_count(rows), taken;
-    tab_metric_set(l->pending, (double)n);
-    tab_metric_set(l->oldest, n == 0 ? 0 : (double)tab_rows_time(rows, 0, 5) * 1e-6);
     if (n == 0)
         return true;
     const Tabella__EventsTaken *t = hand_over(l, rows, a);
@@ -357,7 +388,7 @@ static bool add_route(tab_relay *r, const tab_event_route *route, size_t i)
     snprintf(label, sizeof label, "service=\"%s\"", route->service);
     l->relay = r;
     l->service = route->service;
-    l->pending = tab_gauge("tabella_outbox_pending", "Events not yet taken, of the last batch", label);
+    l->pending = tab_gauge("tabella_outbox_pending", "Events not yet taken, 100000 at most", label);
     l->oldest = tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest event not yet taken", label);
     worker_init(&l->t);
     return true;
@@ -373,6 +404,10 @@ tab_relay *tab_relay_open(tab_pg *pg, tab_rpc *rpc, const char *schema, const ta
     r->rpc = rpc;
     snprintf(r->schema, sizeof r->schema, "%s", schema);
     worker_init(&r->t);
+    r->unsorted =
+        tab_gauge("tabella_outbox_pending", "Events not yet taken, 100000 at most", "service=\"unsorted\"");
+    r->oldest_unsorted = tab_gauge("tabella_outbox_oldest_timestamp_seconds", "Oldest event not yet taken",
+                                   "service=\"unsorted\"");
     r->delivered = tab_counter("tabella_outbox_delivered_total", "Events taken by their readers", NULL);
     for (size_t i = 0; routes[i].subject != NULL && ok; i++)
         ok = i < TAB_EVENT_ROUTES_MOST && add_route(r, &routes[i], i);

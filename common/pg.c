@@ -7,11 +7,14 @@
 #include "common/crypto.h"
 #include "common/log.h"
 #include "common/pg_internal.h"
+#include "common/spent.h"
 
 enum {
     GRACE_MS = 500, /* the server's statement_timeout ends a statement first, and says why */
     ORG_MOST = 256  /* bytes of an organization's id */
 };
+
+#define LOCKED "55P03" /* lock_timeout has passed */
 
 struct tab_tx {
     tab_pg *pool;
@@ -31,7 +34,8 @@ static tab_status status_of(const char *state)
         tab_status status;
     } map[] = { { "23505", TAB_CONFLICT },    { "57014", TAB_CANCELLED }, { "08", TAB_UNAVAILABLE },
                 { "53", TAB_UNAVAILABLE },    { "57P", TAB_UNAVAILABLE }, { "58", TAB_UNAVAILABLE },
-                { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE } };
+                { "25006", TAB_UNAVAILABLE }, { "XX", TAB_UNAVAILABLE },  { "40", TAB_UNAVAILABLE },
+                { LOCKED, TAB_UNAVAILABLE } };
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         if (strncmp(state, map[i].prefix, strlen(map[i].prefix)) == 0)
             return map[i].status;
@@ -59,10 +63,17 @@ static tab_status failure(tab_tx *tx, const PGresult *r, const char *sql, tab_er
         return tab_fail(err, s, constraint, "this entry exists already");
     if (s == TAB_CANCELLED)
         return tab_fail(err, s, NULL, "the deadline has passed");
+    static _Atomic int64_t full;
+    if (strcmp(tx->sqlstate, "53100") == 0 && tab_log_due(&full))
+        tab_log(TAB_ERROR,
+                "PostgreSQL's disk is full: free space there; what was acknowledged is kept, the rest "
+                "is answered with 503 until then");
     char head[80];
     snprintf(head, sizeof head, "%s", sql);
     tab_log_fields(s == TAB_INTERNAL ? TAB_ERROR : TAB_WARN, "a statement failed", "sqlstate", tx->sqlstate,
                    "statement", head, "constraint", constraint, NULL);
+    if (strcmp(tx->sqlstate, LOCKED) == 0)
+        return tab_fail(err, s, NULL, "another transaction holds a lock for long, try again");
     return s == TAB_UNAVAILABLE ? tab_fail(err, s, NULL, "a server is away, try again")
                                 : tab_fail(err, s, NULL, "an internal error");
 }
@@ -172,7 +183,9 @@ static tab_status query(tab_tx *tx, tab_rows **ret, tab_error *err, const char *
         s = send_statement(tx, sql, &b, n, binary, &r, err);
     for (size_t i = 0; i < b.n_copies; i++)
         free(b.copies[i]);
-    tab_metric_observe(tx->pool->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    int64_t took = tab_mono_us() - from;
+    tab_spent_here.postgres_us += took;
+    tab_metric_observe(tx->pool->seconds, (double)took * 1e-6);
     if (s == TAB_OK)
         tab_metric_add(tx->pool->calls[0], 1);
     if (s != TAB_OK || ret == NULL) {
@@ -208,7 +221,10 @@ tab_status tab_tx_query_bytes(tab_tx *tx, tab_rows **ret, tab_error *err, const 
 static PGresult *simple(tab_tx *tx, const char *sql)
 {
     tab_deadline d = tx->deadline == TAB_NO_DEADLINE ? TAB_NO_DEADLINE : tx->deadline + GRACE_MS;
-    return PQsendQuery(tx->c->pg, sql) ? pg_await(tx->c->pg, d) : NULL;
+    int64_t from = tab_mono_us();
+    PGresult *r = PQsendQuery(tx->c->pg, sql) ? pg_await(tx->c->pg, d) : NULL;
+    tab_spent_here.postgres_us += tab_mono_us() - from;
+    return r;
 }
 
 static tab_status command(tab_tx *tx, const char *sql, tab_error *err)

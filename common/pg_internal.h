@@ -39,6 +39,7 @@ struct tab_pg {
     bool proves;   /* org_key is given */
     uint8_t org_key[TAB_ORG_KEY];
     tab_metric *calls[2], *seconds, *in_use; /* calls: of outcome ok, of outcome error */
+    tab_metric *waits, *refused, *open_now, *breaker;
 };
 
 struct tab_rows {

@@ -5,10 +5,14 @@
 #include "common/log.h"
 #include "common/pg.h"
 
+/* How each step begins: one migrate at a time. A lock on a table that a long transaction reads is then waited
+ * for a second and no longer, since all others queue behind who waits; the step is tried again (decision
+ * 0304). */
+static const char step_begins[] = "SELECT pg_advisory_xact_lock(74616201); SET LOCAL lock_timeout = '1s'";
+
 /* One statement an entry: the extended protocol takes one at a time. Re-run at each migration, so all of it
  * is idempotent. */
 static const char *const shared[] = {
-    "SELECT pg_advisory_xact_lock(74616201)",
     "CREATE SCHEMA IF NOT EXISTS tab",
     "GRANT USAGE ON SCHEMA tab TO PUBLIC",
     /* HMAC-SHA256's two padded keys, for proofs are checked in SQL. Nobody but the owner reads them. */
@@ -91,7 +95,7 @@ typedef struct {
 static tab_status prepare_shared(tab_tx *tx, void *ctx, tab_error *err)
 {
     (void)ctx;
-    tab_status s = TAB_OK;
+    tab_status s = tab_tx_script(tx, step_begins, err);
     for (size_t i = 0; i < sizeof shared / sizeof *shared && s == TAB_OK; i++)
         s = tab_tx_query(tx, NULL, err, shared[i], TAB_P_NONE);
     return s;
@@ -100,7 +104,7 @@ static tab_status prepare_shared(tab_tx *tx, void *ctx, tab_error *err)
 static tab_status prepare_schema(tab_tx *tx, void *ctx, tab_error *err)
 {
     const step *st = ctx;
-    tab_status s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+    tab_status s = tab_tx_script(tx, step_begins, err);
     for (size_t i = 0; i < sizeof each_schema / sizeof *each_schema && s == TAB_OK; i++) {
         char sql[512], schema[40];
         snprintf(schema, sizeof schema, "%s", st->m->service);
@@ -117,7 +121,7 @@ static tab_status apply(tab_tx *tx, void *ctx, tab_error *err)
     TAB_AUTO(tab_rows) *rows = NULL;
     char sql[256];
     snprintf(sql, sizeof sql, "SELECT coalesce(max(number), 0) FROM %s.schema_version", st->m->service);
-    tab_status s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+    tab_status s = tab_tx_script(tx, step_begins, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err, sql, TAB_P_NONE);
     if (s != TAB_OK)
@@ -144,7 +148,7 @@ static tab_status admit(tab_pg *pg, const char *service, tab_error *err)
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_begin(pg, TAB_ORG_ALL, tab_in_ms(60000), &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+        s = tab_tx_script(tx, step_begins, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err, "SELECT tab.admit($1::text::name)", TAB_P(tab_p_text(service)));
     if (s == TAB_OK && !tab_rows_bool(rows, 0, 0))
@@ -160,7 +164,7 @@ typedef struct {
 static tab_status replace_keys(tab_tx *tx, void *ctx, tab_error *err)
 {
     const org_keys *k = ctx;
-    tab_status s = tab_tx_query(tx, NULL, err, shared[0], TAB_P_NONE);
+    tab_status s = tab_tx_script(tx, step_begins, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, NULL, err, "DELETE FROM tab.org_key", TAB_P_NONE);
     for (size_t i = 0; s == TAB_OK && i < k->n; i++) {

@@ -37,6 +37,43 @@ static bool wait_socket(PGconn *c, short events, tab_deadline deadline)
     }
 }
 
+/* Why there is no connection, and what to do. libpq's text names server, port, user and database, and no
+ * password; where it is about the connection string itself it may quote it, and is left out. */
+static void say_away(const char *conninfo, const PGconn *c)
+{
+    static _Atomic int64_t said;
+    static const struct {
+        const char *says, *todo;
+    } hints[] = { { "authentication failed",
+                    "set user and password in TAB_POSTGRES as PostgreSQL knows them" },
+                  { "pg_hba.conf", "let this user and address in by pg_hba.conf" },
+                  { "does not exist", "make the role or the database, or name another in TAB_POSTGRES" },
+                  { "too many c", "raise max_connections, or lower TAB_PG_POOL" },
+                  { "remaining connection slots", "raise max_connections, or lower TAB_PG_POOL" },
+                  { "certificate", "see sslmode and sslrootcert in TAB_POSTGRES" } };
+    const char *why = c == NULL ? "" : PQerrorMessage(c),
+               *todo = "see whether it runs where TAB_POSTGRES says";
+    char line[400], server[120];
+    PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+    if (!tab_log_due(&said)) {
+        PQconninfoFree(parsed);
+        return;
+    }
+    if (parsed == NULL) {
+        tab_log(TAB_ERROR, "TAB_POSTGRES is no connection string");
+        return;
+    }
+    PQconninfoFree(parsed);
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strstr(why, hints[i].says) != NULL)
+            todo = hints[i].todo;
+    snprintf(line, sizeof line, "%s", why[0] == 0 ? "it did not answer in time" : why);
+    line[strcspn(line, "\n")] = 0;
+    snprintf(server, sizeof server, "%s:%s", c == NULL || PQhost(c) == NULL ? "" : PQhost(c),
+             c == NULL || PQport(c) == NULL ? "" : PQport(c));
+    tab_log_fields(TAB_WARN, "no connection to PostgreSQL", "server", server, "why", line, "do", todo, NULL);
+}
+
 /* Connects without ever waiting past the deadline: libpq's connect_timeout does not cover a server that
  * accepts and then says nothing within a shorter time. */
 static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
@@ -62,6 +99,7 @@ static PGconn *open_connection(const char *conninfo, tab_deadline deadline)
     if (PQsetnonblocking(c, 1) == 0)
         return c;
 bad:
+    say_away(conninfo, c);
     if (c != NULL)
         PQfinish(c);
     return NULL;
@@ -140,6 +178,17 @@ static tab_pg *pool_new(const char *conninfo, const uint8_t *org_key, int64_t po
                                "dependency=\"postgres\",outcome=\"error\"");
     pg->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
                                 "dependency=\"postgres\"");
+    pg->waits = tab_histogram("tabella_pool_wait_seconds", "Waits for a connection that was lent",
+                              "dependency=\"postgres\"");
+    pg->refused = tab_counter("tabella_pool_exhausted_total", "Callers that waited for a connection in vain",
+                              "dependency=\"postgres\"");
+    pg->open_now =
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"open\"");
+    pg->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                            "dependency=\"postgres\"");
+    tab_metric_add(
+        tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"most\""),
+        (double)pg->most);
     pg->in_use =
         tab_gauge("tabella_pool_connections", "Connections", "dependency=\"postgres\",state=\"in_use\"");
     return pg;
@@ -227,6 +276,7 @@ void pg_forget(tab_pg *pg, pg_connection *c)
     close_connection(c);
     pthread_mutex_lock(&pg->lock);
     pg->open--;
+    tab_metric_add(pg->open_now, -1);
     pthread_cond_signal(&pg->freed);
     pthread_mutex_unlock(&pg->lock);
 }
@@ -235,9 +285,14 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
 {
     tab_deadline until = tab_in_ms(tab_left_ms(deadline, 10000));
     pthread_mutex_lock(&pg->lock);
+    int64_t from = pg->idle == NULL && pg->open == pg->most ? tab_mono_us() : 0;
     while (pg->idle == NULL && pg->open == pg->most)
-        if (!tab_cond_wait(&pg->freed, &pg->lock, until))
+        if (!tab_cond_wait(&pg->freed, &pg->lock, until)) {
+            tab_metric_add(pg->refused, 1);
             goto none;
+        }
+    if (from > 0)
+        tab_metric_observe(pg->waits, (double)(tab_mono_us() - from) * 1e-6);
     pg_connection *c = pg->idle;
     if (c != NULL) {
         pg->idle = c->next;
@@ -255,6 +310,8 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     pthread_mutex_lock(&pg->lock);
     if (c != NULL && c->pg != NULL) {
         pg->retry_ms = RETRY_FIRST;
+        tab_metric_add(pg->open_now, 1);
+        tab_metric_set(pg->breaker, 0);
         pthread_mutex_unlock(&pg->lock);
         c->used = tab_mono_ms();
         return c;
@@ -262,6 +319,7 @@ pg_connection *pg_borrow(tab_pg *pg, tab_deadline deadline)
     free(c);
     pg->open--;
     pg->retry_at = tab_mono_ms() + pg->retry_ms;
+    tab_metric_set(pg->breaker, 1);
     pg->retry_ms = pg->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : pg->retry_ms * 2;
     pthread_cond_signal(&pg->freed);
 none:

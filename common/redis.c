@@ -14,6 +14,7 @@
 #include "common/integer.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "common/spent.h"
 #include "common/time.h"
 #include "common/tls.h"
 
@@ -36,7 +37,8 @@ struct tab_redis {
     wire idle[IDLE_MOST];
     size_t n;
     int64_t retry_at, retry_ms;
-    tab_metric *calls[2], *seconds;
+    tab_metric *calls[2], *seconds, *breaker;
+    _Atomic int64_t said_away;
 };
 
 static bool set_hello(tab_redis *r, const tab_access *a)
@@ -78,6 +80,8 @@ tab_redis *tab_redis_open(const tab_access *a)
                               "dependency=\"redis\",outcome=\"error\"");
     r->seconds = tab_histogram("tabella_dependency_call_duration_seconds", "Duration of calls of servers",
                                "dependency=\"redis\"");
+    r->breaker = tab_gauge("tabella_breaker_open", "1: a server refused, and is tried again later",
+                           "dependency=\"redis\"");
     return r;
 }
 
@@ -159,16 +163,18 @@ static bool greet(tab_redis *r, wire *w, tab_deadline until)
     char why[160];
     if (r->tls != NULL &&
         (!in_time(w, until) || (w->ssl = tab_tls_connect(r->tls, w->c->fd, why, sizeof why)) == NULL)) {
-        tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
+        if (tab_log_due(&r->said_away))
+            tab_log_fields(TAB_ERROR, "no TLS with Redis", "why", why, NULL);
         return false;
     }
     if (r->hello == NULL)
         return true;
     redisReply *reply = wire_ask(w, r->hello, (size_t)r->hello_n, until);
     bool known = reply != NULL && reply->type == REDIS_REPLY_STATUS;
-    if (!known)
-        tab_log(TAB_ERROR,
-                reply == NULL ? "Redis does not let us log in" : "Redis refuses our user or password");
+    if (!known && tab_log_due(&r->said_away))
+        tab_log(TAB_ERROR, reply == NULL ? "Redis does not let us log in"
+                                         : "Redis refuses our user or password: TAB_REDIS_USER and "
+                                           "TAB_REDIS_PASSWORD are to be those of its configuration");
     if (reply != NULL)
         freeReplyObject(reply);
     return known;
@@ -180,7 +186,15 @@ static wire wire_open(tab_redis *r, tab_deadline until)
     wire w = { r->port == 0 ? redisConnectUnixWithTimeout(r->host, t)
                             : redisConnectWithTimeout(r->host, r->port, t),
                NULL };
-    if (w.c == NULL || w.c->err != 0 || !greet(r, &w, until))
+    bool reached = w.c != NULL && w.c->err == 0;
+    if (!reached && tab_log_due(&r->said_away)) {
+        char server[160];
+        snprintf(server, sizeof server, r->port == 0 ? "%s" : "%s:%d", r->host, r->port);
+        tab_log_fields(TAB_WARN, "no connection to Redis", "server", server, "why",
+                       w.c == NULL ? "memory is out" : w.c->errstr, "do",
+                       "see whether it runs where TAB_REDIS says", NULL);
+    }
+    if (!reached || !greet(r, &w, until))
         wire_close(&w);
     return w;
 }
@@ -202,7 +216,9 @@ static wire borrow(tab_redis *r, tab_deadline until, bool *ret_kept)
     pthread_mutex_lock(&r->lock);
     if (w.c != NULL) {
         r->retry_ms = RETRY_FIRST;
+        tab_metric_set(r->breaker, 0);
     } else {
+        tab_metric_set(r->breaker, 1);
         r->retry_at = tab_mono_ms() + r->retry_ms;
         r->retry_ms = r->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : r->retry_ms * 2;
     }
@@ -239,6 +255,10 @@ static tab_status refused(const char *text, tab_error *err)
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
         away = away || begins(text, passing[i]);
     snprintf(head, sizeof head, "%s", text);
+    static _Atomic int64_t full;
+    if (begins(text, "MISCONF") && tab_log_due(&full))
+        tab_log(TAB_ERROR,
+                "Redis cannot write to its disk: free space there; until then it is served without");
     tab_log(away ? TAB_WARN : TAB_ERROR, "redis refused a command: %s", head);
     return away ? tab_fail(err, TAB_UNAVAILABLE, NULL, "a server is away, try again")
                 : tab_fail(err, TAB_INTERNAL, NULL, "an internal error");
@@ -265,7 +285,9 @@ static tab_status run(tab_redis *r, int timeout_ms, redisReply **ret, tab_error 
         if (reply == NULL && !kept)
             break;
     }
-    tab_metric_observe(r->seconds, (double)(tab_mono_us() - from) * 1e-6);
+    int64_t took = tab_mono_us() - from;
+    tab_spent_here.redis_us += took;
+    tab_metric_observe(r->seconds, (double)took * 1e-6);
     bool error = reply != NULL && reply->type == REDIS_REPLY_ERROR;
     tab_metric_add(r->calls[reply == NULL || error], 1);
     if (reply == NULL)

@@ -12,6 +12,8 @@
 #include "common/rpc_internal.h"
 #include "common/signals.h"
 
+enum { END_MS = 1000 }; /* for the last words */
+
 /* ---- the connection -------------------------------------------------------------------------- */
 
 bool tab_rpc_alive(void *arg)
@@ -35,12 +37,24 @@ natsConnection *tab_rpc_nats(tab_rpc *rpc)
     return rpc->nc;
 }
 
+/* Once a minute while it is so; NATS' own text names no password. */
+static void say_away(tab_rpc *rpc)
+{
+    const char *why = NULL;
+    if (!tab_log_due(&rpc->said_away))
+        return;
+    natsStatus s = rpc->nc == NULL ? NATS_NO_SERVER : natsConnection_GetLastError(rpc->nc, &why);
+    tab_log_fields(TAB_WARN, "NATS is not reachable", "server", rpc->server, "why",
+                   why != NULL && why[0] != 0 ? why : natsStatus_GetText(s == NATS_OK ? NATS_NO_SERVER : s),
+                   "do", "see whether it runs where TAB_NATS says", NULL);
+}
+
 static void cut_off(natsConnection *nc, void *arg)
 {
     (void)nc;
     tab_rpc *rpc = arg;
     if (!rpc->closing)
-        tab_log(TAB_WARN, "NATS is not reachable");
+        say_away(rpc);
     pthread_mutex_lock(&rpc->lock);
     rpc_calls_cut(rpc);
     pthread_mutex_unlock(&rpc->lock);
@@ -53,21 +67,23 @@ static void closed(natsConnection *nc, void *arg)
     tab_rpc *rpc = arg;
     pthread_mutex_lock(&rpc->lock);
     bool refused = !rpc->closing;
+    pthread_mutex_unlock(&rpc->lock);
+    if (refused) {
+        rpc_say_refused(rpc);
+        /* Ending the process lets its supervisor start a new one, which reads the password anew. */
+        tab_signals_stop();
+    }
+    pthread_mutex_lock(&rpc->lock); /* tab_rpc_free waits for this */
     rpc->closed = true;
     pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);
-    if (!refused)
-        return;
-    /* The library stops reconnecting for good once a server has refused the password twice, as during a
-     * rotation. Ending the process lets its supervisor start a new one, which reads the password anew. */
-    tab_log(TAB_ERROR, "NATS refuses our user and password");
-    tab_signals_stop();
 }
 
 static void back_again(natsConnection *nc, void *arg)
 {
     (void)nc;
-    (void)arg;
+    tab_rpc *rpc = arg;
+    atomic_store(&rpc->said_away, 0);
     tab_log(TAB_INFO, "NATS is reachable");
 }
 
@@ -80,6 +96,8 @@ static void *watch(void *arg)
     while (!rpc->closing) {
         int64_t now = tab_mono_ms(), next = now + RPC_TICK_MS;
         atomic_store(&rpc->turned, now);
+        if (!rpc_connected(rpc) && !natsConnection_IsClosed(rpc->nc))
+            say_away(rpc);
         rpc_calls_tick(rpc, now, &next);
         rpc_streams_tick(rpc, now);
         rpc_serve_tick(rpc, now, &next);
@@ -166,7 +184,10 @@ static bool connect_nats(tab_rpc *rpc, const tab_access *a)
     natsOptions_Destroy(o);
     if (s == NATS_OK || s == NATS_NOT_YET_CONNECTED)
         return true;
-    tab_log(TAB_ERROR, "cannot use NATS: %s", natsStatus_GetText(s));
+    if (s == NATS_CONNECTION_AUTH_FAILED)
+        rpc_say_refused(rpc);
+    else
+        tab_log(TAB_ERROR, "cannot use NATS: %s", natsStatus_GetText(s));
     return false;
 }
 
@@ -183,6 +204,8 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     tab_id_new(rpc->worker, "");
     snprintf(rpc->inbox, sizeof rpc->inbox, "_INBOX.%s.%s", tab_access_has(nats->user) ? nats->user : service,
              rpc->worker);
+    const char *at = strrchr(nats->address, '@');
+    snprintf(rpc->server, sizeof rpc->server, "%s", at == NULL ? nats->address : at + 1);
     rpc->ready_end = &rpc->ready;
     atomic_store(&rpc->turned, tab_mono_ms());
     rpc->threads = 8;
@@ -200,7 +223,7 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     };
     for (size_t i = 0; i < RPC_INBOXES && ok; i++) {
         snprintf(subject, sizeof subject, "%s.%c.*", rpc->inbox, inboxes[i].kind);
-        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn);
+        ok = rpc_subscribe(rpc, subject, NULL, inboxes[i].fn, rpc);
     }
     ok = ok && (rpc->timer_runs = pthread_create(&rpc->timer, NULL, watch, rpc) == 0);
     if (ok)
@@ -209,20 +232,36 @@ tab_rpc *tab_rpc_open(const tab_access *nats, const char *service)
     return NULL;
 }
 
+/* What the server had sent by now is heard, and answered as stopped, before the connection closes: a call by
+ * this worker's name that were lost on the way would look as if we had died of it. */
+static void end_subscriptions(tab_rpc *rpc)
+{
+    tab_deadline until = tab_in_ms(END_MS);
+    for (int i = 0; i < rpc->n_sub; i++)
+        natsSubscription_DrainTimeout(rpc->sub[i], END_MS);
+    pthread_mutex_lock(&rpc->lock);
+    while (rpc->live_subs > 0 && rpc_connected(rpc) && tab_left_ms(until, 1) > 0)
+        tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
+    pthread_mutex_unlock(&rpc->lock);
+    if (rpc_connected(rpc))
+        natsConnection_FlushTimeout(rpc->nc, END_MS);
+}
+
 /* Nobody may call any more. Calls still under way end without their `done`. */
 void tab_rpc_free(tab_rpc *rpc)
 {
     if (rpc == NULL)
         return;
     rpc_serve_stop(rpc);
+    if (rpc->nc != NULL && natsConnection_IsClosed(rpc->nc))
+        rpc_say_refused(rpc);
     pthread_mutex_lock(&rpc->lock);
     rpc->closing = true;
     pthread_cond_signal(&rpc->tick);
     pthread_mutex_unlock(&rpc->lock);
     if (rpc->timer_runs)
         pthread_join(rpc->timer, NULL);
-    for (int i = 0; i < rpc->n_sub; i++)
-        natsSubscription_Unsubscribe(rpc->sub[i]);
+    end_subscriptions(rpc);
     if (rpc->nc != NULL)
         natsConnection_Close(rpc->nc);
     pthread_mutex_lock(&rpc->lock);

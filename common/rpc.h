@@ -36,7 +36,15 @@ TAB_DEFINE_AUTO(tab_rpc)
 bool tab_rpc_alive(void *rpc);
 const _Atomic int64_t *tab_rpc_turned(const tab_rpc *rpc); /* when its thread that watches time turned last */
 const char *tab_rpc_worker(const tab_rpc *rpc);      /* this process's random name, for addressed calls */
-struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* for plain subjects; NULL: never connected */
+struct __natsConnection *tab_rpc_nats(tab_rpc *rpc); /* to publish to plain subjects; NULL: never connected */
+
+/* A plain subject; `heard` destroys the message, on a thread of NATS', and runs no more once tab_rpc_free
+ * has returned. */
+struct __natsSubscription;
+struct __natsMsg;
+typedef void tab_rpc_heard(struct __natsConnection *nc, struct __natsSubscription *sub, struct __natsMsg *m,
+                           void *arg);
+bool tab_rpc_listen(tab_rpc *rpc, const char *subject, tab_rpc_heard *heard, void *arg);
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
@@ -79,8 +87,9 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self) TAB_
 void tab_rpc_also(tab_rpc *rpc, const tab_rpc_method *method, void *self);
 
 /* Takes no more calls, works off what came, waits at most so long. True: all was finished. What was not is
- * answered as stopped (tab_rpc_stopped) while tab_rpc_free runs. Until then this process still answers pings,
- * so that nobody takes a call that it works on for lost. */
+ * answered as stopped (tab_rpc_stopped), and its end is waited for: no method runs after this, and what they
+ * use may be freed. Until tab_rpc_free this process still answers pings, so that nobody takes a call that it
+ * works on for lost. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds);
 
 /* ---- calling --------------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #include "common/config.h"
 #include "common/log.h"
 #include "common/rpc_internal.h"
+#include "common/spent.h"
+#include "common/trace.h"
 
 enum { TRIES_ELSEWHERE = 10 }; /* of a call that a worker gave back, before its caller hears of it */
 
@@ -36,6 +38,7 @@ struct rpc_pending {
     bool pulled;
     rpc_pull pull;
     int64_t packed, asked, heard;
+    int64_t unheard; /* tab_mono_ms since when nobody listens at peer; 0: somebody did */
 };
 
 /* ---- a call's turns -------------------------------------------------------------------------- */
@@ -137,7 +140,8 @@ static rpc_pending *find(tab_rpc *rpc, uint64_t id)
 }
 
 /* NATS found no listener for a ping or a beat of ours. Both have ids of one count, so one subject serves
- * both. */
+ * both. Answers come on a thread of their own: one that was given before its worker left may be a little
+ * later than this. */
 void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *arg)
 {
     (void)nc;
@@ -146,8 +150,8 @@ void rpc_unheard(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ar
     uint64_t id = natsMsg_IsNoResponders(m) ? rpc_id_of(natsMsg_GetSubject(m)) : 0;
     pthread_mutex_lock(&rpc->lock);
     rpc_pending *p = id == 0 ? NULL : find(rpc, id);
-    if (p != NULL && p->msg == NULL)
-        lose(rpc, p);
+    if (p != NULL && p->msg == NULL && p->unheard == 0)
+        p->unheard = tab_mono_ms();
     if (id != 0)
         rpc_beat_unheard(rpc, id);
     pthread_mutex_unlock(&rpc->lock);
@@ -165,6 +169,7 @@ void rpc_answered(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     rpc_pending *p = find(rpc, id);
     if (p != NULL && !p->failed && p->msg == NULL) {
         p->heard = tab_mono_ms();
+        p->unheard = 0;
         p->begun |= beat;
         if (beat && natsMsg_GetReply(m) != NULL)
             snprintf(p->peer, sizeof p->peer, "%s", natsMsg_GetReply(m));
@@ -245,6 +250,7 @@ static natsMsg *compose(tab_rpc *rpc, const tab_ask *ask, rpc_pending *p, rpc_bo
     set_header(m, H_REQUEST, ask->request_id);
     set_header(m, H_ACTOR, ask->actor);
     set_header(m, H_ADDRESS, ask->address);
+    set_header(m, H_TRACE, tab_trace_here());
     set_header(m, H_BUILD, TAB_VERSION);
     set_header(m, H_INNER, ask->inner ? "1" : "");
     set_header(m, H_BEGUN, ask->tell_begun ? "1" : NULL);
@@ -418,9 +424,11 @@ tab_status tab_rpc_call(tab_rpc *rpc, const tab_ask *ask, tab_answer *ret, tab_e
 {
     tab_error own = { 0 };
     tab_answer answer = { NULL, NULL, 0 };
+    int64_t from = tab_mono_us();
     tab_status s = call_once(rpc, ask, &answer, &own);
     for (int i = 0; i < TRIES_ELSEWHERE && !ask->returns && ask->worker == NULL && elsewhere(s, &own); i++)
         s = call_once(rpc, ask, &answer, &own);
+    tab_spent_here.services_us += tab_mono_us() - from;
     if (s == TAB_OK)
         *ret = answer;
     else if (err != NULL)
@@ -486,7 +494,8 @@ void rpc_calls_tick(tab_rpc *rpc, int64_t now, int64_t *next)
                 *next = p->ask.deadline;
             if (p->msg != NULL || p->failed)
                 continue;
-            if (now - p->heard > RPC_SILENCE_MS && p->begun)
+            if ((now - p->heard > RPC_SILENCE_MS && p->begun) ||
+                (p->unheard > 0 && now - p->unheard >= RPC_LAST_WORD_MS))
                 lose(rpc, p);
             else if (now - p->heard > RPC_SILENCE_MS)
                 fail_pending(rpc, p, TAB_UNAVAILABLE, "a service does not answer, try again");

@@ -29,10 +29,12 @@ enum {
     RPC_BEAT_MS = 1000,      /* a server at work says so */
     RPC_SILENCE_MS = 5000,   /* a server that does not is given up */
     RPC_PING_MS = 500,       /* a worker that is known is asked for so often: NATS says when it is gone */
+    RPC_LAST_WORD_MS = 500,  /* an answer may come so long after its worker is found gone */
     RPC_TICK_MS = 250,
     RPC_IDLE_MS = 2000, /* the timer turns so often though there is nothing to watch: it is looked at */
     RPC_TIME_MOST = 24 * 3600 * 1000, /* milliseconds that a call may take */
     RPC_INBOXES = 4,
+    RPC_PLAIN = 4, /* subscriptions of tab_rpc_listen */
     BUCKETS = 1024
 };
 
@@ -47,6 +49,7 @@ enum {
 #define H_REQUEST "Tab-Request-Id"
 #define H_ACTOR "Tab-Actor"
 #define H_ADDRESS "Tab-Address"
+#define H_TRACE "Tab-Trace"   /* common/trace.h */
 #define H_BUILD "Tab-Build"   /* the caller's version, for the log of whoever cannot read it */
 #define H_TABLES "Tab-Tables" /* bytes of the message; tables start at the next multiple of 8 */
 #define H_STREAM "Tab-Stream" /* subject to pull the body from */
@@ -108,7 +111,7 @@ struct tab_rpc {
     natsConnection *nc;
     char service[40], worker[40],
         inbox[80]; /* inbox.a.ID answers, inbox.p.ID chunks, inbox.h.ID pulls, inbox.b.ID unheard beats */
-    natsSubscription *sub[RPC_INBOXES + 3];
+    natsSubscription *sub[RPC_INBOXES + RPC_PLAIN + 3];
     int n_sub;
     pthread_mutex_t lock;   /* of everything below */
     pthread_cond_t changed; /* jobs, holds, subscriptions that ended */
@@ -116,7 +119,9 @@ struct tab_rpc {
     int64_t watches_at;     /* tab_mono_ms when the timer looks next; 0: when it is told */
     pthread_t timer;
     _Atomic int64_t turned; /* tab_mono_ms of the timer's last turn */
-    bool timer_runs, closing, closed;
+    _Atomic int64_t said_away;
+    char server[120]; /* where NATS is, without user and password */
+    bool timer_runs, closing, closed, said_refused;
     atomic_bool draining;
     int live_subs;
     uint64_t next_id;
@@ -138,18 +143,22 @@ struct tab_rpc {
     const char *const *heavy;
     size_t arena_most;
     rpc_job *jobs; /* that wait or run */
+    bool over;     /* no call is worked on any more: workers end */
     tab_turns *turns;
     pthread_cond_t work;
     pthread_t *workers;
     int64_t n_workers;
     rpc_method_metrics *metrics; /* one a method, the one beside last */
+    int64_t n_waiting;           /* jobs that do not run yet */
+    struct tab_metric *waiting, *waited, *full;
 };
 
 /* rpc_link.c */
-bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn);
+bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg);
 uint64_t rpc_new_id(tab_rpc *rpc);       /* lock held */
 uint64_t rpc_id_of(const char *subject); /* of its last token; 0: none */
 bool rpc_connected(const tab_rpc *rpc);
+void rpc_say_refused(tab_rpc *rpc); /* the connection is closed for good, and not by us: why, once */
 /* 0 to most; `otherwise` where the header is missing or no such number. */
 int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t otherwise);
 const char *rpc_header(natsMsg *m, const char *name); /* "" without */

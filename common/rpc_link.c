@@ -33,6 +33,19 @@ int64_t rpc_header_int(natsMsg *m, const char *name, int64_t most, int64_t other
     return tab_integer_read(tab_str_of(rpc_header(m, name)), 0, most, &x) ? x : otherwise;
 }
 
+/* The library gives up for good once a server has refused the password twice, as during a rotation. Whoever
+ * first finds the connection closed says so, and no process ends before it is said. */
+void rpc_say_refused(tab_rpc *rpc)
+{
+    pthread_mutex_lock(&rpc->lock);
+    if (!rpc->said_refused)
+        tab_log(TAB_ERROR,
+                "NATS refuses our user and password: TAB_NATS_USER and TAB_NATS_PASSWORD are to be those "
+                "of its configuration");
+    rpc->said_refused = true;
+    pthread_mutex_unlock(&rpc->lock);
+}
+
 static void sub_ended(void *arg)
 {
     tab_rpc *rpc = arg;
@@ -42,11 +55,17 @@ static void sub_ended(void *arg)
     pthread_mutex_unlock(&rpc->lock);
 }
 
-bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn)
+bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsgHandler fn, void *arg)
 {
     natsSubscription *s = NULL;
-    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, rpc)
-                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, rpc);
+    if (rpc->n_sub == sizeof rpc->sub / sizeof *rpc->sub)
+        return false;
+    natsStatus st = group == NULL ? natsConnection_Subscribe(&s, rpc->nc, subject, fn, arg)
+                                  : natsConnection_QueueSubscribe(&s, rpc->nc, subject, group, fn, arg);
+    if (st == NATS_CONNECTION_CLOSED) { /* this thread may learn it before NATS' callback runs */
+        rpc_say_refused(rpc);
+        return false;
+    }
     if (st != NATS_OK) {
         tab_log(TAB_ERROR, "cannot subscribe %s: %s", subject, natsStatus_GetText(st));
         return false;
@@ -57,6 +76,11 @@ bool rpc_subscribe(tab_rpc *rpc, const char *subject, const char *group, natsMsg
     rpc->live_subs += natsSubscription_SetOnCompleteCB(s, sub_ended, rpc) == NATS_OK;
     pthread_mutex_unlock(&rpc->lock);
     return true;
+}
+
+bool tab_rpc_listen(tab_rpc *rpc, const char *subject, tab_rpc_heard *heard, void *arg)
+{
+    return rpc_subscribe(rpc, subject, NULL, heard, arg);
 }
 
 void rpc_watch(tab_rpc *rpc, tab_deadline deadline)

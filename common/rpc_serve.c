@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/rpc_internal.h"
+#include "common/trace.h"
 
 enum { TIME_BEFORE = 30000 }; /* milliseconds, for a caller that names none */
 enum { INNER = 2 };           /* threads that inner calls always find, though all others wait on such */
@@ -25,7 +26,7 @@ struct rpc_job {
     natsMsg *msg;
     uint64_t id;
     tab_deadline deadline;
-    int64_t beat;
+    int64_t beat, came_us;
     const char *slot; /* the word of its slots, in msg; NULL: it holds none */
     unsigned long slot_calls;
     atomic_bool cancel;
@@ -214,6 +215,9 @@ static bool prepare_metrics(tab_rpc *rpc)
         n++;
     rpc->n_methods = n;
     rpc->metrics = calloc((size_t)n + 1, sizeof *rpc->metrics);
+    rpc->waiting = tab_gauge("tabella_rpc_waiting", "Calls that wait for a worker", NULL);
+    rpc->waited = tab_histogram("tabella_rpc_queue_wait_seconds", "From a call's arrival to a worker", NULL);
+    rpc->full = tab_counter("tabella_rpc_refused_total", "Calls refused: too many wait, or hold slots", NULL);
     for (ptrdiff_t i = 0; i < n + (rpc->also != NULL) && rpc->metrics != NULL; i++) {
         const char *name = i == n ? rpc->also->name : rpc->methods[i].name;
         char labels[128];
@@ -276,6 +280,7 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
                       .arena = a,
                       .rpc = rpc };
     tab_log_context(call.request_id, call.org);
+    tab_span span = tab_span_begin(rpc_header(j->msg, H_TRACE));
     tab_str bytes;
     if (a == NULL || (call.out = tab_arena_alloc(a, 1, m->out->sizeof_message)) == NULL)
         s = tab_no_memory(&err);
@@ -302,6 +307,14 @@ static void work_off(tab_rpc *rpc, rpc_job *j)
         answer(rpc, natsMsg_GetReply(j->msg), NULL, 0, s, &err, -1, NULL, 0);
     }
     count(rpc, m, s, from);
+    if (span.context[0] != 0) {
+        char waited[24];
+        snprintf(waited, sizeof waited, "%.1f", (double)(from - j->came_us) / 1e3);
+        tab_span_end(&span, m->name, tab_status_http(s) >= 500, "tabella.request_id", call.request_id,
+                     "tabella.org", call.org, "tabella.status", tab_status_name(s), "tabella.waited_ms",
+                     waited, NULL);
+        tab_span_leave();
+    }
     tab_log_context(NULL, NULL);
     if (!held)
         tab_arena_free(a);
@@ -324,12 +337,15 @@ static void *worker(void *arg)
     pthread_mutex_lock(&rpc->lock);
     for (;;) {
         tab_turn *turn = NULL;
-        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->closing)
+        while ((turn = tab_turns_take(rpc->turns)) == NULL && !rpc->over)
             pthread_cond_wait(&rpc->work, &rpc->lock);
         if (turn == NULL)
             break;
         rpc_job *j = (rpc_job *)(void *)turn;
         j->runs = true;
+        rpc->n_waiting--;
+        tab_metric_set(rpc->waiting, (double)rpc->n_waiting);
+        tab_metric_observe(rpc->waited, (double)(tab_mono_us() - j->came_us) * 1e-6);
         if (tab_turns_any(rpc->turns)) /* an end may let more than one start */
             pthread_cond_signal(&rpc->work);
         pthread_mutex_unlock(&rpc->lock);
@@ -377,6 +393,8 @@ static bool wait_for_turn(tab_rpc *rpc, rpc_job *j)
     if (fits) {
         j->next = rpc->jobs;
         rpc->jobs = j;
+        rpc->n_waiting++;
+        tab_metric_set(rpc->waiting, (double)rpc->n_waiting);
     }
     return fits;
 }
@@ -399,16 +417,18 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
     (void)sub;
     tab_rpc *rpc = arg;
     rpc_job *j = calloc(1, sizeof *j);
-    bool room = true;
+    bool room = true, over = false;
     if (j != NULL) {
         j->rpc = rpc;
         j->msg = m;
         j->beat = tab_mono_ms();
+        j->came_us = tab_mono_us();
         j->deadline = tab_in_ms(time_left(m));
         pthread_mutex_lock(&rpc->lock);
         j->id = rpc_new_id(rpc);
-        room = take_slot(rpc, j);
-        if (room && !rpc->closing && wait_for_turn(rpc, j)) {
+        over = rpc->over;
+        room = over || take_slot(rpc, j);
+        if (room && !over && wait_for_turn(rpc, j)) {
             rpc_watch(rpc, j->deadline);
             m = NULL;
         }
@@ -418,7 +438,12 @@ static void asked(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *a
             return;
         }
     }
-    if (room)
+    tab_error err;
+    if (!over)
+        tab_metric_add(rpc->full, 1);
+    if (over)
+        answer(rpc, natsMsg_GetReply(m), NULL, 0, stops(&err), &err, -1, NULL, 0);
+    else if (room)
         refuse(rpc, m, TAB_UNAVAILABLE, "the service is busy, try again");
     else
         refuse(rpc, m, TAB_RATE_LIMIT, "as many calls as may be at once are under way");
@@ -523,8 +548,11 @@ bool tab_rpc_serve(tab_rpc *rpc, const tab_rpc_method *methods, void *self)
     snprintf(all, sizeof all, "tabella.v1.%s.*", rpc->service);
     snprintf(here, sizeof here, "tabella.v1.%s.at.%s.*", rpc->service, rpc->worker);
     snprintf(gone, sizeof gone, "tabella.v1.%s-gone", rpc->service);
-    return rpc_subscribe(rpc, gone, NULL, caller_gone) && rpc_subscribe(rpc, here, NULL, asked_here) &&
-           rpc_subscribe(rpc, all, rpc->service, asked);
+    if (rpc_subscribe(rpc, gone, NULL, caller_gone, rpc) && rpc_subscribe(rpc, here, NULL, asked_here, rpc) &&
+        rpc_subscribe(rpc, all, rpc->service, asked, rpc))
+        return true;
+    rpc_serve_stop(rpc);
+    return false;
 }
 
 /* The end of what still waits or runs: it is given back. The lock is held. */
@@ -539,7 +567,8 @@ static void give_back(tab_rpc *rpc)
 
 /* What NATS had already handed to this connection is worked off too: unsubscribing in the drain form
  * delivers it first. The subject of this very worker stays, and the one that tells of callers that went.
- * While NATS is away there is nobody to confirm that, and nothing more can come. */
+ * While NATS is away there is nobody to confirm that, and nothing more can come. No method runs after this:
+ * what methods use may be freed. */
 bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
 {
     tab_deadline until = tab_in_s(seconds);
@@ -553,34 +582,39 @@ bool tab_rpc_drain(tab_rpc *rpc, int64_t seconds)
         tab_cond_wait(&rpc->changed, &rpc->lock, tab_within_ms(until, 100));
     }
     bool all = rpc->jobs == NULL;
-    give_back(rpc);
     pthread_mutex_unlock(&rpc->lock);
+    rpc_serve_stop(rpc);
     if (rpc->nc != NULL)
         natsConnection_FlushTimeout(rpc->nc, 1000);
     return all;
 }
 
+/* The timer and NATS' threads go on, and may look at what is under way: the calls that handlers make still
+ * end by their deadlines. Fine more than once. */
 void rpc_serve_stop(tab_rpc *rpc)
 {
     pthread_mutex_lock(&rpc->lock);
-    rpc->closing = true;
+    rpc->over = true;
     give_back(rpc);
     pthread_cond_broadcast(&rpc->work);
-    pthread_cond_broadcast(&rpc->changed);
     pthread_mutex_unlock(&rpc->lock);
     for (int64_t i = 0; i < rpc->n_workers; i++)
         pthread_join(rpc->workers[i], NULL);
+    pthread_mutex_lock(&rpc->lock);
+    rpc_job *left = rpc->jobs;
+    tab_turns *turns = rpc->turns;
+    rpc->jobs = NULL;
+    rpc->turns = NULL;
+    pthread_mutex_unlock(&rpc->lock);
+    for (rpc_job *j = left, *next; j != NULL; j = next) {
+        next = j->next;
+        natsMsg_Destroy(j->msg);
+        free(j);
+    }
+    tab_turns_free(turns);
     free(rpc->workers);
     free(rpc->metrics);
     rpc->metrics = NULL;
     rpc->workers = NULL;
     rpc->n_workers = 0;
-    for (rpc_job *j = rpc->jobs, *next; j != NULL; j = next) {
-        next = j->next;
-        natsMsg_Destroy(j->msg);
-        free(j);
-    }
-    rpc->jobs = NULL;
-    tab_turns_free(rpc->turns);
-    rpc->turns = NULL;
 }

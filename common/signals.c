@@ -9,6 +9,15 @@
 #include <unistd.h>
 
 static atomic_bool held_now;
+static pthread_t holder;
+
+/* A library may have started threads before main, which do not hold the signals (OpenBLAS does): one that
+ * comes to such a thread is passed on. */
+static void pass_on(int sig)
+{
+    if (!pthread_equal(pthread_self(), holder))
+        pthread_kill(holder, sig);
+}
 
 sigset_t tab_signals_hold(void)
 {
@@ -16,10 +25,13 @@ sigset_t tab_signals_hold(void)
     sigemptyset(&s);
     sigaddset(&s, SIGTERM);
     sigaddset(&s, SIGINT);
-    sigaddset(&s, SIGHUP);
+    holder = pthread_self();
     pthread_sigmask(SIG_BLOCK, &s, NULL);
+    signal(SIGTERM, pass_on);
+    signal(SIGINT, pass_on);
     atomic_store(&held_now, true);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* a terminal that goes, a rotation of logs: nothing to us */
     /* No dump of our memory: 0 would do for files, 1 keeps the kernel from a core_pattern's pipe too. */
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
     struct rlimit files;
@@ -33,7 +45,7 @@ sigset_t tab_signals_hold(void)
 int tab_signals_wait(const sigset_t *held)
 {
     int got = 0;
-    while (sigwait(held, &got) != 0 || got == SIGHUP)
+    while (sigwait(held, &got) != 0)
         ;
     atomic_store(&held_now, false);
     sigset_t stop;

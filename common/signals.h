@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* Blocks SIGTERM, SIGINT and SIGHUP in this thread and all it starts later, ignores SIGPIPE, forbids core
+/* Blocks SIGTERM and SIGINT in this thread and all it starts later, ignores SIGHUP and SIGPIPE, forbids core
  * dumps (they would hold customers' cells) and raises the limit of open files. */
 sigset_t tab_signals_hold(void);
 

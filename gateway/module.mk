@@ -12,14 +12,14 @@ $(GEN)/common/limits_lua.h: common/limits.lua
 	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $<; echo '    ;'; } > $@.new && mv $@.new $@
 
 # configure takes 15 s: once for a version of nginx
-$(NGINX_BUILD)/objs/Makefile: gateway/module/config | $(GEN)/common/limits_lua.h
+$(NGINX_BUILD)/objs/Makefile: gateway/module/config | $(GEN)/common/limits_lua.h $(GEN)/commit.h
 	@echo "  configure nginx module" && rm -rf $(NGINX_BUILD) && mkdir -p $(NGINX_BUILD) && cp -r $(NGINX_SOURCE). $(NGINX_BUILD)
 	@root=$$PWD; cd $(NGINX_BUILD) && bash -c '. ./conf_flags && TAB_ROOT='$$root' TAB_GEN='$$root/$(GEN)' \
 	./configure "$${NGX_CONF_FLAGS[@]}" --with-cc-opt="-g -O2 -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2 -D_GNU_SOURCE" \
 	--with-ld-opt="-Wl,-z,relro -Wl,-z,now -fPIC" --add-dynamic-module='$$root/gateway/module \
 	> configure.log 2>&1 || { tail -20 $(NGINX_BUILD)/configure.log; exit 1; }
 
-$(GATEWAY_SO): $(NGINX_BUILD)/objs/Makefile $(GATEWAY_DEPS) $(GEN)/common/limits_lua.h
+$(GATEWAY_SO): $(NGINX_BUILD)/objs/Makefile $(GATEWAY_DEPS) $(GEN)/common/limits_lua.h $(GEN)/commit.h
 	@echo "  nginx module" && { $(MAKE) -s -C $(NGINX_BUILD) -f objs/Makefile modules > $(NGINX_BUILD)/make.log 2>&1 \
 	|| { grep -E 'error|warning' $(NGINX_BUILD)/make.log | head -30; exit 1; }; }
 	@mkdir -p $(@D) && cp $(NGINX_BUILD)/objs/ngx_http_tab_module.so $@.new && mv $@.new $@ # a running nginx keeps the file it mapped

@@ -13,6 +13,11 @@ $(B)/services/inference/engine/profile/models.o: services/inference/engine/profi
     services/inference/engine/profile/stage2.model \
     services/inference/engine/profile/stage2-hidden.model \
     services/inference/engine/profile/stage2-top.model services/inference/engine/sector/sector.model
+# Plans of the generator: lists and one text a sector, end to end.
+GENERATE_TXT := $(wildcard services/inference/engine/generate/lists.txt services/inference/engine/generate/sectors/*.txt)
+$(GEN)/generate.txt: $(GENERATE_TXT)
+	@mkdir -p $(@D) && for f in $^; do printf '\n=%s\n' "$$(basename $$f .txt)"; cat $$f; done > $@.$$$$ && mv $@.$$$$ $@
+$(B)/services/inference/engine/generate/generate.o: $(GEN)/generate.txt
 # The trainer of those models (tools/train), and what measures them.
 CFLAGS_tools_train_softmax = -O3 -fno-math-errno -fno-trapping-math
 CFLAGS_tools_train_perceptron = $(CFLAGS_tools_train_softmax)
@@ -39,3 +44,7 @@ $(GEN)/services/api/schemas_json.h: services/api/schemas.json
 
 # keys mails notices
 $(B)/bin/keys: LDLIBS += -lcurl
+
+# data-connector reads sources of many kinds
+SOURCE_LIBS = -lcurl -lmariadb -lsqlite3
+$(B)/bin/data-connector $(B)/test/services-data-connector-tests $(B)/fuzz/source $(B)/fuzz/remote: LDLIBS += $(SOURCE_LIBS)

@@ -20,7 +20,8 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 FUZZ_SECONDS ?= 600
 .SECONDEXPANSION: # what else a target links
 FUZZ_OF_api    = $(call body,services/api)
-FUZZ_OF_source = $(patsubst %,$(B)/services/data-connector/%.o,source providers reference address guard)
+FUZZ_OF_source = $(filter-out %/provider_postgres.o,$(call body,services/data-connector))
+FUZZ_OF_remote = $(filter-out %/provider_rest.o,$(call body,services/data-connector))
 FUZZ_OF_engine = $(call body,services/inference) $(B)/services/inference/tests/odd.o $(B)/services/inference/tests/odd_tables.o
 fuzz-programs: $(FUZZERS)
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $$(FUZZ_OF_$$*) $(B)/libengine.a $(B)/libcommon.a
@@ -45,6 +46,9 @@ bench-predict: $(B)/bench/predict-answers
 # ---- the choice of targets beside an analyst's ---------------------------------------------------
 BENCH_PROGRAMS += $(B)/bench/targets
 $(B)/bench/targets: $(B)/tests/bench/targets/targets.o $(B)/libengine.a $(B)/libcommon.a
+	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_PROGRAMS += $(B)/bench/leaks
+$(B)/bench/leaks: $(B)/tests/bench/targets/leaks.o $(B)/libengine.a $(B)/libcommon.a
 	@mkdir -p $(@D) && echo "  ld $@" && $(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 # ---- frozen answers -----------------------------------------------------------------------------
 ## make golden          writes the frozen answers of base-1 and base-2 again, after an intended change
@@ -79,6 +83,11 @@ chaos: build
 .PHONY: restarts
 restarts: build
 	@TAB_RESTARTS_SECONDS=$(or $(SECONDS),3600) tests/suite/restarts
+
+## make pairings        the release's api and inference, jobs, metering beside this build's; COMMIT= names another
+.PHONY: pairings
+pairings: build
+	@tests/pairings/run $(COMMIT)
 
 # ---- images and compose file, built and run for real ------------------------------------------------
 ## make containers  builds the images, starts the compose file, restarts each container under load

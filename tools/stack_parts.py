@@ -217,7 +217,7 @@ def environment(ports, secret, process=None):
         k: v
         for k, v in os.environ.items()
         if k in ("PATH", "LANG", "HOME", "TMPDIR")
-        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_"))
+        or k.startswith(("TAB_", "ASAN_", "UBSAN_", "LSAN_", "TSAN_", "OPENBLAS_"))
     }
     user = process or "tests"
     env.update(
@@ -376,7 +376,7 @@ appendfsync everysec
         "HEALTH": f"127.0.0.1:{ports['gateway-health']}",
         "REDIS": f"127.0.0.1:{ports['redis']}",
         "ACCESS": f"tab_redis_user gateway; tab_redis_password_file {RUN}/gateway-redis.secret; "
-        f"tab_grant_secret_file {RUN}/gateway-grant.secret;",
+        f"tab_grant_secret_file {RUN}/gateway-grant.secret;{trace()}",
         "SECRET_FILE": str(RUN / "gateway.secret"),
         "API": " ".join(f"server 127.0.0.1:{ports[p]} fail_timeout=2s;" for p in api_ports() or ["api-http"]),
         "SERVER": "",
@@ -385,6 +385,13 @@ appendfsync everysec
     for k, v in values.items():
         text = text.replace(f"@{k}@", v)
     write_file(RUN / "gateway" / "nginx.conf", text)
+
+
+def trace():
+    """As deploy/gateway-start has it."""
+    how = os.environ.get("TAB_GATEWAY_TRACE", "")
+    share = os.environ.get("TAB_GATEWAY_TRACE_SHARE", "0.01")
+    return f" tab_trace {how}; tab_trace_share {share};" if how else ""
 
 
 def commands(ports):

@@ -71,21 +71,41 @@ static tab_status feed(void *arg, const char *p, size_t n, tab_error *err)
                                           XML_ErrorString(XML_GetErrorCode(x->parser)));
 }
 
-tab_status tab_xml_read(const tab_zip *z, const tab_zip_entry *e, uint64_t most, tab_xml *x, tab_error *err)
+static bool begin(tab_xml *x, tab_error *err)
 {
     x->err = err;
     x->parser = XML_ParserCreate(NULL);
     if (x->parser == NULL)
-        return tab_no_memory(err);
+        return false;
     XML_SetUserData(x->parser, x);
     XML_SetElementHandler(x->parser, on_start, on_end);
     XML_SetCharacterDataHandler(x->parser, on_text);
     XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
-    tab_status s = tab_zip_read(z, e, most, feed, x, err);
+    return true;
+}
+
+static tab_status finish(tab_xml *x, tab_status s, tab_error *err)
+{
     if (s == TAB_OK && XML_Parse(x->parser, "", 0, 1) != XML_STATUS_OK)
         s = tab_fail(err, TAB_VALIDATION, "", "its XML is cut off");
     XML_ParserFree(x->parser);
     free(x->text.p);
     x->text = (tab_grown){ 0 };
     return s;
+}
+
+tab_status tab_xml_read(const tab_zip *z, const tab_zip_entry *e, uint64_t most, tab_xml *x, tab_error *err)
+{
+    if (!begin(x, err))
+        return tab_no_memory(err);
+    return finish(x, tab_zip_read(z, e, most, feed, x, err), err);
+}
+
+tab_status tab_xml_read_text(tab_str text, tab_xml *x, tab_error *err)
+{
+    if (!begin(x, err))
+        return tab_no_memory(err);
+    tab_status s = text.n > INT32_MAX ? tab_fail(err, TAB_VALIDATION, "", "its XML is too large")
+                                      : feed(x, text.p, text.n, err);
+    return finish(x, s, err);
 }

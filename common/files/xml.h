@@ -26,6 +26,8 @@ struct tab_xml {
 /* Reads one entry of the archive. */
 tab_status tab_xml_read(const tab_zip *z, const tab_zip_entry *e, uint64_t most, tab_xml *x,
                         tab_error *err) TAB_CHECKED;
+/* The same of a text. */
+tab_status tab_xml_read_text(tab_str text, tab_xml *x, tab_error *err) TAB_CHECKED;
 /* The value of an attribute, by local name; "" where it is absent. */
 const char *tab_xml_attribute(const char **attributes, const char *name);
 /* From a handler: the reading ends with this status. */

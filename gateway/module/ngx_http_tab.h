@@ -4,6 +4,8 @@
  *   ngx_http_tab_gate.c     the access phase: one request's way to its verdict
  *   ngx_http_tab_request.c  a request's context, the JSON envelope
  *   ngx_http_tab_body.c     a body where the route takes none: refused, or read and dropped
+ *   ngx_http_tab_metrics.c  counters of all workers, and /metrics
+ *   ngx_http_tab_log.c      what the log says of a request; trace context
  *   ngx_http_tab_echo.c     an answer of the api is passed on only to the request that it names
  *   ngx_http_tab_redis.c    what is asked of Redis: one call for all requests that became ready meanwhile,
  *                           with a breaker
@@ -16,13 +18,13 @@
  * Calls go one way, down (decision 0256). nginx calls those of the first line by the handlers that module.c
  * installs:
  *
- *   module ---> gate, echo
+ *   module ---> gate, echo, log
  *                 |
  *                body
  *                 |
  *              request
  *                 |
- *               redis ---> link, clock      held      limits
+ *               redis ---> link, clock      held      limits      metrics
  *
  * Redis' answers come back later, from the event loop, by the functions that were handed down with the
  * question: gate's `answered` to redis, redis' `replied` and `lost` to link. */
@@ -41,6 +43,9 @@
 
 extern ngx_module_t ngx_http_tab_module;
 
+typedef struct tab_counts tab_counts;
+typedef enum { TAB_TRACE_OFF, TAB_TRACE_MAKE, TAB_TRACE_TAKE } tab_trace;
+
 typedef struct {
     ngx_str_t redis;               /* host:port or unix:path */
     char *redis_host, *redis_port; /* of it, ending in NUL; port NULL: host is a path */
@@ -50,14 +55,15 @@ typedef struct {
     ngx_str_t authenticate; /* uri of the internal location that asks the api */
     ngx_uint_t failures;    /* refused keys a minute from one address */
     ngx_msec_t redis_timeout;
-    ngx_shm_zone_t *zone, *bodies;
+    ngx_shm_zone_t *zone, *bodies, *counts;
+    ngx_uint_t trace, trace_share; /* a tab_trace; ten-thousandths */
     tab_identity_key identity_key, grant_key;
     unsigned identity_key_set : 1;
     unsigned grant_key_set : 1; /* entries in Redis must be signed */
 } tab_main_conf;
 
 typedef struct {
-    ngx_flag_t gate;
+    ngx_flag_t gate, count;
     ngx_uint_t status; /* tab_envelope: 0 = none */
     ngx_str_t type, message, param;
     tab_bodies_limits bodies; /* under way at once */
@@ -69,6 +75,7 @@ typedef struct {
 typedef struct {
     tab_limits *rates;
     tab_limits *epochs; /* the highest number of a revocation that was seen, by organization */
+    tab_limits *good;   /* keys that were let in: 2 * seconds + 1; even: that is no longer so */
 } tab_shared;
 
 typedef enum {
@@ -135,7 +142,12 @@ struct tab_ctx_s {
     tab_echo echo[2]; /* of the request itself, and of the question about its key */
     tab_held held;
     ngx_uint_t limit, remaining, reset_s;
-    unsigned rates : 1; /* the three figures hold */
+    unsigned rates : 1;  /* the three figures hold */
+    unsigned let_in : 1; /* gate_ms holds */
+    ngx_uint_t gate_ms;
+    const char *error_type; /* of the envelope that was sent from here; NULL: none */
+    u_char trace[52];       /* TRACE-PARENT-FLAGS */
+    size_t trace_len;       /* 0: none */
 };
 
 tab_ctx *ngx_http_tab_ctx(ngx_http_request_t *r); /* made on first use; NULL: out of memory */
@@ -143,6 +155,36 @@ ngx_int_t ngx_http_tab_gate(ngx_http_request_t *r);
 /* Of a request that is let in: NGX_OK once it has a body only if its route takes one; NGX_DONE while it is
  * read, and where it is refused. */
 ngx_int_t ngx_http_tab_body(ngx_http_request_t *r, tab_ctx *ctx);
+
+/* ngx_http_tab_metrics.c */
+typedef enum {
+    TAB_KEY_MISSING,
+    TAB_KEY_UNKNOWN,
+    TAB_KEY_REVOKED,
+    TAB_KEY_SCOPE,
+    TAB_KEY_BLOCKED
+} tab_failure;
+typedef enum {
+    TAB_LIMITED_KEY,
+    TAB_LIMITED_ORG,
+    TAB_LIMITED_ENDPOINT,
+    TAB_LIMITED_BYTES,
+    TAB_LIMITED_FAILURES,
+    TAB_LIMITED_CONNECTIONS
+} tab_limited;
+void ngx_http_tab_count_failure(ngx_http_request_t *r, tab_failure why);
+void ngx_http_tab_count_limited(ngx_http_request_t *r, tab_limited which);
+void ngx_http_tab_count_here(ngx_http_request_t *r); /* decided without Redis */
+ngx_int_t ngx_http_tab_count(ngx_http_request_t *r);
+ngx_int_t ngx_http_tab_metrics(ngx_http_request_t *r);
+ngx_int_t ngx_http_tab_metrics_zone(ngx_conf_t *cf, tab_main_conf *conf);
+ngx_uint_t ngx_http_tab_status(const ngx_http_request_t *r);
+ngx_uint_t ngx_http_tab_ms(const ngx_http_request_t *r); /* since its first byte */
+
+/* ngx_http_tab_log.c */
+void ngx_http_tab_let_in(tab_ctx *ctx);
+ngx_int_t ngx_http_tab_log_variables(ngx_conf_t *cf);
+char *ngx_http_tab_trace_share(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 /* The directive tab_echo of an upstream block, and its configuration. */
 void *ngx_http_tab_create_srv(ngx_conf_t *cf);

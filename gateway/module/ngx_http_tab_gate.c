@@ -48,8 +48,43 @@ static ngx_uint_t seconds(int64_t ms)
     return ms <= 0 ? 0 : (ngx_uint_t)((ms + 999) / 1000);
 }
 
-/* A refused key is counted against its address; past the limit its callers are told to wait. Keys that
- * Redis knows are never looked at here, so nobody behind the same address is shut out. */
+/* ---- what strangers cost ---------------------------------------------------------------------
+ *
+ * A refused key is counted against its address. Past the limit the address' callers are told to wait, but
+ * nobody is shut out for what others behind the same address do: a key that Redis knows, or that this node has
+ * let in within a day, is looked up as ever; of the others one in a while is (STRANGERS). */
+enum { GOOD_S = 24 * 3600, STRANGERS = 5 }; /* a fifth of the failures that an address has a minute */
+
+static int64_t key_noted(tab_main_conf *conf, const tab_ctx *ctx, int64_t x)
+{
+    ngx_slab_pool_t *pool = (ngx_slab_pool_t *)conf->zone->shm.addr;
+    const tab_str hash = { ctx->hash, sizeof ctx->hash - 1 };
+    ngx_shmtx_lock(&pool->mutex);
+    int64_t noted = tab_limits_highest(((tab_shared *)pool->data)->good, hash, x);
+    ngx_shmtx_unlock(&pool->mutex);
+    return noted;
+}
+
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1;
+}
+
+static bool key_was_good(tab_main_conf *conf, const tab_ctx *ctx)
+{
+    int64_t noted = key_noted(conf, ctx, 0);
+    return (noted & 1) != 0 && now_s() - noted / 2 < GOOD_S;
+}
+
+/* Only of a key that was good: strangers' keys take no place in the table. */
+static void key_is_bad(tab_main_conf *conf, const tab_ctx *ctx)
+{
+    if ((key_noted(conf, ctx, 0) & 1) != 0)
+        (void)key_noted(conf, ctx, 2 * (now_s() + 1));
+}
+
 static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
 {
     tab_limit l = { 'a',
@@ -59,15 +94,36 @@ static tab_limit address_limit(ngx_http_request_t *r, tab_main_conf *conf)
     return l;
 }
 
-static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
+static ngx_int_t refuse_key(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf, tab_failure why)
 {
     tab_limit l = address_limit(r, conf);
     tab_limit_answer a = node_take(conf, &l, 1, false);
+    ngx_http_tab_count_failure(r, a.let_in ? why : TAB_KEY_BLOCKED);
+    if (!a.let_in)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_FAILURES);
     if (!a.let_in)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit",
                       "Too many requests with an invalid key from this address.", NULL,
                       ngx_max(seconds(a.retry_ms), 1));
     return refuse(r, ctx, NGX_HTTP_UNAUTHORIZED, "auth_error", unauthorized, NULL, 0);
+}
+
+static ngx_int_t refuse_scope(ngx_http_request_t *r, tab_ctx *ctx)
+{
+    ngx_http_tab_count_failure(r, TAB_KEY_SCOPE);
+    return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
+                  "The API key lacks the scope that this route needs.", NULL, 0);
+}
+
+/* Over a limit. Of key and organization the tighter one is told, and it is empty if it is the one that
+ * refuses; else it was the endpoint's. */
+static ngx_int_t refuse_rate(ngx_http_request_t *r, tab_ctx *ctx, int64_t retry_ms)
+{
+    ngx_http_tab_count_limited(r, ctx->remaining > 0                 ? TAB_LIMITED_ENDPOINT
+                                  : ctx->limit == ctx->grant.key_rpm ? TAB_LIMITED_KEY
+                                                                     : TAB_LIMITED_ORG);
+    return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
+                  ngx_max(seconds(retry_ms), 1));
 }
 
 static ngx_int_t refuse_route(ngx_http_request_t *r, tab_ctx *ctx)
@@ -156,7 +212,7 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
 {
     const tab_route *route = &tab_routes[ctx->route.id];
     if (!!(ctx->grant.scopes & TAB_GRANT_SESSION) != ctx->session)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_MISSING);
     const char *wrong = ctx->session ? session_wrong(r, ctx, conf) : NULL;
     if (wrong != NULL)
         return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error", wrong, NULL, 0);
@@ -182,11 +238,14 @@ static ngx_int_t let_in(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     tab_bodies_verdict v = ngx_http_tab_held_begin(r, ctx);
     if (v == TAB_BODIES_ORG)
+        ngx_http_tab_count_limited(r, TAB_LIMITED_BYTES);
+    if (v == TAB_BODIES_ORG)
         return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", ngx_http_tab_held_message, NULL, 1);
     if (v == TAB_BODIES_ALL)
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service holds as many request bodies as it may. Retry with backoff.", NULL, 1);
     ctx->step = TAB_STEP_LET_IN;
+    ngx_http_tab_let_in(ctx);
     return NGX_OK;
 }
 
@@ -195,12 +254,12 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
 {
     const tab_grant *g = &ctx->grant;
     ctx->node_rates = 1;
+    ngx_http_tab_count_here(r);
     if (!ctx->routed)
         return refuse_route(r, ctx);
     const tab_route *route = &tab_routes[ctx->route.id];
     if ((g->scopes & (unsigned)route->scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     tab_limit limits[3] = {
         { 'k', tab_str_of(g->key), { NULL, 0 }, g->key_rpm },
         { 'o', tab_str_of(g->org), { NULL, 0 }, g->org_rpm },
@@ -212,8 +271,7 @@ static ngx_int_t decide_here(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf 
     ctx->reset_s = seconds(a.reset_ms);
     ctx->rates = 1;
     if (!a.let_in)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a.retry_ms), 1));
+        return refuse_rate(r, ctx, a.retry_ms);
     ngx_str_t none = ngx_null_string;
     return let_in(r, ctx, conf, none);
 }
@@ -231,9 +289,12 @@ static ngx_int_t on_asked(ngx_http_request_t *sub, void *data, ngx_int_t rc)
 static ngx_int_t ask(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
 {
     tab_limit l = address_limit(r, conf);
-    tab_limit_answer peek = node_take(conf, &l, 1, true);
-    if (!peek.let_in) /* an address that only brings wrong keys causes no more look-ups */
-        return refuse_key(r, ctx, conf);
+    if (!node_take(conf, &l, 1, true).let_in && !key_was_good(conf, ctx)) {
+        l.kind = 'u';
+        l.per_minute = ngx_max(l.per_minute / STRANGERS, 1);
+        if (!node_take(conf, &l, 1, false).let_in)
+            return refuse_key(r, ctx, conf, TAB_KEY_BLOCKED);
+    }
 
     tab_identity id = {
         .time_ms = ngx_http_tab_clock_ms(),
@@ -289,12 +350,15 @@ static ngx_int_t on_answer_about_key(ngx_http_request_t *r, tab_ctx *ctx, tab_ma
 {
     if (ctx->sub == NULL)
         return NGX_AGAIN; /* woken for another reason */
-    if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED)
-        return refuse_key(r, ctx, conf);
+    if (ctx->sub_status == NGX_HTTP_UNAUTHORIZED) {
+        key_is_bad(conf, ctx);
+        return refuse_key(r, ctx, conf, TAB_KEY_UNKNOWN);
+    }
     if (ctx->sub_status != NGX_HTTP_NO_CONTENT || !grant_header(ctx->sub, &ctx->grant))
         return refuse(r, ctx, NGX_HTTP_SERVICE_UNAVAILABLE, "internal",
                       "The service cannot check API keys at the moment.", NULL, 1);
     ctx->granted = 1;
+    (void)key_noted(conf, ctx, 2 * now_s() + 1);
     ngx_int_t rc = ngx_http_tab_redis_ask(ctx, answered);
     if (rc == NGX_AGAIN) {
         ctx->step = TAB_STEP_REDIS;
@@ -369,23 +433,22 @@ static ngx_int_t judge(ngx_http_request_t *r, tab_ctx *ctx, const tab_redis_answ
         return ask(r, ctx, conf);
     }
     if (a->code == 2)
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_REVOKED);
     if (!good)
         return ctx->granted ? decide_here(r, ctx, conf) : ask(r, ctx, conf);
     ctx->grant = g;
     ctx->granted = 1;
+    (void)key_noted(conf, ctx, 2 * now_s() + 1);
     if (a->code == 5 || !ctx->routed)
         return refuse_route(r, ctx);
     if (a->code == 3 || (ctx->grant.scopes & (unsigned)tab_routes[ctx->route.id].scope) == 0)
-        return refuse(r, ctx, NGX_HTTP_FORBIDDEN, "auth_error",
-                      "The API key lacks the scope that this route needs.", NULL, 0);
+        return refuse_scope(r, ctx);
     ctx->limit = (ngx_uint_t)a->limit;
     ctx->remaining = (ngx_uint_t)a->remaining;
     ctx->reset_s = seconds(a->reset_ms);
     ctx->rates = 1;
     if (a->code != 1)
-        return refuse(r, ctx, NGX_HTTP_TOO_MANY_REQUESTS, "rate_limit", too_many, NULL,
-                      ngx_max(seconds(a->retry_ms), 1));
+        return refuse_rate(r, ctx, a->retry_ms);
     return let_in(r, ctx, conf, a->state);
 }
 
@@ -458,7 +521,7 @@ static ngx_int_t start(ngx_http_request_t *r, tab_ctx *ctx, tab_main_conf *conf)
     if (ctx->routed && (tab_routes[ctx->route.id].flags & TAB_ROUTE_OPEN))
         return open_route(r, ctx, conf);
     if (!credential(r, ctx, &secret))
-        return refuse_key(r, ctx, conf);
+        return refuse_key(r, ctx, conf, TAB_KEY_MISSING);
     uint8_t hash[TAB_SECRET_HASH];
     tab_secret_hash(secret, hash);
     sodium_bin2hex(ctx->hash, sizeof ctx->hash, hash, sizeof hash);

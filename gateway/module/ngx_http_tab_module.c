@@ -3,7 +3,7 @@
 
 #include <sodium.h>
 
-enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12 };
+enum { LIMIT_SETS = 1 << 14, EPOCH_SETS = 1 << 12, GOOD_SETS = 1 << 13 };
 
 /* ---- nginx's own answers, in our form --------------------------------------------------------- */
 static ngx_int_t envelope_handler(ngx_http_request_t *r)
@@ -12,6 +12,9 @@ static ngx_int_t envelope_handler(ngx_http_request_t *r)
     ngx_uint_t retry =
         loc->status == NGX_HTTP_SERVICE_UNAVAILABLE || loc->status == NGX_HTTP_TOO_MANY_REQUESTS;
     tab_ctx *ctx = ngx_http_tab_ctx(r);
+    if (loc->status == NGX_HTTP_TOO_MANY_REQUESTS)
+        ngx_http_tab_count_limited(
+            r, ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? TAB_LIMITED_BYTES : TAB_LIMITED_CONNECTIONS);
     const char *message = ctx != NULL && ctx->held.over == TAB_BODIES_ORG ? ngx_http_tab_held_message
                                                                           : (const char *)loc->message.data;
     return ngx_http_tab_send(r, loc->status, (const char *)loc->type.data, message,
@@ -127,7 +130,7 @@ static ngx_int_t add_variables(ngx_conf_t *cf)
         var->get_handler = v->get_handler;
         var->data = v->data;
     }
-    return NGX_OK;
+    return ngx_http_tab_log_variables(cf);
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -138,6 +141,8 @@ static void *create_main(ngx_conf_t *cf)
         conf->failures = NGX_CONF_UNSET_UINT;
         conf->redis_timeout = NGX_CONF_UNSET_MSEC;
         conf->redis_tls = NGX_CONF_UNSET;
+        conf->trace = NGX_CONF_UNSET_UINT;
+        conf->trace_share = NGX_CONF_UNSET_UINT;
     }
     return conf;
 }
@@ -160,7 +165,7 @@ static ngx_int_t init_zone(ngx_shm_zone_t *zone, void *old)
         return NGX_OK; /* a reload keeps its counts */
     tab_shared *s = ngx_slab_alloc(pool, sizeof *s);
     if (s == NULL || (s->rates = new_limits(pool, LIMIT_SETS)) == NULL ||
-        (s->epochs = new_limits(pool, EPOCH_SETS)) == NULL)
+        (s->epochs = new_limits(pool, EPOCH_SETS)) == NULL || (s->good = new_limits(pool, GOOD_SETS)) == NULL)
         return NGX_ERROR;
     pool->data = s;
     return NGX_OK;
@@ -227,6 +232,8 @@ static char *init_main(ngx_conf_t *cf, void *c)
     ngx_conf_init_uint_value(conf->failures, 300);
     ngx_conf_init_msec_value(conf->redis_timeout, 100);
     ngx_conf_init_value(conf->redis_tls, 0);
+    ngx_conf_init_uint_value(conf->trace, TAB_TRACE_OFF);
+    ngx_conf_init_uint_value(conf->trace_share, 100);
     if (sodium_init() < 0)
         return NGX_CONF_ERROR;
     if (conf->redis.len == 0)
@@ -248,12 +255,15 @@ static char *init_main(ngx_conf_t *cf, void *c)
     if (conf->redis_password.len == 0)
         ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "Redis is used without a password (tab_redis_password_file)");
     conf->zone = ngx_shared_memory_add(cf, &name,
-                                       tab_limits_size(LIMIT_SETS) + tab_limits_size(EPOCH_SETS) + 64 * 1024,
+                                       tab_limits_size(LIMIT_SETS) + tab_limits_size(EPOCH_SETS) +
+                                           tab_limits_size(GOOD_SETS) + 64 * 1024,
                                        &ngx_http_tab_module);
     if (conf->zone == NULL)
         return NGX_CONF_ERROR;
     conf->zone->init = init_zone;
-    return ngx_http_tab_held_zone(cf, conf) == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+    return ngx_http_tab_held_zone(cf, conf) == NGX_OK && ngx_http_tab_metrics_zone(cf, conf) == NGX_OK
+               ? NGX_CONF_OK
+               : NGX_CONF_ERROR;
 }
 
 static void *create_loc(ngx_conf_t *cf)
@@ -261,6 +271,7 @@ static void *create_loc(ngx_conf_t *cf)
     tab_loc_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
     if (conf != NULL) {
         conf->gate = NGX_CONF_UNSET;
+        conf->count = NGX_CONF_UNSET;
         conf->body_rate = NGX_CONF_UNSET_SIZE;
     }
     return conf;
@@ -271,6 +282,7 @@ static char *merge_loc(ngx_conf_t *cf, void *parent, void *child)
     tab_loc_conf *prev = parent, *conf = child;
     (void)cf;
     ngx_conf_merge_value(conf->gate, prev->gate, 0);
+    ngx_conf_merge_value(conf->count, prev->count, 0);
     ngx_conf_merge_size_value(conf->body_rate, prev->body_rate, 16 * 1024);
     if (!conf->bodies_set)
         conf->bodies = prev->bodies_set ? prev->bodies : (tab_bodies_limits){ 256 << 20, 1 << 30 };
@@ -370,6 +382,20 @@ static char *set_envelope(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
     return NGX_CONF_OK;
 }
 
+static char *set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *c)
+{
+    ngx_http_core_loc_conf_t *core = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    (void)cmd;
+    (void)c;
+    core->handler = ngx_http_tab_metrics;
+    return NGX_CONF_OK;
+}
+
+static ngx_conf_enum_t traces[] = { { ngx_string("off"), TAB_TRACE_OFF },
+                                    { ngx_string("make"), TAB_TRACE_MAKE },
+                                    { ngx_string("take"), TAB_TRACE_TAKE },
+                                    { ngx_null_string, 0 } };
+
 static ngx_command_t commands[] = {
     { ngx_string("tab_redis"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_str_slot,
       NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, redis), NULL },
@@ -397,6 +423,14 @@ static ngx_command_t commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_gate"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
       ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, gate), NULL },
+    { ngx_string("tab_count"), NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(tab_loc_conf, count), NULL },
+    { ngx_string("tab_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET,
+      0, NULL },
+    { ngx_string("tab_trace"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_conf_set_enum_slot,
+      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(tab_main_conf, trace), traces },
+    { ngx_string("tab_trace_share"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, ngx_http_tab_trace_share,
+      NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_echo"), NGX_HTTP_UPS_CONF | NGX_CONF_NOARGS, ngx_http_tab_echo,
       NGX_HTTP_SRV_CONF_OFFSET, 0, NULL },
     { ngx_string("tab_body_bytes"),
@@ -417,6 +451,9 @@ static ngx_int_t install(ngx_conf_t *cf)
     if (h == NULL)
         return NGX_ERROR;
     *h = ngx_http_tab_gate;
+    if ((h = ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers)) == NULL)
+        return NGX_ERROR;
+    *h = ngx_http_tab_count;
     ngx_http_tab_held_install();
     return NGX_OK;
 }

@@ -85,6 +85,7 @@ ngx_int_t ngx_http_tab_send(ngx_http_request_t *r, ngx_uint_t status, const char
     b->last_buf = (r == r->main);
     b->last_in_chain = 1;
 
+    ctx->error_type = type;
     ngx_http_tab_held_quiet(ctx);
     if (ngx_http_discard_request_body(r) != NGX_OK)
         r->keepalive = 0;

@@ -32,6 +32,8 @@
 #include "common/redis.h"
 #include "common/routes.h"
 #include "common/rpc.h"
+#include "common/spent.h"
+#include "common/trace.h"
 #include "proto/data.pb-c.h"
 #include "proto/events.pb-c.h"
 #include "proto/inference.pb-c.h"
@@ -63,8 +65,11 @@ typedef struct api {
     tab_rpc *rpc;
     tab_redis *redis;
     tab_relay *relay;
-    tab_identity_key identity;
-    uint8_t cursor_key[32];
+    struct {
+        tab_identity_key identity;
+        uint8_t cursor_key[32];
+    } secret[TAB_IDENTITY_SECRETS]; /* the gateway's: the newest, and the one before it or to come */
+    size_t secrets;
     char owner[TAB_ID]; /* this process, in idempotency rows */
     struct {
         pthread_mutex_t lock;
@@ -74,11 +79,14 @@ typedef struct api {
         bool asking;
     } models;
     struct api_housekeeping *housekeeping; /* the thread that renews leases and sweeps (housekeeping.c) */
-    atomic_int keyed;                      /* requests that hold a row of an idempotency key now */
-    struct api_joins *joins;               /* requests that wait for the first with their key (joins.c) */
-    atomic_int arriving;                   /* serve calls in this process, neither in a batch nor done */
-    handler *const *handlers;              /* one a route, NULL for none: handlers.c's table */
-    request_parked parked;                 /* http.c's */
+    struct {
+        pthread_mutex_t lock;
+        request *first;
+    } claims;                 /* requests that hold a row of an idempotency key now */
+    struct api_joins *joins;  /* requests that wait for the first with their key (joins.c) */
+    atomic_int arriving;      /* serve calls in this process, neither in a batch nor done */
+    handler *const *handlers; /* one a route, NULL for none: handlers.c's table */
+    request_parked parked;    /* http.c's */
 } api;
 
 /* Each lane has worker threads of its own, so a key is looked up and a list is read however much else
@@ -93,6 +101,7 @@ struct request {
     tab_route_id route;
     tab_str path, query, param[2]; /* views into texts of the arena */
     char request_id[64];
+    size_t secret;     /* the one of api.secret that the gateway signed with */
     int64_t signed_ms; /* when the gateway signed it, by its clock; 0: nobody did */
     char state[64];    /* the endpoint's state version as the gateway saw it, "" */
     tab_grant who;
@@ -107,10 +116,12 @@ struct request {
     const char *session; /* hash of the token of the session that calls, in hex; NULL: none */
     int idempotency_headers;
     bool uncounted; /* internal authenticate */
+    bool dry_run;   /* the body says so (dry_run.c) */
     /* idempotency (idempotency.c) */
     char seed[TAB_ID]; /* the ids that this request's work makes are derived from it */
     bool claimed, replayed, completed;
-    uint64_t debited; /* cells of the organization's minute (cells.c) */
+    request *next_claim; /* in api.claims while claimed */
+    uint64_t debited;    /* cells of the organization's minute (cells.c) */
     int64_t attempt;
     /* answered */
     int status;
@@ -121,7 +132,12 @@ struct request {
     const char *cookie; /* Set-Cookie, or NULL */
     char grant[TAB_GRANT_TEXT];
     /* its way through the api */
-    int64_t began; /* tab_mono_ms of its arrival */
+    int64_t began;                /* tab_mono_ms of its arrival */
+    int64_t arrived_us, taken_us; /* tab_mono_us of its arrival, and of when a worker took it */
+    const char *trace;            /* context of its caller, as the gateway says; NULL: none */
+    tab_span span;
+    tab_spent spent;        /* what took its time; told to the gateway, for its log */
+    const char *error_type; /* of its envelope; NULL: none */
     request_lane lane;
     bool arrives; /* one of api.arriving */
     bool internal;
@@ -140,6 +156,7 @@ void api_arrived(request *r, tab_str identity_header);
 /* Runs the handler; fills out and status in any case. False: the request is parked and no longer the
  * caller's. */
 bool api_dispatch(request *r) TAB_CHECKED;
+void api_leave(void); /* this thread works on no request: its log and its calls say of none */
 /* Writes the answer or the envelope of an error, and counts it. */
 void request_finish(request *r, tab_status s, tab_error *err);
 
@@ -166,14 +183,18 @@ void next_cursor_member(request *r, const char *list, tab_str position); /* null
 /* Notes the fields of a body of run, create or serve that these do not have. Texts are the arena's. */
 tab_status warnings_read(request *r, const tab_json *root, tab_error *err) TAB_CHECKED;
 
-/* Writes them as the member warnings[], empty where there are none. */
-void warnings_member(request *r);
+/* Writes them, and those of the bundle (or NULL), as the member warnings[]; empty where there are none. */
+void warnings_member(request *r, const Tabella__Bundle *b);
 
 /* body.c: shapes that several routes read. */
 tab_status body_read(request *r, tab_body *ret,
                      tab_error *err) TAB_CHECKED; /* checks media type, syntax, sizes */
 tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret, bool *ret_batch,
                         tab_str *ret_out, tab_error *err) TAB_CHECKED;
+/* body_parts.c. The same of a multipart body; r->body_sha256 is that of its parts then. */
+bool body_has_parts(const request *r);
+tab_status body_parts_read(request *r, const tab_body_limits *limits, tab_body *ret,
+                           tab_error *err) TAB_CHECKED;
 /* body_columns.c: columns, missing_values and split of `options`, which may be NULL; and the same as a member
  * of an endpoint. */
 tab_status body_columns(request *r, const tab_json *options, Tabella__RunOptions *o,
@@ -206,7 +227,8 @@ tab_status idempotency_key_check(const request *r, tab_error *err) TAB_CHECKED; 
 /* One try. The key is claimed, or answered already (replayed), or in flight (neither). */
 tab_status idempotency_claim(request *r, tab_error *err) TAB_CHECKED;
 tab_status idempotency_complete(request *r, tab_tx *tx,
-                                tab_error *err) TAB_CHECKED;           /* in the work's transaction */
+                                tab_error *err) TAB_CHECKED; /* in the work's transaction */
+bool idempotency_claims(api *a, tab_out *o); /* a JSON list of the rows that requests hold; false: none */
 tab_status idempotency_finish(request *r, tab_error *err) TAB_CHECKED; /* in one of its own */
 void idempotency_done(request *r); /* after the commit of the transaction that completed it */
 void idempotency_release(request *r, tab_status why);
@@ -259,6 +281,8 @@ size_t bills_sum(tab_arena *a, const Tabella__WorkDone *const *work, size_t n,
 
 /* render.c */
 void time_member(tab_out *o, const char *key, int64_t us); /* ISO 8601, null for 0 */
+/* Where the result of a 202 will lie. */
+void result_member(request *r, const char *job_id);
 void deleted_json(tab_out *o, const char *id, int64_t at_us);
 void job_members(request *r, const Tabella__Job *j, bool logs);
 void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, int64_t version_us,
@@ -323,7 +347,7 @@ tab_str endpoint_held_out(const Tabella__Endpoint *e, tab_out *scratch); /* its 
 extern handler *const api_handlers[TAB_ROUTE_COUNT];
 handler get_models, get_keys, post_keys, post_key_rotate, delete_key, post_run, get_jobs, get_job,
     post_job_cancel, get_reports, get_report, get_usage, get_data_list, get_data, post_data_connect,
-    post_data_upload, post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints,
+    post_data_upload, post_data_generate, post_data_sync, post_data_pin, post_data_unpin, delete_data, post_endpoints,
     get_endpoints, get_endpoint, post_serve, post_endpoint_refresh, post_endpoint_upgrade, get_endpoint_logs,
     delete_endpoint, patch_endpoint, post_prompts, patch_prompt, delete_prompt, post_report_star,
     post_report_unstar, get_audit, get_notifications, post_notification_read, get_organization,

@@ -58,7 +58,8 @@ static bool alike(const Tabella__WorkDone *a, const Tabella__WorkDone *b)
     bool ok = a->n_usage == b->n_usage && strcmp(a->endpoint_id, b->endpoint_id) == 0 &&
               strcmp(a->key_id, b->key_id) == 0 && strcmp(a->org_id, b->org_id) == 0 &&
               strcmp(a->endpoint, b->endpoint) == 0 && strcmp(a->base_model, b->base_model) == 0 &&
-              strcmp(a->kind, b->kind) == 0 && strcmp(a->surface, b->surface) == 0;
+              strcmp(a->hold, b->hold) == 0 && strcmp(a->kind, b->kind) == 0 &&
+              strcmp(a->surface, b->surface) == 0;
     for (size_t i = 0; ok && i < a->n_usage; i++)
         ok = strcmp(a->usage[i]->op, b->usage[i]->op) == 0;
     return ok;

@@ -4,16 +4,21 @@
 #include <strings.h>
 
 #include "proto/data.pb-c.h"
-#include "services/api/api.h"
+#include "services/api/allowance.h"
 
-static tab_status media_type(const request *r, tab_error *err)
+static bool takes_parts(const request *r)
+{
+    return r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS || r->route == TAB_POST_SERVE;
+}
+
+static tab_status media_type(const request *r, bool parts, tab_error *err)
 {
     static const char json[] = "application/json";
     if (r->content_encoding != NULL && *r->content_encoding != 0 &&
         strcasecmp(r->content_encoding, "identity") != 0)
         return tab_fail(err, TAB_VALIDATION, "body", "Content-Encoding is not supported");
     const char *t = r->content_type;
-    if (t == NULL || *t == 0)
+    if (t == NULL || *t == 0 || parts)
         return TAB_OK;
     bool ok = strncasecmp(t, json, sizeof json - 1) == 0;
     t += ok ? sizeof json - 1 : 0;
@@ -32,7 +37,9 @@ static tab_status media_type(const request *r, tab_error *err)
             t += strcspn(t, ";");
         }
     }
-    return ok ? TAB_OK : tab_fail(err, TAB_VALIDATION, "body", "Content-Type is application/json in UTF-8");
+    return ok ? TAB_OK
+              : tab_fail(err, TAB_VALIDATION, "body", "Content-Type is application/json in UTF-8%s",
+                         takes_parts(r) ? ", or multipart/form-data with tables as files" : "");
 }
 
 tab_status body_read(request *r, tab_body *ret, tab_error *err)
@@ -42,11 +49,17 @@ tab_status body_read(request *r, tab_body *ret, tab_error *err)
     if (r->body_n > (size_t)r->api->cfg.body_most)
         return tab_fail(err, TAB_VALIDATION, "body", "the body is larger than the limit of %lld bytes",
                         (long long)r->api->cfg.body_most);
-    tab_status s = media_type(r, err);
-    if (s == TAB_OK && r->body == NULL)
-        s = tab_no_memory(err);
-    if (s == TAB_OK)
+    if (r->body == NULL)
+        return tab_no_memory(err);
+    bool parts = takes_parts(r) && body_has_parts(r);
+    tab_status s = media_type(r, parts, err);
+    if (s == TAB_OK && parts)
+        s = body_parts_read(r, &limits, ret, err);
+    else if (s == TAB_OK)
         s = tab_body_read(r->arena, (tab_str){ r->body, r->body_n }, &limits, ret, err);
+    if (s == TAB_OK && (r->route == TAB_POST_RUN || r->route == TAB_POST_ENDPOINTS ||
+                        r->route == TAB_POST_SERVE || r->route == TAB_POST_ENDPOINT_REFRESH))
+        s = dry_run_read(r, ret->root, err);
     return s == TAB_OK ? warnings_read(r, ret->root, err) : s;
 }
 
@@ -183,10 +196,13 @@ tab_status body_options(request *r, const tab_body *b, Tabella__RunOptions **ret
         return tab_fail(err, TAB_VALIDATION, "options.explain", "`options.explain` is true or false");
     o->explain = explain != NULL && explain->yes;
     const tab_json *out = tab_json_get(options, "out");
-    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 1024))
+    if (out != NULL && (out->kind != TAB_JSON_STRING || out->text.n == 0 || out->text.n > 2112))
         return tab_fail(err, TAB_VALIDATION, "options.out", "`options.out` is a reference to write to");
     TAB_TRY(body_columns(r, options, o, err));
-    *ret_out = out != NULL ? out->text : TAB_S("");
+    *ret_out =
+        out != NULL ? tab_arena_copy(r->arena, out->text) : TAB_S(""); /* the body goes before the run */
+    if (ret_out->p == NULL)
+        return tab_no_memory(err);
     *ret_batch = way != NULL && strcmp(way, "batch") == 0;
     *ret = o;
     return TAB_OK;

@@ -14,6 +14,7 @@
 #include "common/limits.h"
 #include "common/time.h"
 #include "services/api/api.h"
+#include "services/api/counts.h"
 
 enum { SLOTS = 1024, MINUTE_MS = 60000, RETRY_MOST_MS = 24 * 3600 * 1000, SHARE = 64 };
 
@@ -126,6 +127,7 @@ tab_status cells_debit(request *r, uint64_t cells, bool ahead, tab_error *err)
         return TAB_OK;
     }
     r->retry_after = (unsigned)((retry + 999) / 1000);
+    count_limited(LIMIT_CELLS);
     return tab_fail(
         err, TAB_RATE_LIMIT, "",
         "The organization's %llu cells a minute are used up. Retry after the time in Retry-After.",

@@ -6,6 +6,8 @@
 #include "proto/data.pb-c.h"
 #include "services/api/api.h"
 
+enum { CREDENTIALS = 64 };
+
 void data_json(tab_out *o, const Tabella__DataObject *d)
 {
     bool connection = strcmp(d->kind, "connection") == 0;
@@ -123,25 +125,56 @@ tab_status table_ingest(request *r, const char *job_id, size_t i, const tab_tabl
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+/* One credential, a string; the members of an object are credentials by the path "object.member". */
+static tab_status read_credential(request *r, const tab_json *m, tab_str parent, Tabella__ConnectRequest *q,
+                                  tab_error *err)
+{
+    char path[160];
+    int n = snprintf(path, sizeof path, "credentials.%.*s%s%.*s", (int)(parent.n < 64 ? parent.n : 64),
+                     parent.p, parent.n > 0 ? "." : "", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+    if (m->kind == TAB_JSON_OBJECT && parent.n == 0) {
+        for (const tab_json *k = m->first; k != NULL; k = k->next)
+            TAB_TRY(read_credential(r, k, m->key, q, err));
+        return TAB_OK;
+    }
+    if (m->kind != TAB_JSON_STRING || m->text.n > 65536)
+        return tab_fail(err, TAB_VALIDATION, path, "a credential is a string");
+    if (q->n_credentials == CREDENTIALS)
+        return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` has at most %d members",
+                        CREDENTIALS);
+    Tabella__Credential *x = tab_arena_new_of(r->arena, Tabella__Credential, 1);
+    if (x == NULL)
+        return tab_no_memory(err);
+    tabella__credential__init(x);
+    x->name = STR(tab_arena_copy(r->arena, (tab_str){ path + 12, (size_t)n - 12 }).p);
+    x->value = STR(tab_arena_copy(r->arena, m->text).p);
+    q->credentials[q->n_credentials++] = x;
+    return TAB_OK;
+}
+
 static tab_status read_credentials(request *r, const tab_json *c, Tabella__ConnectRequest *q, tab_error *err)
 {
-    char path[128];
     if (c == NULL)
         return TAB_OK;
-    if (c->kind != TAB_JSON_OBJECT || c->count > 64)
+    if (c->kind != TAB_JSON_OBJECT)
         return tab_fail(err, TAB_VALIDATION, "credentials", "`credentials` is an object of strings");
-    q->credentials = tab_arena_new_of(r->arena, Tabella__Credential *, c->count + 1);
-    for (const tab_json *m = c->first; m != NULL && q->credentials != NULL; m = m->next) {
-        snprintf(path, sizeof path, "credentials.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
-        if (m->kind != TAB_JSON_STRING || m->text.n > 65536)
-            return tab_fail(err, TAB_VALIDATION, path, "a credential is a string");
-        Tabella__Credential *x = tab_arena_new_of(r->arena, Tabella__Credential, 1);
-        if (x == NULL)
-            break;
-        tabella__credential__init(x);
-        x->name = STR(tab_arena_copy(r->arena, m->key).p);
-        x->value = STR(tab_arena_copy(r->arena, m->text).p);
-        q->credentials[q->n_credentials++] = x;
+    q->credentials = tab_arena_new_of(r->arena, Tabella__Credential *, CREDENTIALS);
+    if (q->credentials == NULL)
+        return tab_no_memory(err);
+    for (const tab_json *m = c->first; m != NULL; m = m->next)
+        TAB_TRY(read_credential(r, m, TAB_S(""), q, err));
+    return TAB_OK;
+}
+
+static tab_status read_key(request *r, const tab_json *m, Tabella__ConnectRequest *q, tab_error *err)
+{
+    if (m->kind != TAB_JSON_ARRAY)
+        return tab_fail(err, TAB_VALIDATION, "options.key", "`options.key` is an array of column names");
+    q->key = tab_arena_new_of(r->arena, char *, m->count + 1);
+    for (const tab_json *k = m->first; k != NULL && q->key != NULL; k = k->next) {
+        if (k->kind != TAB_JSON_STRING)
+            return tab_fail(err, TAB_VALIDATION, "options.key", "`options.key` is an array of column names");
+        q->key[q->n_key++] = STR(tab_arena_copy(r->arena, k->text).p);
     }
     return TAB_OK;
 }
@@ -149,31 +182,35 @@ static tab_status read_credentials(request *r, const tab_json *c, Tabella__Conne
 static tab_status read_connect_options(request *r, const tab_json *o, Tabella__ConnectRequest *q,
                                        tab_error *err)
 {
+    const struct {
+        const char *name;
+        char **to;
+    } texts[] = { { "query", &q->query }, { "sheet", &q->sheet }, { "records", &q->records } };
     char path[128];
     if (o == NULL)
         return TAB_OK;
     if (o->kind != TAB_JSON_OBJECT)
         return tab_fail(err, TAB_VALIDATION, "options", "`options` is an object");
     for (const tab_json *m = o->first; m != NULL; m = m->next) {
-        bool query = tab_str_eq(m->key, TAB_S("query")), sheet = tab_str_eq(m->key, TAB_S("sheet")),
-             key = tab_str_eq(m->key, TAB_S("key"));
+        char **to = NULL;
         snprintf(path, sizeof path, "options.%.*s", (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
-        if (!query && !sheet && !key)
-            return tab_fail(err, TAB_VALIDATION, path, "`options` has no such member");
-        if (key) {
-            q->key = tab_arena_new_of(r->arena, char *, m->count + 1);
-            for (const tab_json *k = m->first; k != NULL && q->key != NULL; k = k->next) {
-                if (k->kind != TAB_JSON_STRING)
-                    return tab_fail(err, TAB_VALIDATION, path, "`options.key` is an array of column names");
-                q->key[q->n_key++] = STR(tab_arena_copy(r->arena, k->text).p);
-            }
-            if (m->kind != TAB_JSON_ARRAY)
-                return tab_fail(err, TAB_VALIDATION, path, "`options.key` is an array of column names");
-            continue;
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            if (tab_str_eq(m->key, tab_str_of(texts[i].name)))
+                to = texts[i].to;
+        if (tab_str_eq(m->key, TAB_S("key"))) {
+            TAB_TRY(read_key(r, m, q, err));
+        } else if (tab_str_eq(m->key, TAB_S("write"))) {
+            if (m->kind != TAB_JSON_BOOL)
+                return tab_fail(err, TAB_VALIDATION, path, "`options.write` is true or false");
+            q->write = m->yes;
+        } else if (to == NULL) {
+            return tab_fail(err, TAB_VALIDATION, path,
+                            "`options` has no such member; there are: query, sheet, records, key, write");
+        } else {
+            if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
+                return tab_fail(err, TAB_VALIDATION, path, "`%s` is a string", path);
+            *to = STR(tab_arena_copy(r->arena, m->text).p);
         }
-        if (m->kind != TAB_JSON_STRING || m->text.n == 0 || m->text.n > 65536)
-            return tab_fail(err, TAB_VALIDATION, path, "`%s` is a string", path);
-        *(query ? &q->query : &q->sheet) = STR(tab_arena_copy(r->arena, m->text).p);
     }
     return TAB_OK;
 }
@@ -241,6 +278,7 @@ static tab_status sync_as_job(request *r, const Tabella__SyncRequest *sync, uint
     text_member(&r->out, "kind", j->kind);
     text_member(&r->out, "status", strcmp(j->status, "queued") == 0 ? "queued" : "running");
     text_member(&r->out, "id", sync->id);
+    result_member(r, j->job_id);
     tab_out_close(&r->out, '}');
     r->status = 202;
     return TAB_OK;

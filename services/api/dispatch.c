@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "proto/keys.pb-c.h"
 #include "services/api/api.h"
+#include "services/api/counts.h"
 
 /* ---- the gateway's question about a key ------------------------------------------------------ */
 
@@ -74,13 +75,21 @@ static bool copy_text(char *to, size_t size, tab_str from)
     return true;
 }
 
+static bool verified(request *r, tab_str header, tab_identity *ret)
+{
+    for (r->secret = 0; r->secret < r->api->secrets; r->secret++)
+        if (tab_identity_verify(&r->api->secret[r->secret].identity, header, ret))
+            return true;
+    return false;
+}
+
 static tab_status identify(request *r, tab_str header, tab_str method, tab_error *err, bool *ret_internal)
 {
     tab_identity id;
     tab_route_match m;
     *ret_internal = false;
-    if (header.n == 0 || !tab_identity_verify(&r->api->identity, header, &id) ||
-        !tab_str_eq(id.path, r->path) || !copy_text(r->request_id, sizeof r->request_id, id.request_id))
+    if (header.n == 0 || !verified(r, header, &id) || !tab_str_eq(id.path, r->path) ||
+        !copy_text(r->request_id, sizeof r->request_id, id.request_id))
         return stranger(err);
     r->signed_ms = id.time_ms;
     r->who = id.grant;
@@ -133,6 +142,7 @@ static void envelope(request *r, const tab_error *err)
     tab_out_close(o, '}');
     tab_out_close(o, '}');
     r->status = tab_status_http(s);
+    r->error_type = tab_status_name(s);
     if (r->retry_after == 0 && (s == TAB_UNAVAILABLE || s == TAB_RATE_LIMIT))
         r->retry_after = 1;
 }
@@ -142,39 +152,11 @@ static const char *method_of(const request *r)
     return r->route < TAB_ROUTE_COUNT ? tab_routes[r->route].name : "NONE";
 }
 
-/* The counter of a route's requests. That of status 200 is looked up once; others are rare enough to be
- * looked up each time. */
-static struct {
-    _Atomic(tab_metric *) ok, seconds;
-} counts[TAB_ROUTE_COUNT + 2]; /* no route, and the gateway's own question, are the last two */
-
-static void count(const request *r)
-{
-    double seconds = (double)(tab_mono_ms() - r->began) / 1000;
-    char labels[96];
-    size_t at = r->internal ? TAB_ROUTE_COUNT + 1 : (size_t)r->route;
-    const char *route = r->internal ? "AUTHENTICATE" : method_of(r);
-    tab_metric *n = r->status == 200 ? atomic_load(&counts[at].ok) : NULL;
-    tab_metric *time = atomic_load(&counts[at].seconds);
-    if (n == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\",code=\"%d\"", route, r->status);
-        n = tab_counter("tabella_api_requests_total", "Requests answered.", labels);
-        if (r->status == 200)
-            atomic_store(&counts[at].ok, n);
-    }
-    if (time == NULL) {
-        snprintf(labels, sizeof labels, "route=\"%s\"", route);
-        time = tab_histogram("tabella_api_seconds", "Time from request to answer.", labels);
-        atomic_store(&counts[at].seconds, time);
-    }
-    tab_metric_add(n, 1);
-    tab_metric_observe(time, seconds);
-}
-
 void api_arrived(request *r, tab_str identity_header)
 {
     bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
     r->began = tab_mono_ms();
+    r->arrived_us = tab_mono_us();
     r->route = TAB_ROUTE_COUNT;
     r->who_status = identify(r, identity_header, tab_str_of(r->method), &r->who_error, &r->internal);
     r->lane = r->internal ? LOOKUPS : reads ? READS : WORK;
@@ -183,13 +165,54 @@ void api_arrived(request *r, tab_str identity_header)
     r->deadline = tab_in_ms(reads ? 6000 : 50000);
 }
 
+/* The request whose handler this thread began last: what the thread waited for since is that request's. */
+static _Thread_local const request *here;
+
+/* A parked request waited for others all the time, on no thread of ours. */
+static void tell_spent(request *r)
+{
+    int64_t now = tab_mono_us();
+    if (here == r)
+        r->spent = tab_spent_here;
+    else if (r->taken_us > 0)
+        r->spent.services_us = now - r->taken_us;
+    r->spent.queue_us = (r->taken_us > 0 ? r->taken_us : now) - r->arrived_us;
+    here = NULL;
+}
+
+void api_leave(void)
+{
+    tab_log_context(NULL, NULL);
+    tab_span_leave();
+}
+
+static void end_span(const request *r)
+{
+    char status[16], parts[4][24];
+    const int64_t us[4] = { r->spent.queue_us, r->spent.postgres_us, r->spent.redis_us,
+                            r->spent.services_us };
+    if (r->span.context[0] == 0)
+        return;
+    for (size_t i = 0; i < 4; i++)
+        snprintf(parts[i], sizeof parts[i], "%.1f", (double)us[i] / 1e3);
+    snprintf(status, sizeof status, "%d", r->status);
+    tab_span_end(&r->span, r->internal ? "AUTHENTICATE" : method_of(r), r->status >= 500,
+                 "tabella.request_id", r->request_id, "tabella.org", r->internal ? "" : r->who.org,
+                 "http.response.status_code", status, "tabella.queue_ms", parts[0], "tabella.postgres_ms",
+                 parts[1], "tabella.redis_ms", parts[2], "tabella.services_ms", parts[3], NULL);
+}
+
 bool api_dispatch(request *r)
 {
     tab_error err = r->who_error;
     tab_status s = r->who_status;
+    r->taken_us = tab_mono_us();
+    tab_spent_here = (tab_spent){ 0 };
+    here = r;
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     tab_log_context(r->request_id, r->internal ? "" : r->who.org);
+    r->span = tab_span_begin(r->trace);
     tab_id_new(r->seed, "");
     r->status = 200;
     if (r->signed_ms != 0 && !clock_timely(r->api, r->signed_ms)) /* never a 401 to a valid key for a clock */
@@ -204,7 +227,8 @@ bool api_dispatch(request *r)
             tab_sha256((tab_str){ r->body, r->body_n }, r->body_sha256);
         s = request_handle(r, &err);
         if (s == PARKED) {
-            tab_log_context(NULL, NULL);
+            here = NULL;
+            api_leave();
             return false;
         }
     }
@@ -230,10 +254,13 @@ void request_finish(request *r, tab_status s, tab_error *err)
     if (s != TAB_OK) {
         if (err->status != s) /* a service that gave no message */
             tab_fail(err, s, "", "the request could not be served");
+        count_error(r, err);
         if (s == TAB_INTERNAL)
             tab_log(TAB_ERROR, "%s: %s", method_of(r), err->message);
         envelope(r, err);
     }
-    count(r);
-    tab_log_context(NULL, NULL);
+    count_answer(r);
+    tell_spent(r);
+    end_span(r);
+    api_leave();
 }

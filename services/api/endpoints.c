@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "proto/data.pb-c.h"
-#include "services/api/api.h"
+#include "services/api/allowance.h"
+#include "services/api/drift.h"
 
 tab_status endpoint_of(request *r, const Tabella__Endpoint **ret, tab_error *err)
 {
@@ -166,6 +167,7 @@ tab_status get_endpoint(request *r, tab_error *err)
                          : tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
     tab_out_open(&r->out, '{');
     endpoint_members(r, e, true);
+    drift_member(&r->out, e->drift, e->held_out != NULL && strcmp(e->held_out->task, "regression") == 0);
     if (y != NULL && y->bundle != NULL) {
         tab_out held = { 0 };
         s = bundle_members(r, y->bundle, list, endpoint_held_out(e, &held), err);
@@ -174,6 +176,8 @@ tab_status get_endpoint(request *r, tab_error *err)
     tab_out_close(&r->out, '}');
     return s;
 }
+
+enum { JOB_LEASE_S = 26 * 3600 }; /* longer than any job of an endpoint */
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
@@ -187,6 +191,7 @@ typedef struct {
     Tabella__TableSource **source;
     size_t n, ingested;
     const char *endpoint_id, *job_id;
+    cost cost;
 } creation;
 
 static bool slug(tab_str s)
@@ -213,7 +218,8 @@ static tab_status read_shape(request *r, creation *c, tab_error *err)
         return tab_fail(err, TAB_VALIDATION, batch ? "options.processing" : "options.out",
                         "an endpoint's creation has no such option");
     if (c->body.n_tables + c->n_refs == 0)
-        return tab_fail(err, TAB_VALIDATION, "data", "`data` or `tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "data",
+                        "an endpoint needs at least one table in `tables`, or `data`");
     c->name = tab_arena_copy(r->arena, c->name);
     return c->name.p != NULL ? TAB_OK : tab_no_memory(err);
 }
@@ -241,6 +247,7 @@ static tab_status resolve(request *r, creation *c, tab_error *err)
     q.refs = c->refs;
     q.owner = STR(c->job_id);
     q.for_endpoint = true;
+    q.peek = r->dry_run;
     tab_status s =
         call(r, "data-connector", "Resolve", &q.base, &tabella__resolve_reply__descriptor, &y, err);
     for (size_t i = 0; s == TAB_OK && i < y->n_tables; i++) {
@@ -309,10 +316,29 @@ static void job_answer(request *r, const Tabella__EndpointJob *y, const char *jo
     text_member(o, "endpoint", y->endpoint != NULL ? y->endpoint->name : NULL);
     text_member(o, "id", y->endpoint != NULL ? y->endpoint->id : NULL);
     text_member(o, "status", y->endpoint != NULL ? y->endpoint->status : NULL);
-    text_member(o, "job_id", y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id);
+    const char *job = y->job != NULL && y->job->job_id[0] != 0 ? y->job->job_id : job_id;
+    text_member(o, "job_id", job);
+    result_member(r, job);
     if (r->route == TAB_POST_ENDPOINTS)
-        warnings_member(r);
+        warnings_member(r, NULL);
     tab_out_close(o, '}');
+}
+
+/* Under the id of the event that bills the job. jobs tells metering when the job ends without one. */
+static tab_status job_reserve(request *r, cost *c, const char *job_id, tab_error *err)
+{
+    char id[TAB_ID + 8];
+    snprintf(id, sizeof id, "job/%s", job_id);
+    return allowance_reserve(r, c, id, "", JOB_LEASE_S, err);
+}
+
+static tab_status job_unreserve(request *r, const char *job_id, tab_status s)
+{
+    char id[TAB_ID + 8];
+    snprintf(id, sizeof id, "job/%s", job_id);
+    if (s != TAB_UNAVAILABLE && s != TAB_CANCELLED) /* those may have been submitted all the same */
+        allowance_give_back(r->api, r->who.org, id, 0);
+    return s;
 }
 
 tab_status post_endpoints(request *r, tab_error *err)
@@ -320,7 +346,7 @@ tab_status post_endpoints(request *r, tab_error *err)
     creation c = { 0 };
     const Tabella__EndpointJob *y = NULL;
     tab_status s = read_shape(r, &c, err);
-    if (s == TAB_OK)
+    if (s == TAB_OK && !r->dry_run)
         s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
@@ -329,11 +355,18 @@ tab_status post_endpoints(request *r, tab_error *err)
     c.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     c.source = tab_arena_new_of(r->arena, Tabella__TableSource *, 64);
     c.cells = c.body.cells;
-    if ((s = resolve(r, &c, err)) != TAB_OK || (s = name_free(r, &c, err)) != TAB_OK ||
-        (s = base_check(r, &c.options->base_model, err)) != TAB_OK ||
-        (s = target_check(r, &c.body, c.options, c.source, c.n, err)) != TAB_OK ||
-        (s = cells_debit(r, c.cells, false, err)) != TAB_OK)
+    if ((s = resolve(r, &c, err)) == TAB_OK && (s = name_free(r, &c, err)) == TAB_OK &&
+        (s = base_check(r, &c.options->base_model, err)) == TAB_OK)
+        s = target_check(r, &c.body, c.options, c.source, c.n, err);
+    cost_add(&c.cost, "create", c.cells);
+    if (s == TAB_OK && r->dry_run)
+        s = dry_run_answer(r, &c.cost, err);
+    if (r->dry_run)
+        return dry_run_drop(r, c.n_refs, c.job_id, s);
+    if (s != TAB_OK || (s = job_reserve(r, &c.cost, c.job_id, err)) != TAB_OK)
         return s;
+    if ((s = cells_debit(r, c.cells, false, err)) != TAB_OK)
+        return job_unreserve(r, c.job_id, s);
     s = ingest(r, &c, err);
     if (s == TAB_OK) {
         Tabella__CreateEndpointRequest q = TABELLA__CREATE_ENDPOINT_REQUEST__INIT;
@@ -350,7 +383,7 @@ tab_status post_endpoints(request *r, tab_error *err)
     if (s != TAB_OK) {
         if (s != TAB_UNAVAILABLE && s != TAB_CANCELLED) /* those may have been done all the same */
             take_back(r, &c);
-        return s;
+        return job_unreserve(r, c.job_id, s);
     }
     job_answer(r, y, c.job_id);
     return TAB_OK;
@@ -368,22 +401,56 @@ tab_status endpoint_may_pass(request *r, const Tabella__Endpoint **ret, tab_erro
     return e->job_id[0] != 0 ? TAB_OK : cells_debit(r, e->pinned_cells, false, err);
 }
 
+/* What its snapshots and the newest ones differ by, as jobs counts it for the bill. */
+static tab_status refresh_dry(request *r, tab_error *err)
+{
+    Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
+    const Tabella__RefreshCost *y = NULL;
+    const Tabella__Endpoint *e;
+    cost c = { 0 };
+    TAB_TRY(endpoint_of(r, &e, err));
+    TAB_TRY(endpoint_live(e, err));
+    q.id_or_name = e->id;
+    q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
+    TAB_TRY(call(r, "jobs", "RefreshCost", &q.base, &tabella__refresh_cost__descriptor, &y, err));
+    for (size_t i = 0; i < y->n_usage && i < 2; i++)
+        cost_add(&c, y->usage[i]->op, y->usage[i]->cells);
+    return dry_run_answer(r, &c, err);
+}
+
+/* A refresh bills its unchanged rows at the cached rate, what changed at more; how much that is, is known
+ * when the newest rows were read. Reserved is what it bills at least. */
+static tab_status reserve_pass(request *r, const Tabella__Endpoint *e, const char *job_id, tab_error *err)
+{
+    cost c = { 0 };
+    cost_add(&c, "cached", e->pinned_cells);
+    return e->job_id[0] != 0 ? TAB_OK : job_reserve(r, &c, job_id, err);
+}
+
 tab_status post_endpoint_refresh(request *r, tab_error *err)
 {
     Tabella__RefreshRequest q = TABELLA__REFRESH_REQUEST__INIT;
     const Tabella__EndpointJob *y = NULL;
     const Tabella__Endpoint *e;
-    tab_status s = idempotency_begin(r, err);
+    tab_body b;
+    tab_status s = r->body_n > 0 ? body_read(r, &b, err) : TAB_OK;
+    if (s == TAB_OK && r->dry_run)
+        return refresh_dry(r, err);
+    if (s == TAB_OK)
+        s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed || (s = endpoint_may_pass(r, &e, err)) != TAB_OK)
         return s;
     q.id_or_name = e->id;
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = request_surface(r);
+    if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
+        return s;
     s = call(r, "jobs", "Refresh", &q.base, &tabella__endpoint_job__descriptor, &y, err);
-    if (s == TAB_OK)
-        job_answer(r, y, q.job_id);
-    return s;
+    if (s != TAB_OK)
+        return job_unreserve(r, q.job_id, s);
+    job_answer(r, y, q.job_id);
+    return TAB_OK;
 }
 
 tab_status post_endpoint_upgrade(request *r, tab_error *err)
@@ -404,10 +471,13 @@ tab_status post_endpoint_upgrade(request *r, tab_error *err)
     q.job_id = tab_arena_printf(r->arena, "job_%s", r->seed);
     q.key_id = r->who.key;
     q.surface = request_surface(r);
+    if ((s = reserve_pass(r, e, q.job_id, err)) != TAB_OK)
+        return s;
     s = call(r, "jobs", "Upgrade", &q.base, &tabella__endpoint_job__descriptor, &y, err);
-    if (s == TAB_OK)
-        job_answer(r, y, q.job_id);
-    return s;
+    if (s != TAB_OK)
+        return job_unreserve(r, q.job_id, s);
+    job_answer(r, y, q.job_id);
+    return TAB_OK;
 }
 
 tab_status delete_endpoint(request *r, tab_error *err)

@@ -29,6 +29,7 @@ handler *const api_handlers[TAB_ROUTE_COUNT] = {
     [TAB_POST_ENDPOINT_UPGRADE] = post_endpoint_upgrade,
     [TAB_GET_ENDPOINT_LOGS] = get_endpoint_logs,
     [TAB_DELETE_ENDPOINT] = delete_endpoint,
+    [TAB_POST_DATA_GENERATE] = post_data_generate,
     [TAB_POST_DATA_UPLOAD] = post_data_upload,
     [TAB_PATCH_ENDPOINT] = patch_endpoint,
     [TAB_POST_PROMPTS] = post_prompts,

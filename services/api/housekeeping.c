@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "services/api/allowance.h"
+#include "services/api/holds.h"
 #include "services/api/places.h"
 
 struct api_housekeeping {
@@ -23,6 +23,20 @@ static void statement(api *a, const char *sql, const tab_param *p, size_t n)
         (void)!tab_tx_commit(&tx, &err); /* the next round tries again */
 }
 
+static void renew_claims(api *a)
+{
+    tab_out o = { 0 };
+    if (idempotency_claims(a, &o))
+        statement(a,
+                  "UPDATE api.idempotency i SET lease_until = now() + " IDEMPOTENCY_LEASE
+                  " FROM jsonb_to_recordset($1::jsonb) "
+                  "AS k(org text, method text, path text, key text, attempt int) "
+                  "WHERE i.org = k.org AND i.method = k.method AND i.path = k.path AND i.key = k.key "
+                  "AND i.attempt = k.attempt AND i.owner = $2 AND i.status IS NULL",
+                  TAB_P(tab_p_str(tab_out_text(&o)), tab_p_text(a->owner)));
+    tab_out_free(&o);
+}
+
 static void *keep(void *arg)
 {
     struct api_housekeeping *h = arg;
@@ -34,12 +48,9 @@ static void *keep(void *arg)
             break;
         pthread_mutex_unlock(&h->lock);
         allowance_probe(h->a);
+        holds_sweep(h->a);
         places_renew(h->a);
-        if (atomic_load(&h->a->keyed) > 0)
-            statement(h->a,
-                      "UPDATE api.idempotency SET lease_until = now() + " IDEMPOTENCY_LEASE
-                      " WHERE owner = $1 AND status IS NULL",
-                      TAB_P(tab_p_text(h->a->owner)));
+        renew_claims(h->a);
         if (tab_mono_ms() - swept > 300000) {
             swept = tab_mono_ms();
             statement(h->a, "DELETE FROM api.idempotency WHERE expires_at < now()", TAB_P_NONE);

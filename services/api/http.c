@@ -5,6 +5,7 @@
  * A request is an `exchange`. Only the event thread touches libevent: when the client leaves it drops
  * `req`, and the worker's answer goes nowhere. */
 #include "services/api/http.h"
+#include "services/api/counts.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -169,6 +170,15 @@ static void answer(exchange *x)
             header(x->req, "Content-Type", "application/json");
         if (r->grant[0] != 0)
             header(x->req, TAB_GRANT_HEADER, r->grant);
+        if (r->arrived_us > 0) { /* for the gateway's log; it goes no further */
+            char parts[128];
+            snprintf(parts, sizeof parts, "queue=%.1f;postgres=%.1f;redis=%.1f;services=%.1f",
+                     (double)r->spent.queue_us / 1e3, (double)r->spent.postgres_us / 1e3,
+                     (double)r->spent.redis_us / 1e3, (double)r->spent.services_us / 1e3);
+            header(x->req, "X-Tabella-Parts", parts);
+        }
+        if (r->error_type != NULL)
+            header(x->req, "X-Tabella-Error", r->error_type);
         if (r->cookie != NULL && r->status < 300)
             header(x->req, "Set-Cookie", r->cookie);
         if (r->retry_after > 0) {
@@ -250,6 +260,8 @@ static bool take_headers(exchange *x)
             r->content_type = value.p;
         else if (strcasecmp(kv->key, "Content-Encoding") == 0)
             r->content_encoding = value.p;
+        else if (strcasecmp(kv->key, "X-Tabella-Trace") == 0)
+            r->trace = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Address") == 0 && value.n < 46) /* INET6_ADDRSTRLEN */
             r->address = value.p;
         else if (strcasecmp(kv->key, "X-Tabella-Session") == 0)
@@ -277,6 +289,7 @@ static void refuse(exchange *x, tab_status status, const char *param, const char
     if (r->request_id[0] == 0)
         tab_id_new(r->request_id, "req_");
     r->status = tab_status_http(status);
+    r->error_type = tab_status_name(status);
     r->retry_after = status == TAB_UNAVAILABLE || status == TAB_RATE_LIMIT;
     int n = snprintf(text, sizeof text,
                      "{\"error\":{\"type\":\"%s\",\"message\":\"%s\",%s%s%s\"request_id\":\"%s\"}}",
@@ -333,9 +346,10 @@ static void on_request(struct evhttp_request *req, void *arg)
     x->r.arrives = false;
     if (!plain)
         refuse(x, TAB_VALIDATION, "body", "where the request ends is not clear");
-    else if (room == TAB_RATE_LIMIT)
+    else if (room == TAB_RATE_LIMIT) {
+        count_limited(LIMIT_BYTES);
         refuse(x, room, "", "too many bytes of requests and answers of this organization are under way");
-    else
+    } else
         refuse(x, TAB_UNAVAILABLE, "", "too many requests are waiting; retry with backoff");
 }
 
@@ -416,9 +430,10 @@ static bool worked_on(exchange *x)
     request *r = &x->r;
     if (r->again != NULL) {
         tab_log_context(r->request_id, r->who.org);
+        tab_span_enter(&r->span);
         tab_status s = r->again(r->again_arg, &err);
         if (s == PARKED)
-            tab_log_context(NULL, NULL);
+            api_leave();
         else
             request_finish(r, s, &err);
         if (s != PARKED)
@@ -591,7 +606,7 @@ bool http_drain(http *h, int64_t seconds)
     return all;
 }
 
-void http_free(http *h)
+void http_end(http *h)
 {
     if (h == NULL)
         return;
@@ -601,10 +616,19 @@ void http_free(http *h)
     pthread_mutex_unlock(&h->lock);
     for (size_t i = 0; i < h->workers; i++)
         pthread_join(h->worker[i], NULL);
+    h->workers = 0;
     if (h->loop_runs) {
         event_base_loopbreak(h->base);
         pthread_join(h->loop, NULL);
     }
+    h->loop_runs = false;
+}
+
+void http_free(http *h)
+{
+    if (h == NULL)
+        return;
+    http_end(h);
     for (exchange *x = h->done, *next; x != NULL; x = next) {
         next = x->next;
         exchange_free(x);

@@ -14,6 +14,8 @@ const _Atomic int64_t *http_turned(const http *h); /* when its loop turned last,
 void http_leave(http *h);
 /* Accepts no more, waits for the requests at work, at most so long; true when all were answered. */
 bool http_drain(http *h, int64_t seconds);
+/* No handler runs after this. Requests that are parked get no answer. */
+void http_end(http *h);
 void http_free(http *h);
 TAB_DEFINE_AUTO(http)
 

@@ -1,7 +1,7 @@
 /* Idempotency-Key, as decisions.md has it: per organization, method and path; bytes compared by
  * digest.
  *
- *   no row --claim--> open (owner, attempt; lease 5 s, renewed by housekeeping.c)
+ *   no row --claim--> open (owner, attempt; lease 5 s, renewed while its request is at work)
  *                       |
  *                       +--complete--> answered, kept 7 days
  *                       +--refused---> no row
@@ -110,7 +110,10 @@ tab_status idempotency_claim(request *r, tab_error *err)
         return replay(r, tx, digest, err);
     TAB_TRY(tab_tx_commit(&tx, err));
     r->claimed = true;
-    atomic_fetch_add(&r->api->keyed, 1);
+    pthread_mutex_lock(&r->api->claims.lock);
+    r->next_claim = r->api->claims.first;
+    r->api->claims.first = r;
+    pthread_mutex_unlock(&r->api->claims.lock);
     return TAB_OK;
 }
 
@@ -142,7 +145,13 @@ void idempotency_done(request *r)
 {
     if (r->claimed) {
         r->claimed = false;
-        atomic_fetch_sub(&r->api->keyed, 1);
+        pthread_mutex_lock(&r->api->claims.lock);
+        for (request **at = &r->api->claims.first; *at != NULL; at = &(*at)->next_claim)
+            if (*at == r) {
+                *at = r->next_claim;
+                break;
+            }
+        pthread_mutex_unlock(&r->api->claims.lock);
     }
 }
 
@@ -180,4 +189,25 @@ void idempotency_release(request *r, tab_status why)
                      TAB_P(KEY_PARAMS(r), tab_p_text(r->api->owner), tab_p_int(r->attempt))) == TAB_OK)
         (void)!tab_tx_commit(&tx, &err); /* or its lease ends by itself */
     idempotency_done(r);
+}
+
+/* Which rows the requests at work here hold: by name, since a row whose request has lost it (its release found
+ * no database) has the same owner and must not live on other requests' account. */
+bool idempotency_claims(api *a, tab_out *o)
+{
+    pthread_mutex_lock(&a->claims.lock);
+    bool any = a->claims.first != NULL;
+    tab_out_open(o, '[');
+    for (const request *r = a->claims.first; r != NULL; r = r->next_claim) {
+        tab_out_open(o, '{');
+        text_member(o, "org", r->who.org);
+        text_member(o, "method", tab_routes[r->route].method);
+        str_member(o, "path", r->path);
+        text_member(o, "key", r->idempotency_key);
+        int_member(o, "attempt", r->attempt);
+        tab_out_close(o, '}');
+    }
+    tab_out_close(o, ']');
+    pthread_mutex_unlock(&a->claims.lock);
+    return any && !o->failed;
 }

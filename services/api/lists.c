@@ -259,6 +259,9 @@ tab_status get_job(request *r, tab_error *err)
             text_member(o, "base", out.base);
             text_member(o, "feed", out.feed);
             text_member(o, "status", "complete");
+            if (j->result != NULL && j->result->out[0] != 0)
+                text_member(o, "out", j->result->out);
+            warnings_member(r, out.bundle);
             s = bundle_members(r, out.bundle, list, TAB_S(""), err);
             tab_out_close(o, '}');
         }
@@ -429,6 +432,9 @@ static void report_json(tab_out *o, const Tabella__Report *x)
         tab_out_close(o, '}');
     }
     text_member(o, "weakest_slice", h != NULL && h->weakest_slice[0] != 0 ? h->weakest_slice : NULL);
+    texts_member(o, "warnings", h == NULL ? 0 : h->n_warnings, h == NULL ? NULL : h->warnings);
+    tab_out_key(o, "likely_leaks");
+    tab_leaks_json(o, h == NULL ? 0 : h->n_leaks, h == NULL ? NULL : h->leaks);
     tab_out_key(o, "previous");
     if (x->previous == NULL) {
         tab_out_null(o);
@@ -492,6 +498,46 @@ static void events_member(tab_out *o, const Tabella__UsageReply *y)
     tab_out_close(o, ']');
 }
 
+/* What the organization stores; null while that cannot be asked: the meter does not wait for it. */
+static void storage_member(request *r)
+{
+    const Tabella__StorageReply *y = NULL;
+    Tabella__Empty q = TABELLA__EMPTY__INIT;
+    tab_answer answer;
+    tab_error none;
+    tab_out *o = &r->out;
+    tab_ask ask = { .service = "data-connector",
+                    .method = "Storage",
+                    .in = &q.base,
+                    .deadline = tab_within_ms(r->deadline, 1000),
+                    .reply = &tabella__storage_reply__descriptor };
+    if (call_with(r, &ask, &answer, &none) == TAB_OK)
+        y = answer.msg;
+    tab_out_key(o, "storage");
+    if (y == NULL) {
+        tab_out_null(o);
+        return;
+    }
+    tab_out_open(o, '{');
+    uint_member(o, "pinned_bytes", y->pinned_bytes);
+    uint_member(o, "pinned_snapshots", y->pinned_snapshots);
+    uint_member(o, "snapshot_bytes", y->snapshot_bytes);
+    uint_member(o, "snapshots", y->snapshots);
+    tab_out_close(o, '}');
+}
+
+/* The name that an endpoint has now; the meter knows the one that it had when it was used last. */
+static const char *name_now(request *r, const char *id, const char *before)
+{
+    Tabella__GetEndpointRequest q = TABELLA__GET_ENDPOINT_REQUEST__INIT;
+    const Tabella__Endpoint *e = NULL;
+    tab_error none;
+    q.id_or_name = STR(id);
+    if (call(r, "jobs", "GetEndpoint", &q.base, &tabella__endpoint__descriptor, &e, &none) != TAB_OK)
+        return before;
+    return strcmp(e->id, id) == 0 ? e->name : before;
+}
+
 tab_status get_usage(request *r, tab_error *err)
 {
     Tabella__UsageRequest q = TABELLA__USAGE_REQUEST__INIT;
@@ -520,7 +566,7 @@ tab_status get_usage(request *r, tab_error *err)
     open_member(o, "top_endpoints", '[');
     for (size_t i = 0; i < y->n_top_endpoints; i++) {
         tab_out_open(o, '{');
-        text_member(o, "endpoint", y->top_endpoints[i]->endpoint);
+        text_member(o, "endpoint", name_now(r, y->top_endpoints[i]->id, y->top_endpoints[i]->endpoint));
         text_member(o, "id", y->top_endpoints[i]->id);
         uint_member(o, "cells", (uint64_t)y->top_endpoints[i]->cells);
         tab_out_close(o, '}');
@@ -538,6 +584,7 @@ tab_status get_usage(request *r, tab_error *err)
     tab_out_close(o, '}');
     events_member(o, y);
     bool_member(o, "lifetime", y->lifetime);
+    storage_member(r);
     tab_out_close(o, '}');
     return TAB_OK;
 }

@@ -7,6 +7,8 @@
 #include "common/crypto.h"
 #include "common/log.h"
 #include "common/signals.h"
+#include "common/trace.h"
+#include "services/api/counts.h"
 #include "services/api/http.h"
 
 static const tab_option options[] = {
@@ -16,7 +18,7 @@ static const tab_option options[] = {
     TAB_OPTION(api_config, http, TEXT, "TAB_API_HTTP", "127.0.0.1:8081",
                "address:port that the gateway calls"),
     TAB_OPTION(api_config, secret, SECRET, "TAB_GATEWAY_SECRET", "",
-               "secret shared with the gateway, 32 characters or more"),
+               "secret shared with the gateway, 32 characters or more; a second line: one that is taken too"),
     TAB_OPTION(api_config, base_url, TEXT, "TAB_BASE_URL", "http://127.0.0.1:8080",
                "what `url` fields start with"),
     TAB_OPTION(api_config, workers, INT, "TAB_API_WORKERS", "32",
@@ -40,15 +42,32 @@ static const tab_option options[] = {
 
 static bool keys_set(api *a)
 {
-    tab_str secret = tab_str_of(a->cfg.secret);
-    while (secret.n > 0 && (unsigned char)secret.p[secret.n - 1] <= ' ') /* the line end of a secret file */
-        secret.n--;
-    if (!tab_identity_key_set(&a->identity, secret)) {
-        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET must have 32 characters or more");
-        return false;
+    tab_str secret[TAB_IDENTITY_SECRETS];
+    a->secrets = tab_identity_secrets(tab_str_of(a->cfg.secret), secret);
+    for (size_t i = 0; i < a->secrets; i++) {
+        if (!tab_identity_key_set(&a->secret[i].identity, secret[i]))
+            a->secrets = 0;
+        tab_hmac_sha256(secret[i], TAB_S("tabella cursor v1"), a->secret[i].cursor_key);
     }
-    tab_hmac_sha256(secret, TAB_S("tabella cursor v1"), a->cursor_key);
-    return true;
+    if (a->secrets == 0)
+        tab_log(TAB_ERROR, "TAB_GATEWAY_SECRET must be one line of 32 characters or more, or two such lines");
+    return a->secrets > 0;
+}
+
+/* Ready, until a signal says to stop. */
+static void serve_until_stopped(api *a, tab_health *health, http *h, sigset_t *stop)
+{
+    static tab_schema schema = { .schema = "api", .least = 1 };
+    schema.pg = a->pg;
+    tab_health_watch(health, "postgres", tab_pg_alive, a->pg);
+    tab_health_watch(health, "schema", tab_schema_fits, &schema);
+    tab_health_watch(health, "nats", tab_rpc_alive, a->rpc);
+    tab_health_loop(health, "rpc", tab_rpc_turned(a->rpc));
+    tab_health_loop(health, "http", http_turned(h));
+    tab_health_ready(health, true);
+    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(stop));
+    http_leave(h);
+    tab_health_leave(health, a->cfg.leave_s);
 }
 
 int main(int argc, char **argv)
@@ -65,17 +84,19 @@ int main(int argc, char **argv)
     mallopt(M_ARENA_MAX, 4);
     tab_log_open("api", self.cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(self.cfg.otlp))
+        return EXIT_FAILURE;
     tab_id_new(self.owner, "api_");
     pthread_mutex_init(&self.models.lock, NULL);
+    pthread_mutex_init(&self.claims.lock, NULL);
     if (!keys_set(&self) || !tab_run_keys_read(self.cfg.run_key, self.cfg.run_seal, &self.run_keys) ||
         !held_open())
         return EXIT_FAILURE;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(self.cfg.postgres, self.cfg.org_key, self.cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&self.cfg.nats, "api");
     TAB_AUTO(tab_redis) *redis = tab_redis_open(&self.cfg.redis);
-    if (pg == NULL || health == NULL || rpc == NULL || redis == NULL)
+    if (pg == NULL || rpc == NULL || redis == NULL)
         return EXIT_FAILURE;
     self.redis = redis; /* not watched: without it each process counts by itself */
     self.pg = pg;
@@ -87,29 +108,23 @@ int main(int argc, char **argv)
     };
     TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "api", routes);
     self.relay = relay;
+    counts_start();
     self.handlers = api_handlers;
     self.housekeeping = housekeeping_open(&self);
     self.joins = joins_open(&self);
     struct api_answers *answers = answers_open(&self);
     TAB_AUTO(http) *h = http_open(&self);
-    if (relay == NULL || self.housekeeping == NULL || self.joins == NULL || answers == NULL || h == NULL)
-        return EXIT_FAILURE;
-    static tab_schema schema = { .schema = "api", .least = 1 };
-    schema.pg = pg;
-    tab_health_watch(health, "postgres", tab_pg_alive, pg);
-    tab_health_watch(health, "schema", tab_schema_fits, &schema);
-    tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    tab_health_loop(health, "http", http_turned(h));
-    tab_health_ready(health, true);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    http_leave(h);
-    tab_health_leave(health, self.cfg.leave_s);
-    bool all = http_drain(h, self.cfg.drain_s);
+    TAB_AUTO(tab_health) *health = tab_health_open(self.cfg.port); /* last opened, first freed */
+    bool good = relay != NULL && self.housekeeping != NULL && self.joins != NULL && answers != NULL &&
+                h != NULL && health != NULL;
+    if (good) {
+        serve_until_stopped(&self, health, h, &stop);
+        good = http_drain(h, self.cfg.drain_s);
+    }
+    http_end(h); /* handlers use what follows, and no more run */
     joins_free(self.joins);
     answers_free(answers);
     housekeeping_free(self.housekeeping);
     tab_arena_free(self.models.arena);
-    return all ? EXIT_SUCCESS : EXIT_FAILURE;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

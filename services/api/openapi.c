@@ -13,7 +13,7 @@ static const struct {
     const char *summary, *body, *answer;
     int status;
 } ROUTES[TAB_ROUTE_COUNT] = {
-    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "Bundle",
+    [TAB_POST_RUN] = { "Quick run: understand tables and predict, nothing kept", "RunRequest", "BundleOrCost",
                        200 },
     [TAB_POST_DATA_CONNECT] = { "Connect a source", "ConnectRequest", NULL, 201 },
     [TAB_GET_DATA_LIST] = { "List datasets and connections", NULL, NULL, 200 },
@@ -21,13 +21,15 @@ static const struct {
     [TAB_POST_DATA_SYNC] = { "Sync a connection", NULL, NULL, 200 },
     [TAB_POST_DATA_PIN] = { "Pin a dataset", NULL, "Data", 200 },
     [TAB_POST_DATA_UNPIN] = { "Unpin a dataset", NULL, "Data", 200 },
-    [TAB_POST_DATA_GENERATE] = { "Generate synthetic data", "GenerateRequest", NULL, 200 },
+    [TAB_POST_DATA_GENERATE] = { "Generate a sector's tables from nothing", "GenerateRequest",
+                                 "GeneratedOrCost", 200 },
     [TAB_DELETE_DATA] = { "Delete data", NULL, "Deleted", 200 },
     [TAB_POST_ENDPOINTS] = { "Create an endpoint", "EndpointRequest", "EndpointJob", 202 },
     [TAB_GET_ENDPOINTS] = { "List endpoints", NULL, NULL, 200 },
     [TAB_GET_ENDPOINT] = { "Retrieve an endpoint and its bundle", NULL, "Endpoint", 200 },
-    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "Bundle", 200 },
-    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", NULL, "EndpointJob", 202 },
+    [TAB_POST_SERVE] = { "Serve an endpoint", "ServeRequest", "BundleOrCost", 200 },
+    [TAB_POST_ENDPOINT_REFRESH] = { "Move an endpoint onto the newest snapshots", "RefreshRequest",
+                                    "EndpointJob", 202 },
     [TAB_POST_ENDPOINT_UPGRADE] = { "Move an endpoint to another base", "UpgradeRequest", "EndpointJob",
                                     202 },
     [TAB_GET_ENDPOINT_LOGS] = { "An endpoint's operation log", NULL, NULL, 200 },
@@ -150,20 +152,29 @@ static void operation(tab_out *o, tab_route_id id)
                   "{\"type\":\"string\",\"minLength\":1,\"maxLength\":255}");
     tab_out_close(o, ']');
     if ((t->flags & TAB_ROUTE_BODY) != 0) {
+        static const char files[] = ",\"multipart/form-data\":{\"schema\":{\"$ref\":"
+                                    "\"#/components/schemas/TablesForm\"}}";
         snprintf(ref, sizeof ref, "{\"$ref\":\"#/components/schemas/%s\"}", ROUTES[id].body);
         raw_member(o, "requestBody",
                    id == TAB_POST_DATA_UPLOAD
                        ? "{\"required\":true,\"content\":{\"multipart/form-data\":{\"schema\":"
+                   : id == TAB_POST_ENDPOINT_REFRESH
+                       ? "{\"required\":false,\"content\":{\"application/json\":{\"schema\":"
                        : "{\"required\":true,\"content\":{\"application/json\":{\"schema\":");
         o->comma = false;
         tab_out_raw(o, tab_str_of(ref));
-        tab_out_bytes(o, "}}}", 3);
+        tab_out_bytes(o, "}", 1);
+        if (id == TAB_POST_RUN || id == TAB_POST_ENDPOINTS || id == TAB_POST_SERVE)
+            tab_out_bytes(o, files, sizeof files - 1);
+        tab_out_bytes(o, "}}", 2);
     }
     open_member(o, "responses", '{');
     snprintf(status, sizeof status, "%d", ROUTES[id].status);
     answer(o, status, "The result", ROUTES[id].answer);
     if (id == TAB_POST_RUN || id == TAB_POST_DATA_GENERATE || id == TAB_POST_DATA_SYNC)
         answer(o, "202", "A job was started", NULL);
+    if (id == TAB_POST_ENDPOINTS || id == TAB_POST_ENDPOINT_REFRESH)
+        answer(o, "200", "With `dry_run`", "Cost");
     answer(o, "default", "An error", "Error");
     tab_out_close(o, '}');
     tab_out_close(o, '}');

@@ -53,11 +53,12 @@ tab_status query_param(const request *r, const char *name, tab_str *ret, tab_err
     return TAB_OK;
 }
 
-static void cursor_mac(const request *r, const char *list, tab_str position, uint8_t ret[MAC])
+static void cursor_mac(const request *r, size_t secret, const char *list, tab_str position, uint8_t ret[MAC])
 {
     uint8_t full[crypto_auth_hmacsha256_BYTES];
     crypto_auth_hmacsha256_state h;
-    crypto_auth_hmacsha256_init(&h, r->api->cursor_key, sizeof r->api->cursor_key);
+    crypto_auth_hmacsha256_init(&h, r->api->secret[secret].cursor_key,
+                                sizeof r->api->secret[secret].cursor_key);
     crypto_auth_hmacsha256_update(&h, (const uint8_t *)r->who.org, strlen(r->who.org) + 1);
     crypto_auth_hmacsha256_update(&h, (const uint8_t *)list, strlen(list) + 1);
     crypto_auth_hmacsha256_update(&h, (const uint8_t *)position.p, position.n);
@@ -73,7 +74,7 @@ void cursor_write(const request *r, tab_out *o, const char *list, tab_str positi
         o->failed = true;
         return;
     }
-    cursor_mac(r, list, position, raw);
+    cursor_mac(r, 0, list, position, raw);
     memcpy(raw + MAC, position.p, position.n);
     sodium_bin2base64(text, sizeof text, raw, MAC + position.n, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     tab_out_cstr(o, text);
@@ -100,8 +101,12 @@ static tab_status cursor_read(const request *r, const char *list, tab_str text, 
         n <= MAC)
         return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged");
     *ret = (tab_str){ (const char *)raw + MAC, n - MAC };
-    cursor_mac(r, list, *ret, want);
-    if (!tab_equal_secret(want, raw, MAC))
+    bool ours = false;
+    for (size_t i = 0; i < r->api->secrets && !ours; i++) {
+        cursor_mac(r, i, list, *ret, want);
+        ours = tab_equal_secret(want, raw, MAC);
+    }
+    if (!ours)
         return tab_fail(err, TAB_VALIDATION, "cursor", "the cursor is damaged or belongs to another list");
     return TAB_OK;
 }

@@ -17,6 +17,11 @@ void time_member(tab_out *o, const char *key, int64_t us)
     tab_out_cstr(o, text);
 }
 
+void result_member(request *r, const char *job_id)
+{
+    text_member(&r->out, "result_url", tab_arena_printf(r->arena, "/v2/jobs/%s", job_id));
+}
+
 void deleted_json(tab_out *o, const char *id, int64_t at_us)
 {
     tab_out_open(o, '{');
@@ -163,6 +168,7 @@ void held_out_json(tab_out *o, const Tabella__HeldOut *h, const char *snapshot, 
     else
         tab_out_null(o);
     text_member(o, "low_confidence_reason", h->low_confidence ? h->low_confidence_reason : NULL);
+    texts_member(o, "warnings", h->n_warnings, h->warnings);
     text_member(o, "note", h->note);
     snprintf(url, sizeof url, "/v2/reports/%s", report_id);
     text_member(o, "report_url", report_id[0] != 0 ? url : NULL);

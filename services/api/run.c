@@ -8,13 +8,15 @@
  *            |            transaction (key answered, output kept, event in the outbox), then the first byte;
  *            |            without a place, or later than inline_s after its arrival, it becomes the job, and
  *            |            so it does where its worker died, perhaps of it: it runs alone (decision 0240)
- *            +--> large or batch: rows spooled, job submitted, 202 */
+ *            +--> large, batch or with options.out: rows spooled, job submitted, 202 */
 #include <stdio.h>
 
 #include "common/log.h"
 #include "proto/data.pb-c.h"
 #include "services/api/allowance.h"
 #include "services/api/places.h"
+
+enum { JOB_LEASE_S = 26 * 3600 }; /* of a job's reservation: longer than a batch may take */
 
 /* In the request's arena. */
 typedef struct {
@@ -28,7 +30,9 @@ typedef struct {
     Tabella__TableSource **source; /* inline tables first, then references */
     size_t n;
     uint64_t cells, cached, rows;
+    cost cost;
     const char *run_id, *job_id, *report_id, *feed;
+    const char *reserved; /* id of the reservation, NULL: there is none */
     /* while it computes */
     place place;
     tab_status s;
@@ -58,10 +62,26 @@ static tab_status read_shape(request *r, run *x, tab_error *err)
     if (x->body.n_tables + x->n_refs == 0)
         return tab_fail(err, TAB_VALIDATION, "tables",
                         "a run needs at least one table in `tables`, or `data`");
-    if (x->out.n > 0)
+    return TAB_OK;
+}
+
+/* options.out is looked up before any work: a run that could not be written is refused at once. */
+static tab_status check_out(request *r, run *x, tab_error *err)
+{
+    Tabella__WriteRequest q = TABELLA__WRITE_REQUEST__INIT;
+    const Tabella__WriteReply *y;
+    if (x->out.n == 0)
+        return TAB_OK;
+    q.out = STR(tab_arena_copy(r->arena, x->out).p);
+    q.check = true;
+    if (q.out == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(call(r, "data-connector", "Write", &q.base, &tabella__write_reply__descriptor, &y, err));
+    if (strcmp(y->kind, "json") != 0 && strcmp(x->options->target_mode, "none") == 0)
         return tab_fail(err, TAB_VALIDATION, "options.out",
-                        "connections of this installation are read-only, "
-                        "so no bundle can be written to one; a finished job keeps its bundle for 24 hours");
+                        "a file in .csv and a table hold predictions, and `target` asks for none; "
+                        "a file in .json holds the whole bundle");
+    x->out = tab_str_of(y->out);
     return TAB_OK;
 }
 
@@ -76,6 +96,7 @@ static tab_status resolve(request *r, run *x, tab_error *err)
     q.n_refs = x->n_refs;
     q.refs = x->refs;
     q.owner = STR(x->job_id);
+    q.peek = r->dry_run;
     tab_status s =
         call(r, "data-connector", "Resolve", &q.base, &tabella__resolve_reply__descriptor, &y, err);
     if (s != TAB_OK)
@@ -98,13 +119,40 @@ static tab_status resolve(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
-static tab_status reserve(request *r, const run *x, tab_error *err)
+static void price(run *x)
 {
-    tab_status s = allowance_ask(r, x->batch ? "batch" : "run", x->cells, "", NULL, err);
-    return s == TAB_OK ? cells_debit(r, x->cells, false, err) : s;
+    if (x->cells > x->cached || x->cached == 0)
+        cost_add(&x->cost, x->batch ? "batch" : "run", x->cells - x->cached);
+    if (x->cached > 0)
+        cost_add(&x->cost, "cached", x->cached);
 }
 
-static void head(request *r, const run *x, const char *base, const char *status)
+/* Under the id of the event that will bill it: the run's own, or its job's, which ends it either way. */
+static tab_status reserve(request *r, run *x, bool job, tab_error *err)
+{
+    const char *id = job ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;
+    if (id == NULL)
+        return tab_no_memory(err);
+    if (x->reserved != NULL && strcmp(x->reserved, id) == 0)
+        return TAB_OK;
+    tab_status s = allowance_reserve(r, &x->cost, id, x->reserved == NULL ? "" : x->reserved,
+                                     job ? JOB_LEASE_S : 0, err);
+    if (s == TAB_OK)
+        x->reserved = id;
+    return s;
+}
+
+/* The run ended without a bill. Where that is not sure, the reservation stays until its lease ends. */
+static tab_status unreserve(request *r, run *x, tab_status s)
+{
+    if (s != TAB_OK && s != PARKED && s != TAB_UNAVAILABLE && s != TAB_CANCELLED && x->reserved != NULL) {
+        allowance_give_back(r->api, r->who.org, x->reserved, 0);
+        x->reserved = NULL;
+    }
+    return s;
+}
+
+static void head(request *r, const run *x, const char *base, const char *status, const Tabella__Bundle *b)
 {
     tab_out *o = &r->out;
     tab_out_open(o, '{');
@@ -114,7 +162,7 @@ static void head(request *r, const run *x, const char *base, const char *status)
     text_member(o, "base", base);
     text_member(o, "feed", x->feed);
     text_member(o, "status", status);
-    warnings_member(r);
+    warnings_member(r, b);
 }
 
 /* ---- as a job -------------------------------------------------------------------------------- */
@@ -132,12 +180,23 @@ static tab_status spool(request *r, run *x, tab_error *err)
     return TAB_OK;
 }
 
+static void job_answer(request *r, const run *x, const Tabella__Job *j)
+{
+    head(r, x, x->options->base_model, strcmp(j->status, "queued") != 0 ? "running" : "queued", NULL);
+    text_member(&r->out, "processing", x->batch ? "batch" : "realtime");
+    result_member(r, x->job_id);
+    tab_out_close(&r->out, '}');
+    r->status = 202;
+}
+
 /* suspect: a worker died while it had the run, so that the job runs alone. */
 static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
 {
     Tabella__SubmitRequest q = TABELLA__SUBMIT_REQUEST__INIT;
     const Tabella__Job *j;
-    tab_status s = spool(r, x, err);
+    tab_status s = reserve(r, x, true, err);
+    if (s == TAB_OK)
+        s = spool(r, x, err);
     if (s != TAB_OK)
         return s;
     q.job_id = STR(x->job_id);
@@ -153,44 +212,43 @@ static tab_status as_job(request *r, run *x, bool suspect, tab_error *err)
     q.surface = request_surface(r);
     q.batch_concurrency = r->who.batch_concurrency;
     q.cells = x->cells;
+    q.usage = cost_lines(&x->cost);
+    q.n_usage = x->cost.n;
     q.suspect = suspect;
+    if (x->out.n > 0)
+        q.out = STR(x->out.p);
     s = call(r, "jobs", "Submit", &q.base, &tabella__job__descriptor, &j, err);
-    if (s != TAB_OK)
-        return s;
-    bool running = strcmp(j->status, "queued") != 0;
-    head(r, x, x->options->base_model, running ? "running" : "queued");
-    text_member(&r->out, "processing", q.processing);
-    tab_out_close(&r->out, '}');
-    r->status = 202;
-    return TAB_OK;
+    if (s == TAB_OK)
+        job_answer(r, x, j);
+    return s;
+}
+
+/* An earlier attempt under the same key may have made the job, and its answer was lost: that job is the
+ * answer, however quick the run would be now. */
+static tab_status known_job(request *r, run *x, bool *ret_known, tab_error *err)
+{
+    const Tabella__Job *j;
+    *ret_known = false;
+    if (!r->claimed || r->attempt < 2)
+        return TAB_OK;
+    Tabella__GetJobRequest q = TABELLA__GET_JOB_REQUEST__INIT;
+    q.job_id = STR(x->job_id);
+    tab_status s = call(r, "jobs", "Get", &q.base, &tabella__job__descriptor, &j, err);
+    *ret_known = s == TAB_OK;
+    if (s == TAB_OK)
+        job_answer(r, x, j);
+    return s == TAB_NOT_FOUND ? TAB_OK : s;
 }
 
 /* ---- inline ---------------------------------------------------------------------------------- */
 
-static Tabella__UsageLine *usage_line(request *r, const char *op, uint64_t cells)
-{
-    Tabella__UsageLine *l = tab_arena_new_of(r->arena, Tabella__UsageLine, 1);
-    if (l == NULL)
-        return NULL;
-    tabella__usage_line__init(l);
-    l->op = STR(op);
-    l->cells = cells;
-    return l;
-}
-
-static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, const char *base, tab_tx *tx,
+static tab_status event_put(request *r, run *x, const Tabella__Bundle *b, const char *base, tab_tx *tx,
                             tab_error *err)
 {
     Tabella__WorkDone e = TABELLA__WORK_DONE__INIT;
     Tabella__InlineRun n = TABELLA__INLINE_RUN__INIT;
-    Tabella__UsageLine *usage[2];
-    if (x->cells > x->cached || x->cached == 0)
-        usage[e.n_usage++] = usage_line(r, "run", x->cells - x->cached);
-    if (x->cached > 0)
-        usage[e.n_usage++] = usage_line(r, "cached", x->cached);
-    if (usage[0] == NULL || usage[e.n_usage - 1] == NULL)
-        return tab_no_memory(err);
-    e.usage = usage;
+    e.usage = cost_lines(&x->cost);
+    e.n_usage = x->cost.n;
     e.event_id = STR(x->run_id);
     e.org_id = r->who.org;
     e.at_us = tab_now_us();
@@ -217,7 +275,7 @@ static tab_status event_put(request *r, const run *x, const Tabella__Bundle *b, 
     return tab_outbox_put(tx, "api", x->run_id, "tabella.event.work.done", r->who.org, &e.base, err);
 }
 
-static tab_status commit(request *r, const run *x, const Tabella__Bundle *b, const char *base, tab_error *err)
+static tab_status commit(request *r, run *x, const Tabella__Bundle *b, const char *base, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const output o = {
@@ -244,7 +302,7 @@ static tab_status write_answer(request *r, run *x, tab_error *err)
     const char *base = y->base_model[0] != 0 ? y->base_model : x->options->base_model;
     char list[96];
     snprintf(list, sizeof list, "output:%s", x->job_id);
-    head(r, x, base, "complete");
+    head(r, x, base, "complete", y->bundle);
     tab_status s = bundle_members(r, y->bundle, list, TAB_S(""), err);
     if (s != TAB_OK)
         return s;
@@ -267,7 +325,11 @@ static tab_status ended(void *arg, tab_error *err)
     else
         *err = x->err;
     place_release(r->api, &x->place, x->place.n);
-    return late ? as_job(r, x, lost, err) : s;
+    if (s == TAB_CANCELLED && !late) { /* nobody waits for it, and nothing was written */
+        allowance_give_back(r->api, r->who.org, x->reserved, 0);
+        x->reserved = NULL;
+    }
+    return unreserve(r, x, late ? as_job(r, x, lost, err) : s);
 }
 
 static void answered(void *arg, tab_status s, const tab_answer *answer, const tab_error *err)
@@ -313,7 +375,7 @@ tab_status post_run(request *r, tab_error *err)
         return tab_no_memory(err);
     x->r = r;
     tab_status s = read_shape(r, x, err);
-    if (s == TAB_OK)
+    if (s == TAB_OK && !r->dry_run)
         s = idempotency_begin(r, err);
     if (s != TAB_OK || r->replayed)
         return s;
@@ -330,27 +392,41 @@ tab_status post_run(request *r, tab_error *err)
             return tab_no_memory(err);
     x->cells = x->body.cells;
     x->rows = x->body.rows;
-    s = resolve(r, x, err);
+    s = check_out(r, x, err);
+    if (s == TAB_OK)
+        s = resolve(r, x, err);
     if (s == TAB_OK)
         s = base_check(r, &x->options->base_model, err);
-    if (s != TAB_OK)
+    bool known = false;
+    if (s == TAB_OK)
+        s = known_job(r, x, &known, err);
+    if (s != TAB_OK && r->dry_run)
+        return dry_run_drop(r, x->n_refs, x->job_id, s);
+    if (s != TAB_OK || known)
         return s;
     if (x->cells > (uint64_t)r->api->cfg.run_cells)
         return tab_fail(err, TAB_VALIDATION, x->n_refs > 0 ? "data" : "tables",
                         "a run has at most %lld cells", (long long)r->api->cfg.run_cells);
     x->feed = x->n > 1 ? "multi_table" : "single_table";
-    bool job = x->batch || x->cells > (uint64_t)r->api->cfg.inline_cells;
-    if (job) /* inline the pass tells at once */
+    bool job = x->batch || x->out.n > 0 || x->cells > (uint64_t)r->api->cfg.inline_cells;
+    if (job || r->dry_run) /* inline the pass tells at once */
         s = target_check(r, &x->body, x->options, x->source, x->n, err);
+    price(x);
+    if (s == TAB_OK && r->dry_run)
+        s = dry_run_answer(r, &x->cost, err);
+    if (r->dry_run)
+        return dry_run_drop(r, x->n_refs, x->job_id, s);
     if (s == TAB_OK)
-        s = reserve(r, x, err);
+        s = reserve(r, x, job, err);
+    if (s == TAB_OK)
+        s = cells_debit(r, x->cells, false, err);
     if (s != TAB_OK)
-        return s;
+        return unreserve(r, x, s);
     tab_deadline until = r->began + 1000 * r->api->cfg.inline_s;
     if (!job && tab_left_ms(until, 1) > 0 && place_take(r, &x->place, 1, until))
-        return inline_run(r, x, until, err);
+        return unreserve(r, x, inline_run(r, x, until, err));
     r->retry_after = 0;
     if (!job)
         s = target_check(r, &x->body, x->options, x->source, x->n, err);
-    return s == TAB_OK ? as_job(r, x, false, err) : s;
+    return unreserve(r, x, s == TAB_OK ? as_job(r, x, false, err) : s);
 }

@@ -17,7 +17,7 @@ tab_status post_serve(request *r, tab_error *err)
     if (s != TAB_OK)
         return s;
     if (c->body.n_tables == 0)
-        return tab_fail(err, TAB_VALIDATION, "tables", "`tables` is required");
+        return tab_fail(err, TAB_VALIDATION, "tables", "a serve call needs at least one table in `tables`");
     request_body_drop(r);
     c->r = r;
     c->row = serve_cache_get(r, c->worker);
@@ -32,13 +32,19 @@ tab_status post_serve(request *r, tab_error *err)
             return tab_no_memory(err);
     }
     const char *id = c->row->e->id;
+    serve_cost(r, c->row->e, c->body.cells, &c->cost);
+    if (r->dry_run)
+        return dry_run_answer(r, &c->cost, err);
     if (!serve_begin(id, r->who.endpoint_concurrency))
         return serve_too_many(r, err);
-    s = serve_reserve(r, c->row->e, c->body.cells, err);
+    int64_t began = tab_mono_us();
+    s = hold_draw(r, &c->cost, &c->drawn, err);
+    meter_waited(began);
     if (s == TAB_OK)
         s = cells_debit(r, c->body.cells, true, err);
     if (s == TAB_OK)
         return serve_together(c, err); /* which ends it */
+    hold_return(r->api, r->who.org, &c->drawn);
     serve_end(id);
     return s;
 }

@@ -1,63 +1,21 @@
-/* See serve_limits.h: two tables of fixed size in this process, so that most serve calls ask no other
+/* See serve_limits.h: a table of fixed size in this process, so that most serve calls ask no other
  * process. */
 #include "services/api/serve_limits.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/hash.h"
-#include "services/api/allowance.h"
 
 enum { SLOTS = 1024 };
 
-/* ---- the allowance --------------------------------------------------------------------------- */
-
-/* What metering said of an organization last: it lets a sixteenth of what was left then go without asking
- * again for half a second, which is how old metering's own sums may be. An organization that pays as it
- * goes is always asked. */
-static struct {
-    pthread_mutex_t lock;
-    struct share {
-        char org[48];
-        int64_t until;
-        uint64_t cells;
-    } of[SLOTS];
-} shares = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static struct share *share_of(const char *org)
+void serve_cost(const request *r, const Tabella__Endpoint *e, uint64_t cells, cost *ret)
 {
-    return &shares.of[tab_text_slot(org, SLOTS)];
-}
-
-static bool take_share(const char *org, uint64_t cells)
-{
-    struct share *s = share_of(org);
-    pthread_mutex_lock(&shares.lock);
-    bool yes = strcmp(s->org, org) == 0 && tab_mono_ms() < s->until && cells <= s->cells;
-    s->cells -= yes ? cells : 0;
-    pthread_mutex_unlock(&shares.lock);
-    return yes;
-}
-
-static void keep_share(const char *org, uint64_t remaining)
-{
-    struct share *s = share_of(org);
-    pthread_mutex_lock(&shares.lock);
-    snprintf(s->org, sizeof s->org, "%s", org);
-    s->until = tab_mono_ms() + 500;
-    s->cells = remaining / 16;
-    pthread_mutex_unlock(&shares.lock);
-}
-
-tab_status serve_reserve(request *r, const Tabella__Endpoint *e, uint64_t cells, tab_error *err)
-{
-    uint64_t left;
-    if (take_share(r->who.org, cells))
-        return TAB_OK;
-    tab_status s = allowance_ask(r, "serve", cells, e->id, &left, err);
-    if (s == TAB_OK && left > 0)
-        keep_share(r->who.org, left);
-    return s;
+    *ret = (cost){ 0 };
+    cost_add(ret, "serve", cells);
+    if (e->pinned_cells > 0 && r->api->cfg.bill_pinned)
+        cost_add(ret, "cached", e->pinned_cells);
 }
 
 /* ---- calls at once --------------------------------------------------------------------------- */
@@ -113,6 +71,7 @@ void serve_end(const char *id)
 
 tab_status serve_too_many(request *r, tab_error *err)
 {
+    count_limited(LIMIT_ENDPOINT_CALLS);
     return tab_fail(err, TAB_RATE_LIMIT, "",
                     "%u calls of this endpoint are under way, as many as the plan has at once",
                     r->who.endpoint_concurrency);

@@ -3,10 +3,10 @@
 #ifndef TAB_API_SERVE_LIMITS_H
 #define TAB_API_SERVE_LIMITS_H
 
-#include "services/api/api.h"
+#include "services/api/holds.h"
 
-/* Whether the organization's allowance lets so many cells go. RATE_LIMIT with r->retry_after. */
-tab_status serve_reserve(request *r, const Tabella__Endpoint *e, uint64_t cells, tab_error *err) TAB_CHECKED;
+/* What a call of so many cells is billed: these, and what the endpoint pins where the operator bills it. */
+void serve_cost(const request *r, const Tabella__Endpoint *e, uint64_t cells, cost *ret);
 
 /* A call of the endpoint begins; serve_end follows. False: `most` are under way already (0: no limit). */
 bool serve_begin(const char *id, uint32_t most) TAB_CHECKED;

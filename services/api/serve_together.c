@@ -8,6 +8,7 @@
  *
  * A lone call waits for nobody. Each call is answered, refused and billed as if it had been alone. */
 #include "services/api/serve_together.h"
+#include "services/api/counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     text_member(o, "base", e->base_model);
     text_member(o, "feed", e->feed);
     text_member(o, "status", "complete");
-    warnings_member(c->r);
+    warnings_member(c->r, b);
     tab_status s = bundle_whole(c->r, b, c->row->held_out, memory, err);
     tab_out_close(o, '}');
     if (s == TAB_OK && o->failed)
@@ -160,22 +161,15 @@ static tab_status write_answer(serve_call *c, const Tabella__Bundle *b, tab_bund
     return s;
 }
 
-static void work_of(serve_call *c, const Tabella__ServeReply *y, const Tabella__ServePart *part)
+static void work_of(serve_call *c)
 {
     request *r = c->r;
     const Tabella__Endpoint *e = c->row->e;
     Tabella__WorkDone *w = &c->work;
     tabella__work_done__init(w);
-    for (int i = 0; i < 2; i++) {
-        tabella__usage_line__init(&c->line[i]);
-        c->usage[i] = &c->line[i];
-    }
-    c->line[0].op = STR("serve");
-    c->line[0].cells = part->request_cells;
-    c->line[1].op = STR("cached");
-    c->line[1].cells = y->pinned_cells;
-    w->n_usage = y->pinned_cells > 0 && r->api->cfg.bill_pinned ? 2 : 1;
-    w->usage = c->usage;
+    w->usage = cost_lines(&c->cost);
+    w->n_usage = c->cost.n;
+    w->hold = c->drawn.hold;
     w->event_id = STR(tab_arena_printf(r->arena, "serve_%s", r->seed));
     w->org_id = r->who.org;
     w->at_us = tab_now_us();
@@ -203,7 +197,7 @@ static void take_answers(serve_call *const *c, size_t n, const Tabella__ServeRep
         else
             c[i]->s = write_answer(c[i], b, memory, &c[i]->err);
         if (c[i]->s == TAB_OK)
-            work_of(c[i], y, part);
+            work_of(c[i]);
         if (c[i]->s == TAB_OK && c[i]->work.event_id == NULL)
             c[i]->s = tab_no_memory(&c[i]->err);
     }
@@ -216,11 +210,14 @@ static tab_status ask_in_place(tab_arena *a, serve_call *const *c, size_t n, pla
                                const Tabella__ServeReply **ret, tab_error *err)
 {
     request *r = c[0]->r;
-    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS))
+    if (!place_take(r, p, (uint32_t)n, tab_mono_ms() + SERVE_MS)) {
+        if (n == 1) /* several are asked for again, one by one */
+            count_limited(LIMIT_ORG_CALLS);
         return tab_fail(
             err, TAB_RATE_LIMIT, "",
             "%u realtime calls of the organization are under way, as many as the plan has at once",
             r->who.endpoint_concurrency);
+    }
     tab_status s = ask(a, c, n, ret, err);
     if (s == TAB_RATE_LIMIT)
         return serve_too_many(r, err);
@@ -263,11 +260,15 @@ static void bill(serve_call *const *c, size_t n)
     for (size_t i = 0; i < n; i++)
         if (c[i]->s == TAB_OK)
             work[m++] = &c[i]->work;
+        else
+            hold_return(c[i]->r->api, c[i]->r->who.org, &c[i]->drawn);
     if (m == 0) {
         bill_none();
         return;
     }
-    tab_status s = bill_put(c[0]->r, work, m, &err);
+    int64_t began = tab_mono_us();
+    tab_status s = bill_put(c[0]->r, work, m, &err); /* not OK: it may be written, so the holds stay */
+    meter_waited(began);
     for (size_t i = 0; s != TAB_OK && i < n; i++)
         if (c[i]->s == TAB_OK) {
             c[i]->s = s;

@@ -15,7 +15,8 @@ typedef struct serve_call {
     tab_status s;
     tab_error err;
     Tabella__WorkDone work; /* what it is billed */
-    Tabella__UsageLine line[2], *usage[2];
+    cost cost;              /* the same, before it started */
+    drawn drawn;            /* where that is reserved */
 } serve_call;
 
 /* Asks, writes the answer, bills and ends the call (serve_end): with calls of the endpoint that came at the

@@ -71,6 +71,16 @@ static void ask_models(request *r, int64_t ms)
     tab_arena_free(arena);
 }
 
+/* A base that belongs to another organization is none (docs/decisions/0333). */
+static void drop_foreign(Tabella__ModelsReply *m, const char *org)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_models; i++)
+        if (m->models[i]->org[0] == 0 || strcmp(m->models[i]->org, org) == 0)
+            m->models[n++] = m->models[i];
+    m->n_models = n;
+}
+
 tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
 {
     api *a = r->api;
@@ -87,6 +97,8 @@ tab_status models(request *r, const Tabella__ModelsReply **ret, tab_error *err)
         *ret = bytes.p == NULL ? NULL : tab_proto_read(r->arena, &tabella__models_reply__descriptor, bytes);
         if (*ret == NULL)
             s = tab_no_memory(err);
+        else
+            drop_foreign((Tabella__ModelsReply *)(uintptr_t)*ret, r->who.org);
     }
     pthread_mutex_unlock(&a->models.lock);
     return s;

@@ -33,7 +33,7 @@ static void session_json(request *r, const Tabella__Session *s, const char *hash
 {
     tab_out *o = &r->out;
     char csrf[TAB_CSRF_LENGTH + 1];
-    tab_csrf_token(&r->api->identity, tab_str_of(hash_hex), csrf);
+    tab_csrf_token(&r->api->secret[r->secret].identity, tab_str_of(hash_hex), csrf);
     tab_out_open(o, '{');
     text_member(o, "id", s->id);
     open_member(o, "organization", '{');

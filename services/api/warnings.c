@@ -1,15 +1,17 @@
-/* warnings[] of run, create and serve: fields of the body that the request does not have. They are ignored,
- * since a client may be newer than the server, and named, since one may be mistyped. */
+/* warnings[] of run, create and serve: fields of the body that the request does not have, and what the pass
+ * doubts. Such fields are ignored, since a client may be newer than the server, and named, since one may be
+ * mistyped. */
 #include "common/nearest.h"
 #include "services/api/api.h"
 
 enum { MOST_WARNINGS = 16, SHOWN = 64 };
 
-static const tab_str RUN[] = { TAB_S("tables"), TAB_S("data"), TAB_S("base"),
-                               TAB_S("target"), TAB_S("task"), TAB_S("options") };
-static const tab_str CREATE[] = { TAB_S("name"),   TAB_S("tables"), TAB_S("data"),   TAB_S("base"),
-                                  TAB_S("target"), TAB_S("task"),   TAB_S("options") };
-static const tab_str SERVE[] = { TAB_S("tables") };
+static const tab_str RUN[] = { TAB_S("tables"), TAB_S("data"),    TAB_S("base"),   TAB_S("target"),
+                               TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
+static const tab_str CREATE[] = { TAB_S("name"),   TAB_S("tables"), TAB_S("data"),    TAB_S("base"),
+                                  TAB_S("target"), TAB_S("task"),   TAB_S("options"), TAB_S("dry_run") };
+static const tab_str SERVE[] = { TAB_S("tables"), TAB_S("dry_run") };
+static const tab_str REFRESH[] = { TAB_S("dry_run") };
 #define N(a) (sizeof(a) / sizeof *(a))
 
 static const tab_str *fields_of(tab_route_id route, size_t *n)
@@ -24,6 +26,9 @@ static const tab_str *fields_of(tab_route_id route, size_t *n)
     case TAB_POST_SERVE:
         *n = N(SERVE);
         return SERVE;
+    case TAB_POST_ENDPOINT_REFRESH:
+        *n = N(REFRESH);
+        return REFRESH;
     default:
         *n = 0;
         return NULL;
@@ -65,10 +70,12 @@ tab_status warnings_read(request *r, const tab_json *root, tab_error *err)
     return TAB_OK;
 }
 
-void warnings_member(request *r)
+void warnings_member(request *r, const Tabella__Bundle *b)
 {
     open_member(&r->out, "warnings", '[');
     for (size_t i = 0; r->warnings != NULL && r->warnings[i] != NULL; i++)
         tab_out_cstr(&r->out, r->warnings[i]);
+    for (size_t i = 0; b != NULL && i < b->n_warnings; i++)
+        tab_out_cstr(&r->out, b->warnings[i]);
     tab_out_close(&r->out, ']');
 }

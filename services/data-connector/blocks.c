@@ -162,8 +162,7 @@ block_joiner *block_joiner_new(tab_arena *a, size_t first, size_t rows, const ui
 
 static uint64_t level_hash(tab_str s, uint8_t kind)
 {
-    uint64_t h = tab_fnv1a(TAB_FNV1A ^ kind, s.p, s.n); /* compared byte for byte besides */
-    return h ^ h >> 29;
+    return tab_place_text(s) + kind; /* compared byte for byte besides */
 }
 
 static bool grow(tab_arena *a, void *array, size_t have, size_t room, size_t size)

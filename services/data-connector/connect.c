@@ -2,16 +2,17 @@
  * changed. */
 #include <sodium.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "common/proto.h"
-#include "services/data-connector/data.h"
+#include "services/data-connector/connection.h"
 #include "services/data-connector/diff.h"
 #include "services/data-connector/source.h"
 
 /* ---- credentials ----------------------------------------------------------------------------- */
 
 /* A sealed row opens only as the connection of the organization that it was written for. */
-static char *seal_context(tab_arena *a, const char *org, const char *id)
+char *data_seal_context(tab_arena *a, const char *org, const char *id)
 {
     return tab_arena_printf(a, "data_connector.connection %s %s", org, id);
 }
@@ -22,7 +23,7 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
     Tabella__ConnectRequest m = TABELLA__CONNECT_REQUEST__INIT;
     m.credentials = credentials;
     m.n_credentials = n;
-    char *context = seal_context(a, org, id);
+    char *context = data_seal_context(a, org, id);
     tab_str plain = tab_proto_write(a, &m.base);
     if (context == NULL || plain.p == NULL)
         return tab_no_memory(err);
@@ -33,34 +34,30 @@ static tab_status seal(data_service *self, tab_arena *a, const char *org, const 
 
 /* ---- reading a source ------------------------------------------------------------------------ */
 
-static tab_status read_ref(data_service *self, tab_call *call, const source_ref *ref, const char *query,
-                           Tabella__Credential **credentials, size_t n, const tab_table **ret, tab_error *err)
+tab_status connection_task(data_service *self, tab_call *call, Tabella__SourceTask *task, source_read *ret,
+                           tab_error *err)
 {
-    source s = { .ref = ref,
-                 .credentials = credentials,
-                 .n_credentials = n,
-                 .query = query,
-                 .connect_s = self->connect_s,
-                 .cancel = call->cancel };
     int64_t most = self->read_s * 1000, left = tab_left_ms(call->deadline, most);
-    s.deadline = tab_in_ms(left > 1000 ? left - 500 : left); /* the rest of the deadline is for the answer */
-    TAB_TRY(address_resolve(call->arena, ref->host, ref->port, self->allow, &s.address, &s.is_public, err));
-    guard_begin(self->allow, self->read_mib << 20);
-    tab_status st = provider_of(ref->scheme)->read(&s, call->arena, ret, err);
-    guard_end();
-    return st;
+    left = left > 1000 ? left - 500 : left; /* the rest of the deadline is for the answer */
+    task->allow = (char *)self->allow;
+    task->connect_s = self->connect_s;
+    task->left_ms = left;
+    task->read_mib = self->read_mib;
+    task->memory_mib = self->memory_mib;
+    return child_run(call->arena, task, tab_in_ms(left), call->cancel, &ret->table, &ret->notes, err);
 }
 
-typedef struct {
-    const char *id, *name, *dataset, *query;
-    source_ref ref;
-    Tabella__ConnectRequest *secret; /* its credentials only */
-    tab_str key[3];
-    size_t n_key;
-} connection;
+static tab_status read_ref(data_service *self, tab_call *call, const Tabella__ConnectRequest *q,
+                           source_read *ret, tab_error *err)
+{
+    Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
+    task.source = (Tabella__ConnectRequest *)q;
+    TAB_TRY(connection_task(self, call, &task, ret, err));
+    return ret->table != NULL ? TAB_OK : tab_fail(err, TAB_INTERNAL, "", "a read without a table");
+}
 
-/* By its id, or by the dataset that it feeds. */
-static tab_status load(data_service *self, tab_call *call, const char *id, connection *ret, tab_error *err)
+tab_status connection_load(data_service *self, tab_call *call, const char *id, connection *ret,
+                           tab_error *err)
 {
     tab_arena *a = call->arena;
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -68,7 +65,7 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT id, name, dataset, query, source, sealed, coalesce(row_key[1], ''), "
-                         "coalesce(row_key[2], ''), coalesce(row_key[3], '') "
+                         "coalesce(row_key[2], ''), coalesce(row_key[3], ''), sheet, records, writable "
                          "FROM data_connector.connection "
                          "WHERE org = $1 AND (id = $2 OR dataset = $2)",
                          TAB_P(tab_p_text(call->org), tab_p_text(id))));
@@ -80,35 +77,42 @@ static tab_status load(data_service *self, tab_call *call, const char *id, conne
     connection c = { .id = tab_proto_text(a, tab_rows_text(r, 0, 0)),
                      .name = tab_proto_text(a, tab_rows_text(r, 0, 1)),
                      .dataset = tab_proto_text(a, tab_rows_text(r, 0, 2)),
-                     .query = tab_proto_text(a, tab_rows_text(r, 0, 3)) };
+                     .writable = tab_rows_bool(r, 0, 11) };
     for (int i = 0; i < 3; i++) {
         const char *k = tab_rows_text(r, 0, (size_t)(6 + i));
         if (k[0] != '\0')
             c.key[c.n_key++] = tab_str_of(tab_proto_text(a, k));
     }
-    TAB_TRY(ref_parse(a, tab_rows_text(r, 0, 4), &c.ref, err));
-    char *context = seal_context(a, call->org, c.id);
+    char *context = data_seal_context(a, call->org, c.id);
     tab_str plain;
     if (context == NULL)
         return tab_no_memory(err);
     if (self->kek == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "The key that opens stored credentials is not configured.");
     TAB_TRY(tab_unseal(self->kek, a, tab_rows_bytes(r, 0, 5, a), tab_str_of(context), &plain, err));
-    c.secret = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
+    c.source = tab_proto_read(a, &tabella__connect_request__descriptor, plain);
     sodium_memzero((char *)plain.p, plain.n);
-    if (c.secret == NULL)
+    if (c.source == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "stored credentials are damaged");
+    c.source->query = tab_proto_text(a, tab_rows_text(r, 0, 3));
+    c.source->source = tab_proto_text(a, tab_rows_text(r, 0, 4));
+    c.source->sheet = tab_proto_text(a, tab_rows_text(r, 0, 9));
+    c.source->records = tab_proto_text(a, tab_rows_text(r, 0, 10));
     *ret = c;
     return tab_tx_commit(&tx, err);
 }
 
-static tab_status read_loaded(data_service *self, tab_call *call, const connection *c, const tab_table **ret,
+void connection_forget(const connection *c)
+{
+    for (size_t i = 0; i < c->source->n_credentials; i++)
+        sodium_memzero(c->source->credentials[i]->value, strlen(c->source->credentials[i]->value));
+}
+
+static tab_status read_loaded(data_service *self, tab_call *call, const connection *c, source_read *ret,
                               tab_error *err)
 {
-    tab_status s =
-        read_ref(self, call, &c->ref, c->query, c->secret->credentials, c->secret->n_credentials, ret, err);
-    for (size_t i = 0; i < c->secret->n_credentials; i++)
-        sodium_memzero(c->secret->credentials[i]->value, strlen(c->secret->credentials[i]->value));
+    tab_status s = read_ref(self, call, c->source, ret, err);
+    connection_forget(c);
     return s;
 }
 
@@ -116,21 +120,72 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id, 
                             tab_error *err)
 {
     connection c;
-    TAB_TRY(load(self, call, id, &c, err));
-    return read_loaded(self, call, &c, ret, err);
+    source_read got;
+    TAB_TRY(connection_load(self, call, id, &c, err));
+    TAB_TRY(read_loaded(self, call, &c, &got, err));
+    *ret = got.table;
+    return TAB_OK;
+}
+
+/* The last part of its path, without a file's endings. */
+static const char *default_name(tab_arena *a, const source_ref *r)
+{
+    static const char *const endings[] = { ".gz",   ".zip",    ".csv",   ".tsv",  ".psv", ".txt",
+                                           ".json", ".ndjson", ".jsonl", ".xlsx", ".ods", ".sqlite" };
+    const char *last = r->segments > 0 ? r->segment[r->segments - 1] : r->host;
+    size_t n = strlen(last);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && provider_of(r->scheme)->files; i++) {
+        size_t m = strlen(endings[i]);
+        if (n > m && strcasecmp(last + n - m, endings[i]) == 0)
+            last = tab_proto_text(a, tab_arena_copy(a, (tab_str){ last, n -= m }).p);
+    }
+    return last;
+}
+
+tab_status data_read_plain(data_service *self, tab_call *call, const source_ref *ref, const tab_table **ret,
+                           const char **ret_name, tab_error *err)
+{
+    Tabella__ConnectRequest q = TABELLA__CONNECT_REQUEST__INIT;
+    source_read got;
+    q.source = (char *)ref->text;
+    TAB_TRY(read_ref(self, call, &q, &got, err));
+    *ret = got.table;
+    *ret_name = default_name(call->arena, ref);
+    return TAB_OK;
 }
 
 /* ---- connect --------------------------------------------------------------------------------- */
+
+/* An option that the family does not have is refused, so that none passes without an effect. */
+static tab_status check_options(const Tabella__ConnectRequest *q, const provider *p, tab_error *err)
+{
+    const struct {
+        const char *name, *value;
+    } given[] = { { "query", q->query }, { "sheet", q->sheet }, { "records", q->records } };
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        char param[32];
+        bool known = given[i].value[0] == '\0';
+        for (const char *const *m = p->options; *m != NULL; m++)
+            known |= strcmp(*m, given[i].name) == 0;
+        snprintf(param, sizeof param, "options.%s", given[i].name);
+        if (!known)
+            return tab_fail(err, TAB_VALIDATION, param, "A source of the scheme %s has no such option.",
+                            p->scheme);
+        if (looks_secret(given[i].value))
+            return tab_fail(err, TAB_VALIDATION, param, "An option must not hold credentials.");
+    }
+    if (q->write && p->write == NULL)
+        return tab_fail(err, TAB_VALIDATION, "options.write", "A source of the scheme %s is not written to.",
+                        p->scheme);
+    return TAB_OK;
+}
 
 static tab_status check_request(const Tabella__ConnectRequest *q, const source_ref *ref, tab_error *err)
 {
     const provider *p = provider_of(ref->scheme);
     if (looks_secret(q->name) || strlen(q->name) > 256)
         return tab_fail(err, TAB_VALIDATION, "name", "A name is at most 256 bytes and holds no credentials.");
-    if (looks_secret(q->query))
-        return tab_fail(err, TAB_VALIDATION, "options.query", "A query must not hold credentials.");
-    if (q->sheet[0] != '\0')
-        return tab_fail(err, TAB_VALIDATION, "options.sheet", "This source has no sheets.");
+    TAB_TRY(check_options(q, p, err));
     if (q->n_key > 3)
         return tab_fail(err, TAB_VALIDATION, "options.key", "A key has at most 3 columns.");
     for (size_t i = 0; i < q->n_credentials; i++) {
@@ -147,7 +202,7 @@ static tab_status check_request(const Tabella__ConnectRequest *q, const source_r
 }
 
 static tab_status register_connection(data_service *self, tab_call *call, const char *id, const char *dataset,
-                                      const source_ref *ref, const char *name, const tab_table *t,
+                                      const source_ref *ref, const char *name, const source_read *got,
                                       tab_error *err)
 {
     const Tabella__ConnectRequest *q = call->in;
@@ -168,15 +223,19 @@ static tab_status register_connection(data_service *self, tab_call *call, const 
     TAB_TRY(store_hold_blocks(tx, call->org, false, err));
     TAB_TRY(tab_tx_query(tx, NULL, err,
                          "INSERT INTO data_connector.connection (org, id, name, source, query, row_key, "
-                         "sealed, members, dataset, sync_at, sync_good) "
-                         "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true)",
+                         "sealed, members, dataset, sync_at, sync_good, sheet, records, writable) "
+                         "VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8, $9, now(), true, $10, $11, $12)",
                          TAB_P(tab_p_text(call->org), tab_p_text(id), tab_p_text(name), tab_p_text(ref->text),
                                tab_p_text(q->query), tab_p_text(key), tab_p_bytes(sealed),
-                               tab_p_text(members), tab_p_text(dataset))));
+                               tab_p_text(members), tab_p_text(dataset), tab_p_text(q->sheet),
+                               tab_p_text(q->records), tab_p_bool(q->write))));
     store_dataset d = { .id = dataset, .name = name, .source = ref->text, .connection = id, .owner = "" };
     TAB_TRY(store_dataset_add(tx, call->org, &d, err));
-    TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, t, NULL, err));
-    TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id, ref->text, err));
+    TAB_TRY(store_dataset_noted(tx, call->org, dataset, got->notes, err));
+    TAB_TRY(store_snapshot_add(tx, call->org, dataset, snapshot, NULL, got->table, NULL, err));
+    TAB_TRY(store_audit(tx, call, q->actor, "connection.create", id,
+                        q->write ? tab_arena_printf(a, "%s; runs may write below it", ref->text) : ref->text,
+                        err));
     return tab_tx_commit(&tx, err);
 }
 
@@ -187,17 +246,17 @@ tab_status data_connect(void *arg, tab_call *call, tab_error *err)
     Tabella__ConnectReply *out = call->out;
     TAB_AUTO(tab_tx) *tx = NULL;
     source_ref ref;
-    const tab_table *t;
+    source_read got = { 0 };
     char id[TAB_ID], dataset[TAB_ID];
     if (self->kek == NULL)
         return tab_fail(err, TAB_VALIDATION, "source", "Connections are not enabled on this installation.");
     TAB_TRY(ref_parse(call->arena, q->source, &ref, err));
     TAB_TRY(check_request(q, &ref, err));
-    TAB_TRY(read_ref(self, call, &ref, q->query, q->credentials, q->n_credentials, &t, err));
+    TAB_TRY(read_ref(self, call, q, &got, err));
     tab_id_new(id, "conn_");
     tab_id_new(dataset, "ds_");
     TAB_TRY(register_connection(self, call, id, dataset, &ref,
-                                q->name[0] != '\0' ? q->name : ref.segment[ref.segments - 1], t, err));
+                                q->name[0] != '\0' ? q->name : default_name(call->arena, &ref), &got, err));
     tab_relay_nudge(self->relay);
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(store_object(tx, call->arena, call->org, id, &out->connection, err));
@@ -273,7 +332,7 @@ static tab_status done_before(tab_tx *tx, tab_call *call, const char *dataset, c
     return TAB_OK;
 }
 
-static tab_status mint(data_service *self, tab_call *call, const connection *c, const tab_table *t,
+static tab_status mint(data_service *self, tab_call *call, const connection *c, const source_read *got,
                        const char *sync_id, const char *actor, Tabella__SyncReply **ret, tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
@@ -293,10 +352,11 @@ static tab_status mint(data_service *self, tab_call *call, const connection *c, 
     TAB_TRY(store_snapshot_get(tx, a, call->org, previous, &old, err));
     TAB_TRY(store_snapshot_read(tx, a, call->org, &old, 0, old.rows, NULL, 0, c->name, &self->run_keys,
                                 &before, err));
-    TAB_TRY(diff_tables(a, before, t, c->key, c->n_key, &d, err));
+    TAB_TRY(diff_tables(a, before, got->table, c->key, c->n_key, &d, err));
     tab_id_new(snapshot, "dsv_");
-    TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL, t,
-                               NULL, err));
+    TAB_TRY(store_snapshot_add(tx, call->org, c->dataset, snapshot, sync_id[0] != '\0' ? sync_id : NULL,
+                               got->table, NULL, err));
+    TAB_TRY(store_dataset_noted(tx, call->org, c->dataset, got->notes, err));
 
     Tabella__SyncReply *m = tab_arena_new_of(a, Tabella__SyncReply, 1);
     if (m == NULL)
@@ -324,13 +384,13 @@ tab_status data_sync_now(data_service *self, tab_call *call, const char *id, con
                          const char *actor, Tabella__SyncReply *ret, tab_error *err)
 {
     connection c;
-    const tab_table *t;
+    source_read got = { 0 };
     tab_error why = { 0 };
     Tabella__SyncReply *m = NULL;
-    TAB_TRY(load(self, call, id, &c, err));
-    tab_status s = read_loaded(self, call, &c, &t, &why);
+    TAB_TRY(connection_load(self, call, id, &c, err));
+    tab_status s = read_loaded(self, call, &c, &got, &why);
     if (s == TAB_OK)
-        s = mint(self, call, &c, t, sync_id, actor, &m, &why);
+        s = mint(self, call, &c, &got, sync_id, actor, &m, &why);
     remember(self, call, c.id, s == TAB_OK, why.message);
     if (s != TAB_OK)
         return tab_fail(err, s, why.param, "%s", why.message);
@@ -365,12 +425,13 @@ tab_status data_diff(void *arg, tab_call *call, tab_error *err)
         TAB_TRY(store_snapshot_read(tx, call->arena, call->org, &s[i], 0, s[i].rows, NULL, 0, s[i].name,
                                     &self->run_keys, &t[i], err));
     }
-    TAB_TRY(tab_tx_query(tx, &r, err,
-                         "SELECT unnest(row_key) "
-                         "FROM data_connector.connection "
-                         "WHERE org = $1 AND dataset = $2 "
-                         "LIMIT 3",
-                         TAB_P(tab_p_text(call->org), tab_p_text(s[1].dataset))));
+    TAB_TRY(
+        tab_tx_query(tx, &r, err,
+                     "SELECT unnest(row_key) "
+                     "FROM data_connector.connection "
+                     "WHERE org = $1 AND dataset IN ($2, $3) " /* a dry run reads the second one by itself */
+                     "LIMIT 3",
+                     TAB_P(tab_p_text(call->org), tab_p_text(s[0].dataset), tab_p_text(s[1].dataset))));
     for (; n_key < tab_rows_count(r); n_key++)
         key[n_key] = tab_str_of(tab_proto_text(call->arena, tab_rows_text(r, n_key, 0)));
     TAB_TRY(tab_tx_commit(&tx, err));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/metrics.h"
 #include "common/proto.h"
 
 /* ---- tables in and out ----------------------------------------------------------------------- */
@@ -20,7 +21,13 @@ static tab_status add_dataset(data_service *self, tab_call *call, tab_tx **tx, c
     TAB_TRY(store_dataset_add(*tx, call->org, d, err));
     TAB_TRY(store_snapshot_add(*tx, call->org, d->id, snapshot, NULL, t,
                                d->temporary ? &self->run_keys : NULL, err));
-    return tab_tx_commit(tx, err);
+    bool generated = d->source != NULL && strcmp(d->source, "generate") == 0;
+    if (generated)
+        TAB_TRY(store_audit(*tx, call, "", "dataset.generate", d->id, d->name, err));
+    TAB_TRY(tab_tx_commit(tx, err));
+    if (generated)
+        tab_relay_nudge(self->relay);
+    return TAB_OK;
 }
 
 static tab_status ingest_once(data_service *self, tab_call *call, const char **ret_id, tab_error *err)
@@ -53,6 +60,8 @@ static tab_status ingest_once(data_service *self, tab_call *call, const char **r
                         .temporary = q->temporary };
     if (q->temporary)
         d.expires = q->expires_at;
+    else
+        TAB_TRY(store_audit(tx, call, call->actor, "dataset.create", id, d.source, err));
     TAB_TRY(add_dataset(self, call, &tx, &d, t, err));
     *ret_id = tab_proto_text(call->arena, id);
     return TAB_OK;
@@ -168,12 +177,22 @@ static void apart(Tabella__Resolved **t, size_t n)
     }
 }
 
-/* The id of the connection that a ref names: itself, or the source it was registered with. */
-static tab_status connection_of(data_service *self, tab_call *call, const char *ref, const char **ret,
+/* A connection that a run reads, or a ref that nothing registered (id NULL). */
+typedef struct {
+    const char *id, *dataset, *name;
+    source_ref plain;
+} named;
+
+/* The connection that a ref names: its id, or the source it was registered with, however that is spelt. */
+static tab_status connection_of(data_service *self, tab_call *call, const char *ref, named *ret,
                                 tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     TAB_AUTO(tab_rows) *r = NULL;
+    bool source = strstr(ref, "://") != NULL;
+    *ret = (named){ .id = NULL };
+    if (source)
+        TAB_TRY(ref_parse(call->arena, ref, &ret->plain, err));
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     TAB_TRY(tab_tx_query(tx, &r, err,
                          "SELECT id, dataset, name "
@@ -181,25 +200,29 @@ static tab_status connection_of(data_service *self, tab_call *call, const char *
                          "WHERE org = $1 AND (id = $2 OR source = $2) "
                          "ORDER BY created "
                          "LIMIT 1",
-                         TAB_P(tab_p_text(call->org), tab_p_text(ref))));
+                         TAB_P(tab_p_text(call->org), tab_p_text(source ? ret->plain.text : ref))));
     if (tab_rows_count(r) == 0)
-        return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
-    ret[0] = tab_proto_text(call->arena, tab_rows_text(r, 0, 0));
-    ret[1] = tab_proto_text(call->arena, tab_rows_text(r, 0, 1));
-    ret[2] = tab_proto_text(call->arena, tab_rows_text(r, 0, 2));
+        return source ? TAB_OK
+                      : tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
+    ret->id = tab_proto_text(call->arena, tab_rows_text(r, 0, 0));
+    ret->dataset = tab_proto_text(call->arena, tab_rows_text(r, 0, 1));
+    ret->name = tab_proto_text(call->arena, tab_rows_text(r, 0, 2));
     return tab_tx_commit(&tx, err);
 }
 
-/* Reads a connection's source into a temporary dataset of the owner. */
-static tab_status read_transient(data_service *self, tab_call *call, const char *const connection[3],
-                                 const char *owner, char id[TAB_ID], tab_error *err)
+/* Reads a source into a temporary dataset of the owner. */
+static tab_status read_transient(data_service *self, tab_call *call, named *from, const char *owner,
+                                 char id[TAB_ID], tab_error *err)
 {
     TAB_AUTO(tab_tx) *tx = NULL;
     const tab_table *t;
-    TAB_TRY(data_read_source(self, call, connection[0], &t, err));
+    if (from->id != NULL)
+        TAB_TRY(data_read_source(self, call, from->id, &t, err));
+    else
+        TAB_TRY(data_read_plain(self, call, &from->plain, &t, &from->name, err));
     tab_id_new(id, "ds_");
     store_dataset d = {
-        .id = id, .name = connection[2], .source = "connection", .owner = owner, .temporary = true
+        .id = id, .name = from->name, .source = "connection", .owner = owner, .temporary = true
     };
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     return add_dataset(self, call, &tx, &d, t, err);
@@ -210,15 +233,19 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
 {
     const Tabella__ResolveRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    const char *connection[3] = { NULL, NULL, NULL }, *id = ref;
+    named connection;
+    const char *id = ref;
     char transient[TAB_ID];
     if (strncmp(ref, "ds_", 3) != 0 && strncmp(ref, "dsv_", 4) != 0) {
-        TAB_TRY(connection_of(self, call, ref, connection, err));
-        if (q->for_endpoint) {
-            TAB_TRY(data_sync_now(self, call, connection[0], "", call->actor, NULL, err));
-            id = connection[1];
+        TAB_TRY(connection_of(self, call, ref, &connection, err));
+        if (q->for_endpoint && connection.id == NULL)
+            return tab_fail(err, TAB_VALIDATION, "data",
+                            "An endpoint pins datasets; register this source first (POST /v2/data/connect).");
+        if (q->for_endpoint && !q->peek) {
+            TAB_TRY(data_sync_now(self, call, connection.id, "", call->actor, NULL, err));
+            id = connection.dataset;
         } else {
-            TAB_TRY(read_transient(self, call, connection, q->owner, transient, err));
+            TAB_TRY(read_transient(self, call, &connection, q->owner, transient, err));
             id = transient;
         }
     }
@@ -227,7 +254,8 @@ static tab_status resolve_one(data_service *self, tab_call *call, const char *re
     TAB_TRY(store_snapshot_get(tx, call->arena, call->org, id, &s, err));
     if (s.temporary && id != transient)
         return tab_fail(err, TAB_NOT_FOUND, "data", "There is no such dataset or connection.");
-    TAB_TRY(store_used(tx, call->org, s.dataset, err));
+    if (!q->peek)
+        TAB_TRY(store_used(tx, call->org, s.dataset, err));
     TAB_TRY(tab_tx_commit(&tx, err));
     *ret = resolved(call->arena, ref, &s);
     return *ret == NULL ? tab_no_memory(err) : TAB_OK;
@@ -351,6 +379,32 @@ static tab_status get(void *arg, tab_call *call, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
+/* Temporary datasets are a run's own for as long as it takes. */
+static tab_status storage(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    Tabella__StorageReply *y = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(
+        tx, &r, err,
+        "WITH kept AS ("
+        "SELECT s.bytes, d.pinned AND d.snapshot = s.id OR EXISTS (SELECT FROM data_connector.pin p "
+        "WHERE p.org = s.org AND p.dataset = s.dataset AND p.snapshot = s.id) AS pinned "
+        "FROM data_connector.snapshot s JOIN data_connector.dataset d ON d.org = s.org AND d.id = s.dataset "
+        "WHERE s.org = $1 AND s.kept AND NOT d.temporary) "
+        "SELECT coalesce(sum(bytes) FILTER (WHERE pinned), 0)::bigint, coalesce(sum(bytes), 0)::bigint, "
+        "count(*), count(*) FILTER (WHERE pinned) "
+        "FROM kept",
+        TAB_P(tab_p_text(call->org))));
+    y->pinned_bytes = (uint64_t)tab_rows_int(r, 0, 0);
+    y->snapshot_bytes = (uint64_t)tab_rows_int(r, 0, 1);
+    y->snapshots = (uint64_t)tab_rows_int(r, 0, 2);
+    y->pinned_snapshots = (uint64_t)tab_rows_int(r, 0, 3);
+    return tab_tx_commit(&tx, err);
+}
+
 static tab_status list(void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -363,7 +417,7 @@ static tab_status list(void *arg, tab_call *call, tab_error *err)
 }
 
 /* Deleting a dataset also removes the connection that feeds it, with its credentials; deleting a
- * connection leaves its dataset as it is. */
+ * connection leaves its dataset as it is. Neither while an endpoint lives on it. */
 static tab_status delete (void *arg, tab_call *call, tab_error *err)
 {
     data_service *self = arg;
@@ -375,11 +429,19 @@ static tab_status delete (void *arg, tab_call *call, tab_error *err)
     bool is_connection = strncmp(q->id, "conn_", 5) == 0;
     TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
     if (is_connection) {
+        TAB_TRY(store_connection_pins(tx, call->arena, call->org, q->id, &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The connection feeds a dataset of the endpoint %s.",
+                            names);
         TAB_TRY(tab_tx_query(
             tx, &r, err, "DELETE FROM data_connector.connection WHERE org = $1 AND id = $2 RETURNING dataset",
             TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
         if (tab_rows_count(r) == 0)
             return tab_fail(err, TAB_NOT_FOUND, "id", "There is no such dataset or connection.");
+        TAB_TRY(store_pins_names(tx, call->arena, call->org, tab_rows_text(r, 0, 0), &names, err));
+        if (names[0] != '\0')
+            return tab_fail(err, TAB_CONFLICT, "id", "The connection feeds a dataset of the endpoint %s.",
+                            names);
         TAB_TRY(tab_tx_query(tx, NULL, err,
                              "UPDATE data_connector.dataset "
                              "SET connection = NULL "
@@ -427,12 +489,15 @@ const tab_rpc_method data_methods[] = {
     METHOD("Release", release_request, empty, release),
     METHOD("Connect", connect_request, connect_reply, data_connect),
     METHOD("Sync", sync_request, sync_reply, data_sync),
+    METHOD("Reseal", reseal_request, reseal_reply, data_reseal),
     METHOD("Diff", diff_request, diff_reply, data_diff),
+    METHOD("Write", write_request, write_reply, data_write),
     METHOD("Get", data_request, data_object, get),
     METHOD("List", list_data_request, list_data_reply, list),
     METHOD("Pin", data_request, data_object, pin),
     METHOD("Unpin", data_request, data_object, unpin),
     METHOD("Delete", data_request, delete_data_reply, delete),
+    METHOD("Storage", empty, storage_reply, storage),
     METHOD("Drop", drop_request, empty, drop),
     TAB_RPC_METHODS_END,
 };
@@ -449,6 +514,18 @@ static tab_status sweep_org(data_service *self, const char *org, tab_error *err)
     return tab_tx_commit(&tx, err);
 }
 
+/* What snapshots take of the disk, TOAST and indexes included: a look at files, however many rows. */
+static void tell_size(data_service *self)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    if (tab_tx_begin(self->pg, NULL, tab_in_ms(5000), &tx, NULL) == TAB_OK &&
+        tab_tx_query(tx, &rows, NULL, "SELECT pg_total_relation_size('data_connector.block')", TAB_P_NONE) ==
+            TAB_OK)
+        tab_metric_set(tab_gauge("tabella_snapshot_bytes", "Disk that snapshots take", NULL),
+                       (double)tab_rows_int(rows, 0, 0));
+}
+
 static void sweep_once(data_service *self)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
@@ -460,6 +537,7 @@ static void sweep_once(data_service *self)
         store_orgs_to_sweep(tx, a, self->keep_days, &org, &n, &err) != TAB_OK ||
         tab_tx_commit(&tx, &err) != TAB_OK)
         return;
+    tell_size(self);
     for (size_t i = 0; i < n && !atomic_load(&self->stop); i++)
         if (sweep_org(self, org[i], &err) != TAB_OK)
             tab_log_fields(TAB_WARN, "what has expired is not dropped yet", "org", org[i], "why", err.message,

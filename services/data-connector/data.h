@@ -6,6 +6,7 @@
 
 #include "common/crypto.h"
 #include "common/outbox.h"
+#include "services/data-connector/reference.h"
 #include "services/data-connector/store.h"
 
 typedef struct {
@@ -15,7 +16,7 @@ typedef struct {
     tab_run_keys run_keys; /* seal temporary datasets */
     const char *allow;     /* networks that connections may reach although they are not public */
     int64_t keep_days;     /* rows of old, unpinned snapshots */
-    int64_t connect_s, read_s, read_mib; /* limits of reaching a source */
+    int64_t connect_s, read_s, read_mib, memory_mib; /* limits of reaching a source */
     atomic_bool stop;
 } data_service;
 
@@ -26,11 +27,19 @@ enum { DATA_MOST_CELLS = 50000000, DATA_MOST_COLS = 2000 };
 /* Methods of connect.c */
 tab_status data_connect(void *self, tab_call *call, tab_error *err);
 tab_status data_sync(void *self, tab_call *call, tab_error *err);
+tab_status data_reseal(void *self, tab_call *call, tab_error *err); /* reseal.c */
 tab_status data_diff(void *self, tab_call *call, tab_error *err);
+tab_status data_write(void *self, tab_call *call, tab_error *err); /* write.c */
+
+/* What a connection's credentials are sealed with: its place. */
+char *data_seal_context(tab_arena *a, const char *org, const char *id);
 
 /* One source's table as it is now, in the call's arena. `id` of a connection; NOT_FOUND. */
 tab_status data_read_source(data_service *self, tab_call *call, const char *connection, const tab_table **ret,
                             tab_error *err) TAB_CHECKED;
+/* The same of a ref that nothing registered, without credentials; and the name that its table has. */
+tab_status data_read_plain(data_service *self, tab_call *call, const source_ref *ref, const tab_table **ret,
+                           const char **ret_name, tab_error *err) TAB_CHECKED;
 /* Makes a new snapshot of the dataset that the connection feeds; ret may be NULL. */
 tab_status data_sync_now(data_service *self, tab_call *call, const char *id, const char *sync_id,
                          const char *actor, Tabella__SyncReply *ret, tab_error *err) TAB_CHECKED;

@@ -11,6 +11,7 @@
 #include "services/data-connector/address.h"
 
 static _Thread_local const char *guarded; /* NULL: this thread may connect where it likes */
+static _Thread_local const char *paused;  /* what guard_resume brings back */
 static _Thread_local int64_t receivable;  /* bytes, of a guarded thread */
 static _Thread_local int64_t keyings;     /* what a guarded thread may still do */
 
@@ -23,7 +24,13 @@ void guard_begin(const char *allow, int64_t most)
 
 void guard_end(void)
 {
+    paused = guarded;
     guarded = NULL;
+}
+
+void guard_resume(void)
+{
+    guarded = paused;
 }
 
 bool guard_spent(void)

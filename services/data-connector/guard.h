@@ -14,6 +14,7 @@
 enum { GUARD_KEYINGS = 1000000 };
 void guard_begin(const char *allow, int64_t most);
 void guard_end(void);
+void guard_resume(void);   /* after guard_end: as it was */
 bool guard_spent(void);    /* more was there to be received */
 bool guard_laboured(void); /* more was there to be computed */
 

@@ -8,13 +8,15 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
+#include "services/data-connector/child.h"
 #include "services/data-connector/data.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;
     TAB_RUN_KEY_CONFIG;
     const char *kek, *allow;
-    int64_t keep_days, connect_s, read_s, read_mib;
+    int64_t keep_days, connect_s, read_s, read_mib, memory_mib;
 } config;
 
 static const tab_option options[] = {
@@ -32,17 +34,23 @@ static const tab_option options[] = {
     TAB_OPTION(config, read_s, INT, "TAB_SOURCE_READ_S", "3600", "seconds to read a source"),
     TAB_OPTION(config, read_mib, INT, "TAB_SOURCE_READ_MIB", "2048",
                "most MiB that one read of a source takes"),
+    TAB_OPTION(config, memory_mib, INT, "TAB_SOURCE_MEMORY_MIB", "3072",
+               "most MiB of memory of the process that reads a source"),
     TAB_OPTIONS_END,
 };
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], CHILD_ARGUMENT) == 0)
+        return child_main();
     config cfg;
     int early = tab_config_read(options, &cfg, argc, argv);
     if (early >= 0)
         return early;
     tab_log_open("data-connector", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     if (sodium_init() < 0)
         return EXIT_FAILURE;
 
@@ -52,6 +60,7 @@ int main(int argc, char **argv)
     self.connect_s = cfg.connect_s;
     self.read_s = cfg.read_s;
     self.read_mib = cfg.read_mib;
+    self.memory_mib = cfg.memory_mib;
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
     TAB_AUTO(tab_keyring) *kek = self.kek = cfg.kek[0] == '\0' ? NULL : tab_keyring_new(cfg.kek);
@@ -60,24 +69,26 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "data-connector");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    if (pg == NULL || rpc == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
     static const tab_event_route routes[] = { { "tabella.event.audit", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_relay) *relay = self.relay = tab_relay_open(pg, rpc, "data_connector", routes);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (relay == NULL || health == NULL)
+        return EXIT_FAILURE;
     pthread_t sweeper;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "data_connector", .least = 1 };
+    static tab_schema schema = { .schema = "data_connector", .least = 2 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const char *const slow[] = { "Ingest", "Connect", "Sync",
+    static const char *const slow[] = { "Ingest", "Connect", "Sync", "Write",
                                         NULL }; /* as the source, or the body, is */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, (size_t)3 << 30);
-    if (relay == NULL || pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
+    if (pthread_create(&sweeper, NULL, data_sweep, &self) != 0)
         return EXIT_FAILURE;
     bool good = tab_rpc_serve(rpc, data_methods, &self);
     tab_health_ready(health, good);

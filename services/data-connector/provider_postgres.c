@@ -2,23 +2,22 @@
  *
  * One REPEATABLE READ READ ONLY transaction with a cursor: DECLARE takes one SELECT or VALUES and
  * nothing that writes. Rows come ordered by the primary key where there is one, so that a
- * snapshot's order is reproducible. A source's own error text may hold a secret and is never passed
+ * snapshot's order is reproducible. What a run writes is a new table, made and filled in one transaction. A
+ * source's own error text may hold a secret and is never passed
  * on: SQLSTATE decides our sentence. */
-#include <ctype.h>
 #include <libpq-fe.h>
-#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/json.h"
 #include "common/log.h"
+#include "services/data-connector/cells.h"
 #include "services/data-connector/data.h"
 #include "services/data-connector/source.h"
 
-enum { FETCH = 5000, CELL_BYTES = 1 << 20, MOST_DIGITS = 15 };
+enum { FETCH = 5000 };
 enum {
     OID_BOOL = 16,
     OID_BYTEA = 17,
@@ -36,7 +35,8 @@ enum {
     OID_NUMERIC = 1700
 };
 
-static const char *const members[] = { "user", "password", "tls", "ca", NULL };
+static const char *const members[] = { "user", "password", "tls", "ca", NULL }, *const options[] = { "query",
+                                                                                                     NULL };
 
 static tab_status failed(const source *s, const PGresult *r, const char *what, tab_error *err)
 {
@@ -63,33 +63,6 @@ static tab_status failed(const source *s, const PGresult *r, const char *what, t
     if (strncmp(state, "42", 2) == 0 || strncmp(state, "3D", 2) == 0 || strncmp(state, "3F", 2) == 0)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such table (SQLSTATE %s).", state);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source failed while %s (SQLSTATE %s).", what, state);
-}
-
-/* The caller's own root certificates as a file that libpq can name: memory, not disk. *ret -1: none given. */
-static tab_status root_file(const source *s, char path[64], int *ret, tab_error *err)
-{
-    const char *ca = credential(s, "ca");
-    size_t n = strlen(ca), at = 0;
-    *ret = -1;
-    if (n == 0)
-        return TAB_OK;
-    if (strstr(ca, "-----BEGIN CERTIFICATE-----") == NULL)
-        return tab_fail(err, TAB_VALIDATION, "credentials.ca", "ca is one or more certificates in PEM form.");
-    int fd = memfd_create("ca", MFD_CLOEXEC);
-    while (fd >= 0 && at < n) {
-        ssize_t w = write(fd, ca + at, n - at);
-        if (w <= 0)
-            break;
-        at += (size_t)w;
-    }
-    if (fd < 0 || at < n) {
-        if (fd >= 0)
-            close(fd);
-        return tab_fail(err, TAB_INTERNAL, "", "no room for the certificates");
-    }
-    snprintf(path, 64, "/proc/self/fd/%d", fd);
-    *ret = fd;
-    return TAB_OK;
 }
 
 static void hush(void *arg, const PGresult *notice) /* libpq would print it */
@@ -128,30 +101,23 @@ static bool connected(const source *s, PGconn *c)
     return PQsetnonblocking(c, 1) == 0;
 }
 
-static tab_status broken(tab_error *err)
-{
-    if (guard_spent())
-        return tab_fail(err, TAB_VALIDATION, "source", "The source sends more than can be read.");
-    return tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
-}
-
 /* Waits for a result of what was sent. */
 static tab_status settled(const source *s, PGconn *c, tab_error *err)
 {
     for (;;) {
         int unsent = PQflush(c);
         if (unsent < 0)
-            return broken(err);
+            return source_broke(err);
         if (unsent == 0 && !PQisBusy(c))
             return TAB_OK;
         if (too_late(s, s->deadline))
-            return tab_fail(err, TAB_CANCELLED, "", "Reading the source took too long.");
+            return source_too_late(err);
         if (ready(c, unsent ? POLLIN | POLLOUT : POLLIN, s->deadline) && PQconsumeInput(c) == 0)
-            return broken(err);
+            return source_broke(err);
     }
 }
 
-static PGconn *start_connect(const source *s, bool plain, const char *roots)
+static PGconn *start_connect(const source *s, bool plain, const char *roots, bool writes)
 {
     char port[8], seconds[24];
     snprintf(port, sizeof port, "%u", s->ref->port);
@@ -172,8 +138,10 @@ static PGconn *start_connect(const source *s, bool plain, const char *roots)
         { "gssencmode", "disable" },
         { "application_name", "tabella" },
         { "client_encoding", "UTF8" },
-        { "options", "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 -c "
-                     "bytea_output=hex -c default_transaction_read_only=on" },
+        { "options",
+          writes ? "-c timezone=UTC"
+                 : "-c datestyle=ISO -c timezone=UTC -c intervalstyle=iso_8601 -c extra_float_digits=1 "
+                   "-c bytea_output=hex -c default_transaction_read_only=on" },
         { "keepalives_idle", "15" },
         { "tcp_user_timeout", "30000" },
     };
@@ -201,35 +169,25 @@ static tab_status unreachable(PGconn *c, tab_error *err)
                         "The source asks for more iterations of the password's hash than are computed (%d).",
                         GUARD_KEYINGS);
     if (login)
-        return tab_fail(err, TAB_VALIDATION, "credentials", "The source refuses these credentials.");
+        return source_refuses_login(err);
     if (database)
         return tab_fail(err, TAB_VALIDATION, "source", "The source has no such database.");
     if (certificate)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "The source offers no TLS that can be verified. Turn TLS on there and give its "
-                        "authority's certificate as credentials.ca; in a network that the operator allows, "
-                        "credentials.tls may be disable.");
+        return source_without_tls(err);
     if (strstr(why, "Connection refused") != NULL)
-        return tab_fail(err, TAB_VALIDATION, "source",
-                        "Nothing listens at the source's address and port. Check both, and that the server "
-                        "takes connections from other machines.");
+        return source_not_listening(err);
     return tab_fail(err, TAB_UNAVAILABLE, "", "The source does not answer.");
 }
 
-static tab_status dial(const source *s, PGconn **ret, tab_error *err)
+static tab_status dial(const source *s, bool writes, PGconn **ret, tab_error *err)
 {
-    char roots[64] = "/etc/ssl/certs/ca-certificates.crt";
+    char roots[64];
     int root = -1;
-    const char *tls = credential(s, "tls");
-    bool plain = strcmp(tls, "disable") == 0;
-    if (tls[0] != '\0' && !plain && strcmp(tls, "verify-full") != 0)
-        return tab_fail(err, TAB_VALIDATION, "credentials.tls", "tls is verify-full or disable.");
-    if (plain && s->is_public)
-        return tab_fail(err, TAB_VALIDATION, "credentials.tls",
-                        "TLS can only be left out in networks that the operator allows.");
+    bool plain;
+    TAB_TRY(source_plain(s, &plain, err));
     if (!plain)
-        TAB_TRY(root_file(s, roots, &root, err));
-    PGconn *c = start_connect(s, plain, roots);
+        TAB_TRY(source_roots(s, roots, &root, err));
+    PGconn *c = start_connect(s, plain, plain ? "" : roots, writes);
     bool reached = c != NULL && connected(s, c);
     if (root >= 0)
         close(root);
@@ -249,13 +207,13 @@ static tab_status run(const source *s, PGconn *c, const char *sql, int n, const 
     PGresult *r = NULL, *more = NULL;
     tab_status f = TAB_OK;
     if (PQsendQueryParams(c, sql, n, NULL, values, NULL, NULL, 0) == 0)
-        return broken(err);
+        return source_broke(err);
     if ((f = settled(s, c, err)) != TAB_OK)
         return f;
     r = PQgetResult(c);
     ExecStatusType st = PQresultStatus(r);
     if (st != PGRES_COMMAND_OK && st != PGRES_TUPLES_OK)
-        f = guard_spent() ? broken(err) : failed(s, r, what, err);
+        f = guard_spent() ? source_broke(err) : failed(s, r, what, err);
     while (f == TAB_OK && (f = settled(s, c, err)) == TAB_OK && (more = PQgetResult(c)) != NULL) {
         PQclear(more); /* one statement has one result: more of them is no PostgreSQL */
         f = tab_fail(err, TAB_UNAVAILABLE, "", "The source broke the connection.");
@@ -302,66 +260,17 @@ static tab_status declare(const source *s, PGconn *c, tab_arena *a, tab_error *e
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void add_number(tab_builder *b, const char *text, size_t n)
-{
-    size_t digits = 0, used;
-    bool leading = true;
-    char again[32];
-    if (!isdigit((unsigned char)text[n - 1])) { /* NaN, Infinity */
-        tab_builder_null(b);
-        return;
-    }
-    for (size_t i = 0; i < n && text[i] != 'e' && text[i] != 'E'; i++) {
-        if (!isdigit((unsigned char)text[i]))
-            continue;
-        leading = leading && text[i] == '0';
-        digits += !leading;
-    }
-    double x = strtod(text, NULL);
-    if (!isfinite(x))
-        tab_builder_null(b);
-    else if (digits <= MOST_DIGITS ||
-             tab_str_eq((tab_str){ text, n }, (tab_str){ again, tab_number_text(x, again) }))
-        tab_builder_number(b, x);
-    else if (tab_number_read(text, text + n, &used, &x) != TAB_NUMBER_NONE && used == n)
-        tab_builder_number_text(b, (tab_str){ text, n });
-    else /* no number of PostgreSQL's */
-        tab_builder_null(b);
-}
-
-/* "2026-01-31 12:30:00+00" to "2026-01-31T12:30:00Z"; what has no year of four digits is null. */
-static void add_time(tab_builder *b, const char *text, size_t n, bool zone)
-{
-    char out[64];
-    if (n < 10 || n > 40 || text[4] != '-' || (n > 10 && text[10] != ' ') ||
-        text[n - 1] == 'C') { /* infinity, five digits, BC */
-        tab_builder_null(b);
-        return;
-    }
-    memcpy(out, text, n);
-    if (n > 10)
-        out[10] = 'T';
-    if (zone && n > 3 && memcmp(out + n - 3, "+00", 3) == 0) {
-        n -= 3;
-        out[n++] = 'Z';
-    }
-    tab_builder_text(b, (tab_str){ out, n });
-}
-
-/* The server is not trusted: a cell's text must be UTF-8 without a zero byte, as the rest of the service
- * holds it; else only its size is told. */
 static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, size_t n)
 {
-    char size[40];
-    if (!tab_utf8_valid((tab_str){ text, n }) || memchr(text, 0, n) != NULL) {
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n) });
+    if (!cell_is_text(text, n)) {
+        cell_size(b, "bytes", n);
         return;
     }
     if (vector) {
         size_t parts = 1;
         for (size_t i = 0; i < n; i++)
             parts += text[i] == ',';
-        tab_builder_text(b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "vector(%zu)", parts) });
+        cell_size(b, "vector", parts);
         return;
     }
     switch (type) {
@@ -373,33 +282,22 @@ static void add_cell(tab_builder *b, Oid type, bool vector, const char *text, si
     case OID_INT8:
     case OID_OID:
     case OID_NUMERIC:
-        add_number(b, text, n);
+        cell_number(b, text, n);
         break;
     case OID_FLOAT4:
-    case OID_FLOAT8: {
-        double x = strtod(text, NULL);
-        if (isfinite(x))
-            tab_builder_number(b, x);
-        else
-            tab_builder_null(b);
+    case OID_FLOAT8:
+        cell_double(b, strtod(text, NULL));
         break;
-    }
     case OID_DATE:
     case OID_TIMESTAMP:
     case OID_TIMESTAMPTZ:
-        add_time(b, text, n, type == OID_TIMESTAMPTZ);
+        cell_time(b, text, n, type == OID_TIMESTAMPTZ);
         break;
     case OID_BYTEA:
-        tab_builder_text(
-            b, (tab_str){ size, (size_t)snprintf(size, sizeof size, "bytes(%zu)", n < 2 ? 0 : (n - 2) / 2) });
+        cell_size(b, "bytes", n < 2 ? 0 : (n - 2) / 2);
         break;
     default:
-        if (n > CELL_BYTES) { /* cut at a character's beginning */
-            n = CELL_BYTES;
-            while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-                n--;
-        }
-        tab_builder_text(b, (tab_str){ text, n });
+        cell_text(b, text, n);
     }
 }
 
@@ -487,7 +385,7 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
 {
     PGconn *c = NULL;
     reading t = { 0 };
-    TAB_TRY(dial(s, &c, err));
+    TAB_TRY(dial(s, false, &c, err));
     tab_status st = read_rows(s, c, a, &t, err);
     PQfinish(c);
     if (st != TAB_OK)
@@ -502,4 +400,129 @@ static tab_status read_postgres(const source *s, tab_arena *a, const tab_table *
     return TAB_OK;
 }
 
-const provider provider_postgres = { "postgres", 5432, 3, members, read_postgres };
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* A column's rows [from, to) as an array: {"a","b\"c",NULL}. */
+static tab_status array(tab_arena *a, const tab_column *c, size_t from, size_t to, const char **ret,
+                        tab_error *err)
+{
+    tab_out o = { 0 };
+    char digits[32];
+    tab_out_bytes(&o, "{", 1);
+    for (size_t i = from; i < to; i++) {
+        tab_str x = cell_out(c, i, digits);
+        tab_out_bytes(&o, ",", i > from);
+        tab_out_bytes(&o, x.p == NULL ? "NULL" : "\"", x.p == NULL ? 4 : 1);
+        for (size_t k = 0; k < x.n; k++) {
+            if (x.p[k] == '"' || x.p[k] == '\\')
+                tab_out_bytes(&o, "\\", 1);
+            tab_out_bytes(&o, x.p + k, 1);
+        }
+        tab_out_bytes(&o, "\"", x.p != NULL);
+    }
+    tab_out_bytes(&o, "}", 2); /* and the zero behind */
+    bool good = !o.failed && tab_arena_adopt(a, o.p, o.cap);
+    if (o.failed)
+        tab_out_free(&o);
+    *ret = o.p;
+    return good ? TAB_OK : tab_no_memory(err);
+}
+
+/* "schema"."table" */
+static const char *table_name(const source *s, PGconn *c, tab_arena *a)
+{
+    char *schema = PQescapeIdentifier(c, s->ref->segment[1], strlen(s->ref->segment[1]));
+    char *table = PQescapeIdentifier(c, s->ref->segment[2], strlen(s->ref->segment[2]));
+    const char *both = schema == NULL || table == NULL ? NULL : tab_arena_printf(a, "%s.%s", schema, table);
+    PQfreemem(schema);
+    PQfreemem(table);
+    return both;
+}
+
+static const char *const types[] = {
+    [CELLS_NUMBER] = "double precision", [CELLS_BOOL] = "boolean", [CELLS_TEXT] = "text"
+};
+
+/* CREATE TABLE, and the comment that tells whose it is. */
+static tab_status create(const source *s, PGconn *c, tab_arena *a, const char *name, const output *o,
+                         tab_error *err)
+{
+    const char *sql = tab_arena_printf(a, "CREATE TABLE %s (", name);
+    for (size_t k = 0; k < o->table->cols && sql != NULL; k++) {
+        char *column = PQescapeIdentifier(c, o->table->col[k].name.p, o->table->col[k].name.n);
+        sql = column == NULL ? NULL
+                             : tab_arena_printf(a, "%s%s%s %s", sql, k > 0 ? ", " : "", column,
+                                                types[cells_of(&o->table->col[k])]);
+        PQfreemem(column);
+    }
+    char *by = PQescapeLiteral(c, o->once, strlen(o->once));
+    const char *comment = by == NULL ? NULL : tab_arena_printf(a, "COMMENT ON TABLE %s IS %s", name, by);
+    PQfreemem(by);
+    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
+    if (sql == NULL || comment == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(run(s, c, sql, 0, NULL, "making the table", NULL, err));
+    return run(s, c, comment, 0, NULL, "making the table", NULL, err);
+}
+
+static tab_status insert(const source *s, PGconn *c, tab_arena *a, const char *name, const tab_table *t,
+                         tab_error *err)
+{
+    const char *sql = tab_arena_printf(a, "INSERT INTO %s SELECT * FROM unnest(", name);
+    const char **values = tab_arena_new_of(a, const char *, t->cols);
+    for (size_t k = 0; k < t->cols && sql != NULL; k++)
+        sql =
+            tab_arena_printf(a, "%s%s$%zu::%s[]", sql, k > 0 ? ", " : "", k + 1, types[cells_of(&t->col[k])]);
+    sql = sql == NULL ? NULL : tab_arena_printf(a, "%s)", sql);
+    if (sql == NULL || values == NULL)
+        return tab_no_memory(err);
+    for (size_t from = 0; from < t->rows; from += FETCH) {
+        size_t to = t->rows - from < FETCH ? t->rows : from + FETCH;
+        for (size_t k = 0; k < t->cols; k++)
+            TAB_TRY(array(a, &t->col[k], from, to, &values[k], err));
+        TAB_TRY(run(s, c, sql, (int)t->cols, values, "writing rows", NULL, err));
+    }
+    return TAB_OK;
+}
+
+/* In one transaction. A table that is there is left alone, and is the run's own where its comment says so. */
+static tab_status write_table(const source *s, PGconn *c, tab_arena *a, const output *o, tab_error *err)
+{
+    const char *there[] = { s->ref->segment[1], s->ref->segment[2], o->once }, *name = table_name(s, c, a);
+    PGresult *r = NULL;
+    if (name == NULL)
+        return tab_no_memory(err);
+    TAB_TRY(run(s, c, "BEGIN", 0, NULL, "beginning", NULL, err));
+    TAB_TRY(run(s, c,
+                "SELECT t IS NOT NULL, coalesce(obj_description(t, 'pg_class') = $3, false) "
+                "FROM (SELECT to_regclass(format('%I.%I', $1::text, $2::text))) x(t)",
+                3, there, "looking for the table", &r, err));
+    bool is = PQgetvalue(r, 0, 0)[0] == 't', ours = PQgetvalue(r, 0, 1)[0] == 't';
+    PQclear(r);
+    if (is)
+        return ours
+                   ? TAB_OK
+                   : tab_fail(err, TAB_VALIDATION, "options.out",
+                              "options.out names a table that is there already; runs write new tables only.");
+    TAB_TRY(create(s, c, a, name, o, err));
+    TAB_TRY(insert(s, c, a, name, o->table, err));
+    return run(s, c, "COMMIT", 0, NULL, "committing", NULL, err);
+}
+
+static tab_status write_postgres(const source *s, tab_arena *a, const output *o, tab_error *err)
+{
+    PGconn *c = NULL;
+    TAB_TRY(dial(s, true, &c, err));
+    tab_status st = write_table(s, c, a, o, err);
+    PQfinish(c);
+    return st;
+}
+
+const provider provider_postgres = { .scheme = "postgres",
+                                     .port = 5432,
+                                     .least = 3,
+                                     .most = 3,
+                                     .credentials = members,
+                                     .options = options,
+                                     .read = read_postgres,
+                                     .write = write_postgres };

@@ -1,7 +1,29 @@
 /* The source families that there are; a new one is one more row. Called by the methods of connections. */
 #include "services/data-connector/source.h"
 
-static const provider *const providers[] = { &provider_postgres };
+extern const provider provider_postgres, provider_mysql, provider_mariadb, provider_https, provider_http,
+    provider_s3, provider_s3_https, provider_s3_http, provider_rest, provider_rest_http, provider_graphql,
+    provider_graphql_http, provider_azblob, provider_azblob_https, provider_azblob_http, provider_clickhouse,
+    provider_clickhouse_http;
+static const provider *const providers[] = {
+    &provider_postgres,
+    &provider_mysql,
+    &provider_mariadb,
+    &provider_https,
+    &provider_http,
+    &provider_s3,
+    &provider_s3_https,
+    &provider_s3_http,
+    &provider_rest,
+    &provider_rest_http,
+    &provider_graphql,
+    &provider_graphql_http,
+    &provider_azblob,
+    &provider_azblob_https,
+    &provider_azblob_http,
+    &provider_clickhouse,
+    &provider_clickhouse_http,
+};
 
 const provider *provider_of(const char *scheme)
 {

@@ -107,6 +107,21 @@ static bool take_host(char *text, source_ref *r)
     return close != NULL || good_host(r->host);
 }
 
+/* What is no host by itself: a bucket, an account. */
+static bool take_name(char *text, source_ref *r)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789-._";
+    for (char *p = text; *p != '\0'; p++)
+        *p = (char)tolower((unsigned char)*p);
+    r->host = text;
+    return text[0] != '\0' && strlen(text) <= 253 && strspn(text, good) == strlen(text);
+}
+
+size_t ref_location(const char *text)
+{
+    return (size_t)(strrchr(text, '/') + 1 - text);
+}
+
 static bool unreserved(char c)
 {
     return isalnum((unsigned char)c) || strchr("-._~ ", c) != NULL;
@@ -130,6 +145,8 @@ static size_t write_ref(const source_ref *r, char out[WRITTEN])
             else
                 n += (size_t)snprintf(out + n, WRITTEN - n, "%%%02X", (unsigned char)*c);
     }
+    if (r->folder)
+        out[n++] = '/';
     return n;
 }
 
@@ -147,13 +164,18 @@ static tab_status form_check(const char *text, tab_error *err)
 }
 
 /* The path's parts, in place. */
-static bool take_path(char *at, source_ref *r)
+static bool take_path(char *at, bool folders, source_ref *r)
 {
     while (at != NULL) {
+        if (folders && at[0] == '\0') {
+            r->folder = true;
+            return true;
+        }
         char *end = strchr(at, '/');
         if (end != NULL)
             *end = '\0';
-        if (r->segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0')
+        if (r->segments == REF_SEGMENTS || at[0] == '\0' || !decode(at) || at[0] == '\0' ||
+            strcmp(at, ".") == 0 || strcmp(at, "..") == 0)
             return false;
         r->segment[r->segments++] = at;
         at = end == NULL ? NULL : end + 1;
@@ -200,11 +222,11 @@ tab_status ref_parse(tab_arena *a, const char *text, source_ref *ret, tab_error 
     if (slash == NULL)
         return bad_ref(err, "it names no table or location");
     *slash = '\0';
-    if (!take_host(rest, &r))
+    if (p->by_name ? !take_name(rest, &r) : !take_host(rest, &r))
         return bad_ref(err, "its host or port is not valid");
-    if (!take_path(slash + 1, &r))
+    if (!take_path(slash + 1, p->folder, &r))
         return bad_ref(err, "its path is not valid");
-    if (r.segments != p->segments)
+    if (r.segments + r.folder < p->least || r.segments > p->most)
         return bad_ref(err, "its path has too few or too many parts");
     if (r.port == p->port) /* it is not written */
         r.port = 0;

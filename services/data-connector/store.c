@@ -84,6 +84,13 @@ tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool p
                         TAB_P(tab_p_text(org), tab_p_text(id), tab_p_bool(pinned)));
 }
 
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes, tab_error *err)
+{
+    return tab_tx_query(tx, NULL, err,
+                        "UPDATE data_connector.dataset SET notes = $3 WHERE org = $1 AND id = $2",
+                        TAB_P(tab_p_text(org), tab_p_text(id), tab_p_str(notes)));
+}
+
 /* Removes the pieces of snapshots whose rows are dropped, and the blocks that no other snapshot holds. */
 #define DROP_PIECES                                                                               \
     "gone AS (DELETE FROM data_connector.piece p USING unkept u WHERE p.org = $1 AND p.snapshot " \
@@ -358,6 +365,14 @@ tab_status store_used(tab_tx *tx, const char *org, const char *dataset, tab_erro
 tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, const char *endpoint,
                           const store_snapshot *s, size_t n, tab_error *err)
 {
+    /* an endpoint uses what it pins until it lets go of it */
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE data_connector.dataset "
+                         "SET last_used = clock_timestamp() "
+                         "WHERE org = $1 AND id IN (SELECT dataset "
+                         "FROM data_connector.pin "
+                         "WHERE org = $1 AND endpoint_id = $2)",
+                         TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     TAB_TRY(tab_tx_query(tx, NULL, err, "DELETE FROM data_connector.pin WHERE org = $1 AND endpoint_id = $2",
                          TAB_P(tab_p_text(org), tab_p_text(endpoint_id))));
     for (size_t i = 0; i < n; i++)
@@ -383,18 +398,38 @@ tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const cha
     return TAB_OK;
 }
 
+tab_status store_connection_pins(tab_tx *tx, tab_arena *a, const char *org, const char *connection,
+                                 const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "SELECT 1 "
+                         "FROM data_connector.dataset "
+                         "WHERE org = $1 AND connection = $2 "
+                         "FOR UPDATE",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT coalesce(string_agg(DISTINCT p.endpoint, ', '), '') "
+                         "FROM data_connector.pin p "
+                         "JOIN data_connector.dataset d ON d.org = p.org AND d.id = p.dataset "
+                         "WHERE d.org = $1 AND d.connection = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(connection))));
+    *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    return TAB_OK;
+}
+
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-static void split(tab_arena *a, const char *text, char ***ret, size_t *ret_n)
+static void split(tab_arena *a, const char *text, char by, char ***ret, size_t *ret_n)
 {
     size_t n = 0, most = 1;
     for (const char *p = text; *p != '\0'; p++)
-        most += *p == ',';
+        most += *p == by;
     char **out = tab_arena_new_of(a, char *, most);
     while (out != NULL && *text != '\0') {
-        size_t len = strcspn(text, ",");
-        out[n++] = (char *)tab_arena_copy(a, (tab_str){ text, len }).p;
-        text += len + (text[len] == ',');
+        const char *end = strchrnul(text, by);
+        out[n++] = (char *)tab_arena_copy(a, (tab_str){ text, (size_t)(end - text) }).p;
+        text = end + (*end == by);
     }
     *ret = out;
     *ret_n = n;
@@ -412,8 +447,9 @@ static void read_dataset(tab_arena *a, const tab_rows *r, Tabella__DataObject *o
     o->cells = o->rows * o->cols;
     o->size_bytes = (uint64_t)tab_rows_int(r, 0, 7);
     o->created_at = tab_rows_time(r, 0, 9);
-    split(a, tab_rows_text(r, 0, 10), &o->pinned_by, &o->n_pinned_by);
+    split(a, tab_rows_text(r, 0, 10), ',', &o->pinned_by, &o->n_pinned_by);
     o->pinned = tab_rows_bool(r, 0, 8) || o->n_pinned_by > 0;
+    split(a, tab_rows_text(r, 0, 11), '\n', &o->notes, &o->n_notes);
 }
 
 /* Over what its dataset says. */
@@ -423,7 +459,7 @@ static void read_connection(tab_arena *a, const tab_rows *c, Tabella__DataObject
     o->id = tab_proto_text(a, tab_rows_text(c, 0, 0));
     o->name = tab_proto_text(a, tab_rows_text(c, 0, 1));
     o->source = tab_proto_text(a, tab_rows_text(c, 0, 2));
-    split(a, tab_rows_text(c, 0, 4), &o->credentials_set, &o->n_credentials_set);
+    split(a, tab_rows_text(c, 0, 4), ',', &o->credentials_set, &o->n_credentials_set);
     o->created_at = tab_rows_time(c, 0, 5);
     o->last_sync_at = tab_rows_time(c, 0, 6);
     if (o->last_sync_at != 0)
@@ -451,7 +487,7 @@ tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *i
         "SELECT d.id, d.name, d.source, d.snapshot, s.created, s.rows, s.cols, s.bytes, d.pinned, "
         "d.created, (SELECT coalesce(string_agg(DISTINCT p.endpoint_id, ','), '') "
         "FROM data_connector.pin p "
-        "WHERE p.org = $1 AND p.dataset = d.id) "
+        "WHERE p.org = $1 AND p.dataset = d.id), d.notes "
         "FROM data_connector.dataset d "
         "LEFT JOIN data_connector.snapshot s ON s.org = d.org AND s.id = d.snapshot "
         "WHERE d.org = $1 AND d.id = $2 AND NOT d.temporary",

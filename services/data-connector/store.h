@@ -33,6 +33,9 @@ tab_status store_dataset_lock(tab_tx *tx, tab_arena *a, const char *org, const c
                               tab_error *err) TAB_CHECKED;
 tab_status store_dataset_pin(tab_tx *tx, const char *org, const char *id, bool pinned,
                              tab_error *err) TAB_CHECKED;
+/* What was done to its rows on their way, a line each. */
+tab_status store_dataset_noted(tab_tx *tx, const char *org, const char *id, tab_str notes,
+                               tab_error *err) TAB_CHECKED;
 /* Drops datasets: by id, by owner (temporary ones), or the expired ones (both NULL). With them go their
  * snapshots' rows, the blocks that nothing else holds, and the connection that feeds them. Needs
  * store_hold_blocks alone. */
@@ -73,6 +76,9 @@ tab_status store_pins_set(tab_tx *tx, const char *org, const char *endpoint_id, 
 /* Names of the endpoints that pin the dataset, comma between; "" for none. */
 tab_status store_pins_names(tab_tx *tx, tab_arena *a, const char *org, const char *dataset, const char **ret,
                             tab_error *err) TAB_CHECKED;
+/* The endpoints that pin what a connection feeds, whose dataset is locked: "a, b", or "". */
+tab_status store_connection_pins(tab_tx *tx, tab_arena *a, const char *org, const char *connection,
+                                 const char **ret, tab_error *err) TAB_CHECKED;
 
 /* ---- what is shown */
 tab_status store_object(tab_tx *tx, tab_arena *a, const char *org, const char *id, Tabella__DataObject **ret,

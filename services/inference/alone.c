@@ -156,7 +156,7 @@ tab_status alone_call(inference *self, tab_call *call, const char *method,
             /* dead, or frozen while at work: the two look the same from outside */
             s = tab_fail(err, TAB_JOB_FAILED, "", "the process that computed this, and nothing else, ended");
             tab_metric_add(tab_counter("tabella_inference_died_alone_total",
-                                       "Passes that killed a process in which they were alone", NULL),
+                                       "Passes that ended the process in which they were alone", NULL),
                            1);
             tab_log(TAB_WARN, "a pass alone ended its process: status %d", died ? status : -1);
             if (died)

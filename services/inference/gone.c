@@ -7,9 +7,10 @@
 
 #include "common/log.h"
 #include "proto/jobs.pb-c.h"
+#include "services/inference/drift.h"
 #include "services/inference/inference.h"
 
-enum { ROUND_MS = 5000, STEP_MS = 200, IDS_MOST = 500 };
+enum { ROUND_MS = 5000, STEP_MS = 200, IDS_MOST = 500, SEND_EACH_MS = 2000 };
 
 /* "ORG/ENDPOINT/": of the key ORG/ENDPOINT/BASE/... (serve_key). 0: it is no such key. */
 static size_t owner_of(const char *key, size_t *ret_org)
@@ -88,14 +89,19 @@ static bool stopped(inference *self)
 void *gone_states(void *arg)
 {
     inference *self = arg;
-    int64_t asked = tab_mono_ms();
+    int64_t asked = tab_mono_ms(), sent = asked;
     while (!stopped(self)) {
         if (tab_mono_ms() - asked >= ROUND_MS) {
             round_of(self);
             asked = tab_mono_ms();
         }
+        if (tab_mono_ms() - sent >= SEND_EACH_MS) {
+            drift_send(self);
+            sent = tab_mono_ms();
+        }
         struct timespec t = { 0, STEP_MS * 1000000 };
         nanosleep(&t, NULL);
     }
+    drift_send(self); /* what was counted last */
     return NULL;
 }

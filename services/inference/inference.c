@@ -47,14 +47,14 @@ static tab_status run(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
-    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, call->org, base, &w.base, err)) != TAB_OK ||
         (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK ||
         (s = pass_begin(&w.p, self, call, q->call_id, true, err)) != TAB_OK)
         return s;
     pass_compute(&w.p, compute_run, &w);
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);
-    y->base_model = tab_proto_text(call->arena, w.base);
+    y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
     return w.s;
 }
 
@@ -194,6 +194,12 @@ static void compute_evaluation(void *arg)
         w->p.to = 1;
         e.seed = q->seed;
         w->s = held_out(&e, tables, &w->options, parts.linked.links, w->bundle, &y->held_out, w->err);
+        if (w->s == TAB_OK) { /* a report doubts what the pass doubts */
+            y->held_out->n_warnings = w->bundle->n_warnings;
+            y->held_out->warnings = w->bundle->warnings;
+            y->held_out->n_leaks = w->bundle->prediction->n_leaks;
+            y->held_out->leaks = w->bundle->prediction->leaks;
+        }
     }
 }
 
@@ -216,7 +222,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
         return s;
     }
     const char *base = q->options == NULL ? NULL : q->options->base_model;
-    if ((s = base_resolve(self, base, &w.base, err)) != TAB_OK ||
+    if ((s = base_resolve(self, call->org, base, &w.base, err)) != TAB_OK ||
         (s = options_of(call->arena, q->options, w.base, &w.options, err)) != TAB_OK)
         return s;
     if (w.keep) {
@@ -235,7 +241,7 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
     pass_end(&w.p);
     w.s = pass_status(&w.p, w.s, err);
     y->bundle = q->held_out_only ? NULL : w.bundle;
-    y->base_model = tab_proto_text(call->arena, w.base);
+    y->base_model = tab_proto_text(call->arena, base_shown(base, w.base));
     if (w.st == NULL)
         return w.s;
     if (w.s == TAB_OK)
@@ -251,14 +257,14 @@ static tab_status evaluate(void *arg, tab_call *call, tab_error *err)
 static tab_status models(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__ModelsRequest *q = call->in;
-    return base_models(arg, call->arena, q->with_retired, call->out, err);
+    return base_models(arg, call->arena, call->org, q->with_retired, call->out, err);
 }
 
 static tab_status set_base(void *arg, tab_call *call, tab_error *err)
 {
     const Tabella__SetBaseRequest *q = call->in;
-    tab_status s = base_set(arg, call, q->base_model, q->retired, err);
-    return s == TAB_OK ? base_models(arg, call->arena, true, call->out, err) : s;
+    tab_status s = base_set(arg, call, q, err);
+    return s == TAB_OK ? base_models(arg, call->arena, "", true, call->out, err) : s;
 }
 
 #define METHOD(name, in, out, fn)                                             \
@@ -270,6 +276,7 @@ const tab_rpc_method inference_methods[] = {
     METHOD("Run", run_request, run_reply, run),
     METHOD("Evaluate", evaluate_request, evaluate_reply, evaluate),
     METHOD("Serve", serve_request, serve_reply, serve),
+    METHOD("Generate", generate_request, generate_reply, inference_generate),
     METHOD("Models", models_request, models_reply, models),
     METHOD("SetBase", set_base_request, models_reply, set_base),
     TAB_RPC_METHODS_END,

@@ -23,7 +23,7 @@
 #include "services/inference/shares.h"
 #include "services/inference/states.h"
 
-enum { MAX_TABLES = 64, MAX_BASES = 32, MAX_WORKERS = 256 };
+enum { MAX_TABLES = 64, MAX_BASES = 256, MAX_WORKERS = 256 };
 
 #define ALONE "inference-alone" /* the service that processes for one pass are */
 
@@ -34,6 +34,11 @@ typedef struct {
     char id[40];
     int64_t seen; /* tab_mono_ms */
 } peer;
+
+/* A base of one organization. */
+typedef struct {
+    char org[48], name[16], of[16]; /* of: the engine's base that computes it */
+} org_base;
 
 typedef struct {
     tab_pg *pg;
@@ -50,13 +55,15 @@ typedef struct {
     tab_turns *slots;          /* places for passes */
     tab_shares *shares;
     pass *running;
+    struct drift *drifts; /* drift.c */
     pthread_t ticker, cleaner;
     bool ticks, cleans, stop;
-    struct __natsSubscription *cancel_sub, *alive_sub;
     peer peers[MAX_WORKERS];
     size_t n_peers;
     char retired[MAX_BASES][16];
     size_t n_retired;
+    org_base *org_bases; /* (n_org_bases) */
+    size_t n_org_bases;
     int64_t retired_at; /* tab_mono_ms of the last look; 0: never */
 } inference;
 
@@ -77,7 +84,10 @@ struct pass {
     tab_turn turn; /* of its slot */
     bool slotted;
     tab_memory memory;
-    bool behind;     /* it steps back: computes at low priority */
+    bool behind;       /* it steps back: computes at low priority */
+    bool waits;        /* for its slot */
+    const char *timed; /* the phase that figures.c times, NULL: none */
+    int64_t timed_us;
     int64_t counted; /* tab_mono_ms up to which its organization's share is counted; 0: it is not */
 };
 
@@ -96,17 +106,30 @@ void pass_compute(pass *p, void (*compute)(void *arg), void *arg);
 /* What the pass ended in: where memory was refused to it, an error that says so. */
 tab_status pass_status(const pass *p, tab_status s, tab_error *err);
 
+/* figures.c. Times the phase that ends and begins the next; NULL: none. */
+void pass_phase(pass *p, const char *phase);
+void pass_count(const tab_call *call); /* its cells */
+void pass_figures_start(void);
+
 /* The live worker that a key belongs to (rendezvous hashing); NULL: this one. The text lives in buf. */
 const char *worker_of(inference *self, const char *key, char buf[40]);
 
 /* gone.c. Runs on a thread until self->stop: drops states of deleted endpoints. */
 void *gone_states(void *inference);
 
-/* bases.c. Resolves "" to the default base; refuses an unknown or retired one. */
-tab_status base_resolve(inference *self, const char *name, const char **ret, tab_error *err) TAB_CHECKED;
-tab_status base_models(inference *self, tab_arena *a, bool with_retired, Tabella__ModelsReply *ret,
-                       tab_error *err) TAB_CHECKED;
-tab_status base_set(inference *self, tab_call *call, const char *name, bool retired,
+/* bases.c. The engine's base that computes what the organization calls by this name: "" is the default
+ * base; an unknown one, another organization's and a retired one are refused. */
+tab_status base_resolve(inference *self, const char *org, const char *name, const char **ret,
+                        tab_error *err) TAB_CHECKED;
+/* org "": every base. Else everybody's, and the organization's own. */
+tab_status base_models(inference *self, tab_arena *a, const char *org, bool with_retired,
+                       Tabella__ModelsReply *ret, tab_error *err) TAB_CHECKED;
+/* The name that an answer says: the one that was asked for, else the default's. */
+static inline const char *base_shown(const char *asked, const char *engine)
+{
+    return asked == NULL || asked[0] == 0 ? engine : asked;
+}
+tab_status base_set(inference *self, tab_call *call, const Tabella__SetBaseRequest *q,
                     tab_error *err) TAB_CHECKED;
 
 /* tables.c. The tables of a call, in the order of its sources. Snapshots are read from data-connector. */
@@ -120,7 +143,8 @@ tab_status snapshot_load(inference *self, const tab_call *call, tab_arena *a,
 tab_status options_of(tab_arena *a, const Tabella__RunOptions *o, const char *base, tab_run_options *ret,
                       tab_error *err) TAB_CHECKED;
 
-tab_status serve(void *self, tab_call *call, tab_error *err); /* serve.c */
+tab_status serve(void *self, tab_call *call, tab_error *err);              /* serve.c */
+tab_status inference_generate(void *self, tab_call *call, tab_error *err); /* generate.c */
 
 /* alone.c: runs the call in a process of its own; *ret is a message pointer. JOB_FAILED: the process died of
  * it. UNAVAILABLE: none could be started. */

@@ -1,6 +1,6 @@
-/* inference: passes of the engine. Keeps nothing but which bases are retired (Postgres schema `inference`)
- * and, in memory, the fitted states of endpoints. Start: configuration, log, servers, helpers, methods,
- * ready. Stop, on SIGTERM: not ready, drain, free. */
+/* inference: passes of the engine. Keeps nothing but which bases are retired or an organization's own
+ * (Postgres schema `inference`) and, in memory, the fitted states of endpoints. Start: configuration, log,
+ * servers, helpers, methods, ready. Stop, on SIGTERM: not ready, drain, free. */
 #include <stdlib.h>
 
 #include "common/config.h"
@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/machine.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/inference/engine/learn/pfn/weights.h"
 #include "services/inference/inference.h"
 
@@ -49,6 +50,8 @@ int main(int argc, char **argv)
 
     tab_log_open("inference", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     openblas_set_num_threads(1); /* one order of summation, whatever the machine */
     const char *why;
     if (tab_pfn_default(&why) ==
@@ -64,7 +67,6 @@ int main(int argc, char **argv)
     int64_t helpers = cfg.helpers > 0 ? cfg.helpers : cores - 1;
 
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
     TAB_AUTO(tab_states) *states = tab_states_new((size_t)cfg.states_mib << 20, serve_state_free);
     TAB_AUTO(tab_pool) *pool = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), false);
     TAB_AUTO(tab_pool) *behind = tab_pool_new((size_t)(helpers > 0 ? helpers : 0), true);
@@ -73,8 +75,10 @@ int main(int argc, char **argv)
     const size_t places[SLOT_LANES] = { [AWAITED] = 2 * (size_t)slots, [JOBS] = (size_t)slots };
     TAB_AUTO(tab_turns) *turns = tab_turns_new(SLOT_LANES, places, SIZE_MAX);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, cfg.alone ? ALONE : "inference");
-    if (pg == NULL || health == NULL || states == NULL || pool == NULL || behind == NULL || shares == NULL ||
-        turns == NULL || rpc == NULL)
+    /* Last opened, first freed: it looks at all others. */
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.alone ? 0 : cfg.port);
+    if (pg == NULL || states == NULL || pool == NULL || behind == NULL || shares == NULL || turns == NULL ||
+        rpc == NULL || health == NULL)
         return EXIT_FAILURE;
 
     static inference self;
@@ -89,7 +93,7 @@ int main(int argc, char **argv)
                         .slots = turns,
                         .alone = cfg.alone };
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "inference", .least = 1 };
+    static tab_schema schema = { .schema = "inference", .least = 2 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
@@ -99,8 +103,10 @@ int main(int argc, char **argv)
     int64_t heavy = 2 * 3 * slots;
     tab_rpc_heavy(rpc, heavy, passes);
     tab_rpc_limits(rpc, heavy + cfg.threads, 4096, (size_t)cfg.call_mib << 20);
-    if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self))
+    if (!inference_start(&self) || !tab_rpc_serve(rpc, inference_methods, &self)) {
+        inference_stop(&self);
         return EXIT_FAILURE;
+    }
     tab_health_ready(health, true);
     if (cfg.alone)
         alone_begin(&self);

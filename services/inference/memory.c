@@ -16,6 +16,11 @@ size_t tab_memory_used(void)
     return used > 0 ? (size_t)used : 0;
 }
 
+int64_t tab_memory_most(void)
+{
+    return atomic_load(&all_most);
+}
+
 tab_memory *tab_memory_enter(tab_memory *m)
 {
     tab_memory *before = mine;

@@ -22,6 +22,7 @@ typedef struct {
 
 void tab_memory_limit(size_t all); /* bytes of the process; before any pass */
 size_t tab_memory_used(void);
+int64_t tab_memory_most(void);
 
 /* What this thread allocates from now on is m's; NULL: nobody's. Gives whose it was before. */
 tab_memory *tab_memory_enter(tab_memory *m);

@@ -41,6 +41,7 @@ static void tell(pass *p, const char *phase, double done, bool now)
 static void on_progress(void *arg, const char *phase, double done)
 {
     pass *p = arg;
+    pass_phase(p, phase);
     done = done < 0 ? 0 : done > 1 ? 1 : done;
     tell(p, phase, p->from + (p->to - p->from) * done, false);
 }
@@ -96,8 +97,11 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
     bool waits =
         heavy && tab_turns_put(self->slots, p->call_id[0] == 0 ? AWAITED : JOBS, call->org, &p->turn);
     give_slots(self);
+    pass_phase(p, waits ? "queue" : NULL);
+    p->waits = waits;
     while (waits && !p->slotted && !atomic_load(&p->cancel) && !self->stop)
         pthread_cond_wait(&self->slot, &self->lock);
+    p->waits = false;
     bool go = !atomic_load(&p->cancel) && !self->stop && waits == heavy;
     if (go && heavy)
         rank(p);
@@ -106,14 +110,18 @@ tab_status pass_begin(pass *p, inference *self, const tab_call *call, const char
         pass_end(p);
         return tab_fail(err, TAB_CANCELLED, "", "the call ended before its turn");
     }
-    if (heavy)
+    if (heavy) {
+        pass_phase(p, "read");
+        pass_count(call);
         tell(p, "reading", 0, true);
+    }
     return TAB_OK;
 }
 
 void pass_end(pass *p)
 {
     inference *self = p->self;
+    pass_phase(p, NULL);
     pthread_mutex_lock(&self->lock);
     if (p->counted > 0)
         count_shares(self, tab_mono_ms());
@@ -270,18 +278,20 @@ static void figures(void *arg)
     inference *self = arg;
     tab_states_figures f = tab_states_look(self->states);
     int64_t now = tab_mono_ms();
-    size_t running = 0, peers = 0;
+    size_t running = 0, waiting = 0, peers = 0;
     pthread_mutex_lock(&self->lock);
     for (const pass *p = self->running; p != NULL; p = p->next)
-        running++;
+        *(p->waits ? &waiting : &running) += 1;
     for (size_t i = 0; i < self->n_peers; i++)
         peers += lives(self, &self->peers[i], now);
     pthread_mutex_unlock(&self->lock);
     tab_metric_set(tab_gauge("tabella_inference_peers", "Other workers that live", NULL), (double)peers);
     tab_metric_set(tab_gauge("tabella_inference_running", "Calls that compute", NULL), (double)running);
+    tab_metric_set(tab_gauge("tabella_inference_waiting", "Calls that wait for their turn", NULL),
+                   (double)waiting);
     tab_metric_set(tab_gauge("tabella_inference_memory_bytes", "Large blocks of memory in use", NULL),
                    (double)tab_memory_used());
-    tab_metric_set(tab_gauge("tabella_states_count", "Fitted states in memory", NULL), (double)f.count);
+    tab_metric_set(tab_gauge("tabella_states", "Fitted states in memory", NULL), (double)f.count);
     tab_metric_set(tab_gauge("tabella_states_bytes", "Bytes of the fitted states", NULL), (double)f.bytes);
     tab_metric_set(tab_gauge("tabella_states_hits", "Serve calls that found their state", NULL),
                    (double)f.hits);
@@ -330,18 +340,14 @@ static void *tick(void *arg)
 
 bool inference_start(inference *self)
 {
-    natsConnection *nc = tab_rpc_nats(self->rpc);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->slot, NULL);
-    if (nc == NULL ||
-        natsConnection_Subscribe(&self->cancel_sub, nc, "tabella.cancel.*", on_cancel, self) != NATS_OK ||
-        natsConnection_Subscribe(&self->alive_sub, nc, "tabella.inference.alive", on_alive, self) !=
-            NATS_OK) {
-        tab_log(TAB_ERROR, "no subscription to cancellations");
+    if (!tab_rpc_listen(self->rpc, "tabella.cancel.*", on_cancel, self) ||
+        !tab_rpc_listen(self->rpc, "tabella.inference.alive", on_alive, self))
         return false;
-    }
     self->ticks = pthread_create(&self->ticker, NULL, tick, self) == 0;
     self->cleans = pthread_create(&self->cleaner, NULL, gone_states, self) == 0;
+    pass_figures_start();
     tab_metrics_before(figures, self);
     return self->ticks && self->cleans;
 }
@@ -361,6 +367,4 @@ void inference_stop(inference *self)
         pthread_join(self->ticker, NULL);
     if (self->cleans)
         pthread_join(self->cleaner, NULL);
-    natsSubscription_Destroy(self->cancel_sub);
-    natsSubscription_Destroy(self->alive_sub);
 }

@@ -161,7 +161,8 @@ tab_status serve_request_read(tab_arena *a, const serve_state *st, const tab_tab
             t++;
         if (t == st->n)
             return tab_fail(err, TAB_VALIDATION, param,
-                            "the endpoint pins no table of this id; it pins \"%.*s\"%s",
+                            "the endpoint pins no table \"%.*s\"; it pins \"%.*s\"%s",
+                            (int)(tables[i]->id.n > 64 ? 64 : tables[i]->id.n), tables[i]->id.p,
                             (int)(st->table[0]->id.n > 64 ? 64 : st->table[0]->id.n), st->table[0]->id.p,
                             st->n > 1 ? " and others" : "");
         for (size_t k = 0; k < i; k++)

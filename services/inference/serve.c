@@ -15,6 +15,7 @@
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "services/inference/drift.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
 #include "services/inference/engine/predict/select.h"
@@ -197,6 +198,10 @@ tab_status serve_answer(inference *self, tab_call *call, const Tabella__ServeReq
         if (p[i].s == TAB_OK)
             p[i].s = end(&e, st, &p[i], &p[i].err);
     pass_end(&own);
+    drift *d = drift_of(self, call->org, q->state, st);
+    for (size_t i = 0; d != NULL && s == TAB_OK && i < n; i++)
+        if (p[i].s == TAB_OK)
+            drift_count(d, a, st, &p[i].r, p[i].b->prediction);
     for (size_t i = 0; i < n; i++) {
         m[i].status = (uint32_t)p[i].s;
         if (p[i].s == TAB_OK) {
@@ -222,7 +227,8 @@ tab_status serve(void *arg, tab_call *call, tab_error *err)
 
     /* A retired base is refused although its state may still be in the cache. */
     const char *base = NULL;
-    tab_status s = base_resolve(self, k->options == NULL ? NULL : k->options->base_model, &base, err);
+    tab_status s =
+        base_resolve(self, call->org, k->options == NULL ? NULL : k->options->base_model, &base, err);
     if (s != TAB_OK)
         return s;
     char key[SERVE_KEY];

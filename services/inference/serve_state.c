@@ -2,6 +2,8 @@
  * an upgrade or an edit ran over the same data anyway, and the worker that each belongs to. */
 #include "services/inference/serve_state.h"
 
+#include "services/inference/drift.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,6 +64,7 @@ void serve_state_free(void *p)
         for (size_t c = 0; st->imputer[t] != NULL && c < st->table[t]->cols; c++)
             tab_fitted_free(st->imputer[t][c].fitted);
     tab_fitted_free(st->fitted);
+    drift_free(st->drift);
     pthread_mutex_destroy(&st->batch.lock);
     pthread_mutex_destroy(&st->lock);
     tab_arena_free(st->arena); /* st lies in it */
@@ -142,10 +145,14 @@ static tab_status fit(const tab_engine *e, serve_state *st, const tab_run_option
     tab_status s = TAB_OK;
     for (size_t t = 0; s == TAB_OK && t < st->n; t++)
         s = tab_profile_given(e, st->table[t], &options->given, &st->profile[t], err);
+    const bool *const *refers = NULL;
+    if (s == TAB_OK && st->n > 1)
+        s = tab_references_find(e, st->profile, st->n, &refs, err);
     if (s == TAB_OK)
-        s = tab_select(e, st->profile, st->n, options, &st->sel, err);
-    if (s == TAB_OK && !st->sel.none &&
-        (s = tab_references_find(e, st->profile, st->n, &refs, err)) == TAB_OK)
+        s = tab_reference_columns(e, st->profile, st->n, &refs, &refers, err);
+    if (s == TAB_OK)
+        s = tab_select(e, st->profile, st->n, refers, options, &st->sel, err);
+    if (s == TAB_OK && !st->sel.none)
         s = tab_fit_linked(e, st->profile, st->n, &refs, &st->sel, st->base, options->split, &st->linked,
                            &st->fitted, err);
     if (s == TAB_OK && st->n > 1)
@@ -215,7 +222,7 @@ static tab_status make_state(void *own, void **ret, size_t *ret_bytes, tab_error
     const char *base = NULL;
     k->err = err;
     tab_log_context(k->call.request_id, k->call.org);
-    TAB_TRY(base_resolve(k->self, o == NULL ? NULL : o->base_model, &base, err));
+    TAB_TRY(base_resolve(k->self, k->call.org, o == NULL ? NULL : o->base_model, &base, err));
     TAB_TRY(options_of(k->call.arena, o, base, &k->options, err));
     TAB_TRY(pass_begin(&k->p, k->self, &k->call, NULL, true, err));
     pass_compute(&k->p, compute_state, k);

@@ -41,7 +41,9 @@ typedef struct {
         size_t waiting;      /* calls in the list */
         int64_t leaders;     /* threads that score a group */
     } batch;                 /* serve_batch.c */
-    pthread_mutex_t lock;    /* of the imputers' making */
+    pthread_mutex_t lock;    /* of the imputers' making, and of the counts' */
+    struct drift *drift;     /* drift.c: made with the first call */
+    bool undrifted;          /* there is no memory for it */
     serve_imputer **imputer; /* (n)(cols) */
 } serve_state;
 

@@ -56,6 +56,13 @@ static tab_status pins(jobs *self, tab_arena *a, const char *org, const char *en
     return call(self, org, "Acquire", &q.base, &tabella__acquire_reply__descriptor, a, err);
 }
 
+void chores_pins(jobs *self, tab_arena *a, const char *org, const char *endpoint_id)
+{
+    tab_error later;
+    if (pins(self, a, org, endpoint_id, &later) != TAB_OK)
+        tab_log_fields(TAB_INFO, "an endpoint's pins are set a little later", "why", later.message, NULL);
+}
+
 static tab_status drop(jobs *self, tab_arena *a, const char *org, const char *job_id, tab_error *err)
 {
     Tabella__DropRequest q = TABELLA__DROP_REQUEST__INIT;

@@ -324,6 +324,9 @@ tab_status endpoint_delete(tab_tx *tx, const tab_call *call, const Tabella__Endp
                      "VALUES ($1, 'pins', $2)",
                      TAB_P(tab_p_text(org), tab_p_text(e->id)));
     if (s == TAB_OK)
+        s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.drift WHERE org = $1 AND endpoint_id = $2",
+                         TAB_P(tab_p_text(org), tab_p_text(e->id)));
+    if (s == TAB_OK)
         s = endpoint_log(tx, org, e->id, "deleted", "", actor, err, "endpoint deleted");
     if (s != TAB_OK)
         return s;

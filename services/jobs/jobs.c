@@ -1,11 +1,14 @@
 /* The RPC methods of proto/jobs.proto. */
 #include "services/jobs/jobs.h"
 
+#include "services/jobs/drift.h"
+
 #include <stdio.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "common/proto.h"
+#include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 
 /* Begins the call's transaction, in one place for all methods. */
@@ -55,13 +58,15 @@ static tab_status submit(void *arg, tab_call *call, tab_error *err)
     if (!known || !tab_id_valid(tab_str_of(q->job_id), "job_"))
         return tab_fail(err, TAB_VALIDATION, "kind", "no such kind of job, or no job id");
     bool sync = strcmp(q->kind, "sync") == 0;
-    if (strcmp(q->kind, "generate") == 0)
-        return tab_fail(err, TAB_VALIDATION, "kind", "jobs of this kind are not taken by this version");
+    /* in a batch, what has a worker's request of its own is a generation */
+    bool generate = strcmp(q->kind, "generate") == 0 || (!sync && q->request.len > 0);
     bool batch = strcmp(q->kind, "batch") == 0;
     jobs_new j = { .job_id = q->job_id,
                    .suspect = q->suspect,
                    .kind = q->kind,
-                   .work = sync ? "sync" : "run",
+                   .work = sync       ? "sync"
+                           : generate ? "generate"
+                                      : "run",
                    .processing = batch ? "batch" : "realtime",
                    .label = q->label[0] != 0 ? q->label : q->report_id,
                    .report_id = q->report_id,
@@ -246,6 +251,7 @@ static tab_status get_endpoint(void *arg, tab_call *call, tab_error *err)
     tab_status s;
     if ((s = begin(self, call, &tx, err)) != TAB_OK ||
         (s = read_endpoint(call, tx, q->id_or_name, &e, err)) != TAB_OK ||
+        (s = drift_read(tx, call->arena, call->org, e, err)) != TAB_OK ||
         (s = tab_tx_commit(&tx, err)) != TAB_OK)
         return s;
     if (strcmp(e->status, "live") == 0)
@@ -300,6 +306,7 @@ static tab_status delete_endpoint(void *arg, tab_call *call, tab_error *err)
         jobs_cancel_call(self, e->job_id, attempt);
     if (!state_gone(self, call->org, e))
         wait_ms(999), wait_ms(999), wait_ms(99); /* the entry's life: nobody is served from it afterwards */
+    chores_pins(self, call->arena, call->org, e->id); /* they have fallen when the deletion is answered */
     jobs_wake(self);
     y->id = e->id;
     return TAB_OK;
@@ -455,11 +462,13 @@ const tab_rpc_method jobs_methods[] = {
     METHOD("ListEndpoints", list_endpoints_request, list_endpoints_reply, list_endpoints),
     METHOD("DeleteEndpoint", delete_endpoint_request, delete_endpoint_reply, delete_endpoint),
     METHOD("Refresh", refresh_request, endpoint_job, refresh),
+    METHOD("RefreshCost", refresh_request, refresh_cost, jobs_refresh_cost),
     METHOD("Upgrade", upgrade_request, endpoint_job, upgrade),
     METHOD("EditEndpoint", edit_endpoint_request, endpoint, jobs_edit_endpoint),
     METHOD("EndpointLogs", endpoint_logs_request, endpoint_logs_reply, endpoint_logs_of),
     METHOD("EndpointBundle", get_endpoint_request, output_reply, endpoint_bundle),
     METHOD("Gone", gone_request, gone_reply, gone),
+    METHOD("Drift", drift_request, empty, drift_add),
     TAB_RPC_METHODS_END,
 };
 

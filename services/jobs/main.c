@@ -6,6 +6,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/jobs/jobs.h"
 
 typedef struct {
@@ -36,14 +37,15 @@ int main(int argc, char **argv)
 
     tab_log_open("jobs", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
 
     /* A connection for each worker, the beat, the sweeper, the relay and the consumer, and some for calls. */
     int64_t pool = cfg.workers + cfg.threads + TAB_LANES_MOST + 2;
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool > pool ? cfg.pg_pool : pool);
     TAB_AUTO(tab_redis) *redis = tab_redis_open(&cfg.redis);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "jobs");
-    if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
+    if (pg == NULL || redis == NULL || rpc == NULL)
         return EXIT_FAILURE;
 
     static jobs self;
@@ -55,29 +57,35 @@ int main(int argc, char **argv)
                    .give_up_s = cfg.give_up_s };
     if (!tab_run_keys_read(cfg.run_key, cfg.run_seal, &self.run_keys))
         return EXIT_FAILURE;
+    static const tab_event_route routes[] = { { "tabella.event.work.done", "metering" },
+                                              { "tabella.event.work.done", "jobs" },
+                                              { "tabella.event.work.done", "reports" },
+                                              { "tabella.event.job.ended", "keys" },
+                                              { "tabella.event.job.ended", "metering" },
+                                              { "tabella.event.audit", "keys" },
+                                              TAB_EVENT_ROUTES_END };
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (relay == NULL || health == NULL)
+        return EXIT_FAILURE;
+    self.relay = relay;
+    jobs_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "jobs", .least = 4 };
+    static tab_schema schema = { .schema = "jobs", .least = 5 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    static const tab_event_route routes[] = {
-        { "tabella.event.work.done", "metering" }, { "tabella.event.work.done", "jobs" },
-        { "tabella.event.work.done", "reports" },  { "tabella.event.job.ended", "keys" },
-        { "tabella.event.audit", "keys" },         TAB_EVENT_ROUTES_END
-    };
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "jobs", routes);
-    self.relay = relay;
-    static const char *const slow[] = { "EditEndpoint", NULL }; /* it waits for a pass */
+    static const char *const slow[] = { "EditEndpoint", "RefreshCost", NULL }; /* they wait for others */
     tab_rpc_heavy(rpc, cfg.threads, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (relay == NULL || !tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) ||
-        !jobs_work_start(&self) || !tab_rpc_serve(rpc, jobs_methods, &self))
-        return EXIT_FAILURE;
-    tab_health_ready(health, true);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_leave(health, cfg.leave_s);
+    bool good = tab_events_take(pg, rpc, "jobs", NULL, jobs_on_work, &self) && jobs_work_start(&self) &&
+                tab_rpc_serve(rpc, jobs_methods, &self);
+    tab_health_ready(health, good);
+    if (good) {
+        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+        tab_health_leave(health, cfg.leave_s);
+    }
     jobs_work_stop(&self);
-    return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return good && tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

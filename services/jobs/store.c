@@ -101,7 +101,8 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
             tx, &rows, err,
             "SELECT org, job_id, kind, work, processing, label, endpoint_id, endpoint, report_id, run_id, "
             "key_id, surface, request_id, request, staged, attempt, tries, extract(epoch "
-            "FROM now() - created_at)::bigint, suspect, killed "
+            "FROM now() - created_at)::bigint, suspect, killed, "
+            "extract(epoch FROM now() - greatest(created_at, ready_at))::float8 "
             "FROM jobs.claim($1::interval, $2)",
             TAB_P(tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_text(full)));
     if (s != TAB_OK)
@@ -131,6 +132,7 @@ tab_status jobs_claim(tab_pg *pg, const char *full, jobs_claimed **ret, tab_erro
     c->age_s = tab_rows_int(rows, 0, 17);
     c->suspect = tab_rows_bool(rows, 0, 18);
     c->killed = tab_rows_int(rows, 0, 19);
+    c->waited_s = tab_rows_real(rows, 0, 20);
     s = tab_arena_full(a) ? tab_no_memory(err) : TAB_OK;
     if (s == TAB_OK)
         s = jobs_log(tx, c->org, c->job_id, err, "started, attempt %lld", (long long)c->attempt);
@@ -151,14 +153,15 @@ tab_status jobs_renew(tab_pg *pg, const jobs_claimed *c, int progress, const cha
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_begin(pg, c->org, tab_in_ms(2500), &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(tx, &rows, err,
-                         "UPDATE jobs.job "
-                         "SET lease_until = clock_timestamp() + $4::interval, progress = $5, phase = $6 "
-                         "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
-                         "RETURNING 1",
-                         TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-                               tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_int(progress),
-                               tab_p_text(phase)));
+        s = tab_tx_query(
+            tx, &rows, err,
+            "UPDATE jobs.job "
+            "SET lease_until = clock_timestamp() + $4::interval, progress = greatest(progress, $5), "
+            "phase = $6 "
+            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+            "RETURNING 1",
+            TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
+                  tab_p_text(STRING(JOBS_LEASE_S) " seconds"), tab_p_int(progress), tab_p_text(phase)));
     if (s == TAB_OK) {
         bool held = tab_rows_count(rows) == 1;
         s = tab_tx_commit(&tx, err);
@@ -175,17 +178,16 @@ tab_status jobs_requeue(tab_pg *pg, const jobs_claimed *c, int64_t delay_ms, job
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_begin(pg, c->org, tab_in_ms(5000), &tx, err);
     if (s == TAB_OK)
-        s = tab_tx_query(
-            tx, &rows, err,
-            "UPDATE jobs.job "
-            "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', tries = tries - $4::int, "
-            "suspect = suspect OR $6, killed = killed + $7::int, "
-            "ready_at = clock_timestamp() + $5::bigint * interval '1 millisecond' "
-            "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
-            "RETURNING 1",
-            TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
-                  tab_p_int(blame == JOBS_TRIED ? 0 : 1), tab_p_int(delay_ms),
-                  tab_p_bool(blame == JOBS_SUSPECTED), tab_p_int(blame == JOBS_KILLER ? 1 : 0)));
+        s = tab_tx_query(tx, &rows, err,
+                         "UPDATE jobs.job "
+                         "SET status = 'queued', lease_until = NULL, phase = '', tries = tries - $4::int, "
+                         "suspect = suspect OR $6, killed = killed + $7::int, "
+                         "ready_at = clock_timestamp() + $5::bigint * interval '1 millisecond' "
+                         "WHERE org = $1 AND job_id = $2 AND attempt = $3 AND status = 'running' "
+                         "RETURNING 1",
+                         TAB_P(tab_p_text(c->org), tab_p_text(c->job_id), tab_p_int(c->attempt),
+                               tab_p_int(blame == JOBS_TRIED ? 0 : 1), tab_p_int(delay_ms),
+                               tab_p_bool(blame == JOBS_SUSPECTED), tab_p_int(blame == JOBS_KILLER ? 1 : 0)));
     if (s == TAB_OK && tab_rows_count(rows) == 1)
         s = jobs_log(tx, c->org, c->job_id, err, "queued again: %s", why);
     return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
@@ -255,8 +257,13 @@ tab_status jobs_finish(tab_tx *tx, const jobs_claimed *c, const jobs_end *e, tab
 tab_status jobs_bill(tab_tx *tx, const jobs_claimed *c, const Tabella__WorkDone *e, tab_error *err)
 {
     Tabella__WorkDone full = *e;
+    /* A run that became a job may yet be answered inline, by a retry whose first answer was lost: both bill
+     * under the run's id, and whoever reads events takes the first. */
     char id[TAB_ID + 8];
-    snprintf(id, sizeof id, "job/%s", c->job_id);
+    if (c->run_id[0] != 0)
+        snprintf(id, sizeof id, "%s", c->run_id);
+    else
+        snprintf(id, sizeof id, "job/%s", c->job_id);
     full.event_id = id;
     full.org_id = (char *)c->org;
     full.kind = (char *)c->kind;
@@ -291,6 +298,7 @@ tab_status jobs_cancel(tab_tx *tx, const char *org, const char *job_id, const ch
     if (tab_rows_count(rows) == 1) {
         const char *kind = tab_rows_text(rows, 0, 0), *endpoint_id = tab_rows_text(rows, 0, 1);
         *ret_attempt = tab_rows_int(rows, 0, 2);
+        jobs_count_end(kind, "cancelled");
         s = jobs_ended(tx, org, job_id, err);
         if (s == TAB_OK && endpoint_id[0] != 0)
             s = tab_tx_query(

@@ -14,6 +14,7 @@
 #include "common/pg.h"
 #include "proto/events.pb-c.h"
 #include "proto/jobs.pb-c.h"
+#include "services/jobs/figures.h"
 
 #define JOBS_LEASE_S 8 /* seconds: a worker renews once a second */
 enum { JOBS_TRIES = 3, JOBS_KILLED = 2, JOBS_OUTPUT_HOURS = 24, JOBS_LOGS_SHOWN = 200 };
@@ -48,6 +49,7 @@ typedef struct {
     const char *key_id, *surface, *request_id;
     tab_str request, staged;
     int64_t attempt, tries, age_s, killed;
+    double waited_s; /* since it could begin */
     bool suspect;
 } jobs_claimed;
 
@@ -128,7 +130,8 @@ tab_status jobs_record_run(tab_tx *tx, tab_arena *a, const Tabella__WorkDone *e,
 typedef struct {
     size_t requeued, failed, expired;
     int64_t queued, running; /* now, over all organizations */
-    double mean_s;           /* of a job that ended lately */
+    jobs_open of[JOBS_KINDS];
+    double mean_s; /* of a job that ended lately */
 } jobs_swept;
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err) TAB_CHECKED;
 

@@ -10,6 +10,7 @@ static tab_status end_each(tab_tx *tx, const tab_rows *rows, size_t *count, tab_
         const char *org = tab_rows_text(rows, i, 0), *job = tab_rows_text(rows, i, 1);
         const char *kind = tab_rows_text(rows, i, 2), *endpoint = tab_rows_text(rows, i, 3);
         const char *status = tab_rows_text(rows, i, 4);
+        jobs_count_end(kind, status);
         s = jobs_ended(tx, org, job, err);
         if (s == TAB_OK && endpoint[0] != 0)
             s = tab_tx_query(
@@ -43,7 +44,7 @@ static tab_status leases(tab_tx *tx, jobs_swept *ret, tab_error *err)
     if (s == TAB_OK)
         s = tab_tx_query(tx, &queued, err,
                          "WITH lost AS (UPDATE jobs.job "
-                         "SET status = 'queued', lease_until = NULL, progress = 0, phase = '', "
+                         "SET status = 'queued', lease_until = NULL, phase = '', "
                          "ready_at = clock_timestamp() + (tries - 1) * interval '1 second' "
                          "WHERE status = 'running' AND lease_until < clock_timestamp() "
                          "RETURNING org, job_id) INSERT INTO jobs.log (org, job_id, line) "
@@ -69,6 +70,26 @@ static tab_status windows(tab_tx *tx, jobs_swept *ret, tab_error *err)
     return s == TAB_OK ? end_each(tx, rows, &ret->expired, err) : s;
 }
 
+/* Open jobs by kind. Jobs of a batch wait for their organization's cap, so the oldest is told by kind. */
+static tab_status open_jobs(tab_tx *tx, jobs_swept *ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *rows = NULL;
+    tab_status s = tab_tx_query(tx, &rows, err,
+                                "SELECT kind, count(*) FILTER (WHERE status = 'queued'), "
+                                "count(*) FILTER (WHERE status = 'running'), "
+                                "min(greatest(created_at, ready_at)) FILTER (WHERE status = 'queued') "
+                                "FROM jobs.job WHERE status IN ('queued', 'running') GROUP BY kind",
+                                TAB_P_NONE);
+    for (size_t i = 0; s == TAB_OK && i < tab_rows_count(rows); i++)
+        for (size_t k = 0; k < JOBS_KINDS; k++)
+            if (strcmp(jobs_kinds[k], tab_rows_text(rows, i, 0)) == 0)
+                ret->of[k] =
+                    (jobs_open){ .queued = tab_rows_int(rows, i, 1),
+                                 .running = tab_rows_int(rows, i, 2),
+                                 .oldest_us = tab_rows_null(rows, i, 3) ? 0 : tab_rows_time(rows, i, 3) };
+    return s;
+}
+
 tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
 {
     *ret = (jobs_swept){ 0 };
@@ -82,6 +103,8 @@ tab_status jobs_sweep(tab_pg *pg, jobs_swept *ret, tab_error *err)
         if ((s = leases(tx, ret, err)) == TAB_OK && (s = windows(tx, ret, err)) == TAB_OK)
             s = tab_tx_query(tx, NULL, err, "DELETE FROM jobs.output WHERE expires_at < now()", TAB_P_NONE);
     }
+    if (s == TAB_OK)
+        s = open_jobs(tx, ret, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &figures, err,
                          "SELECT count(*) FILTER (WHERE status = 'queued'), "

@@ -8,9 +8,10 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "common/metrics.h"
 #include "common/proto.h"
+#include "common/trace.h"
 
+#define JOBS_SPANS 0.1 /* of the attempts so many are traced, where TAB_OTLP is set; what fails is, always */
 enum { BEAT_MS = 500, POLL_MS = 1000 };
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -114,8 +115,7 @@ static void *sweep(void *arg)
             atomic_store(&self->queued, s.queued);
             atomic_store(&self->running, s.running);
             atomic_store(&self->mean_ms, (int64_t)(s.mean_s * 1000));
-            tab_metric_set(tab_gauge("tabella_jobs_queued", "Jobs waiting", NULL), (double)s.queued);
-            tab_metric_set(tab_gauge("tabella_jobs_running", "Jobs at work", NULL), (double)s.running);
+            jobs_tell_open(s.of);
             if (s.requeued + s.failed + s.expired > 0) {
                 tab_log(TAB_WARN, "sweep: %zu queued again, %zu failed, %zu expired", s.requeued, s.failed,
                         s.expired);
@@ -148,7 +148,9 @@ static tab_status fail_job(work *w, const char *message, tab_error *err)
             s = endpoint_log(tx, w->c->org, w->c->endpoint_id, event, w->c->job_id, "system", err, "%s",
                              message);
     }
-    return s == TAB_OK ? tab_tx_commit(&tx, err) : s;
+    if (s == TAB_OK && (s = tab_tx_commit(&tx, err)) == TAB_OK)
+        jobs_count_end(w->c->kind, "failed");
+    return s;
 }
 
 /* What an attempt that ended in an error means for its job. */
@@ -157,16 +159,12 @@ static void settle(work *w, tab_status s, const tab_error *why)
     jobs *self = w->self;
     tab_error err = { 0 };
     tab_status st;
-    char label[64];
     if (atomic_load(&w->lost))
         return;
     bool away = s == TAB_UNAVAILABLE, lost = tab_rpc_lost(s, why), killed = s == TAB_JOB_FAILED;
     bool ours = s == TAB_CANCELLED && atomic_load(&self->stop), theirs = tab_rpc_stopped(s, why);
     bool passes = strcmp(w->c->work, "sync") != 0; /* in inference, which can run it alone */
     bool again = w->c->age_s < self->give_up_s;
-    snprintf(label, sizeof label, "kind=\"%s\",outcome=\"%s\"", w->c->kind, away ? "away" : "error");
-    tab_metric_add(tab_counter("tabella_job_attempts_failed_total", "Attempts that ended in an error", label),
-                   1);
     if (ours || theirs) {
         st = jobs_requeue(self->pg, w->c, 0, JOBS_BLAMELESS, ours ? "its worker is stopping" : why->message,
                           &err);
@@ -217,6 +215,8 @@ static void work_on(work *w)
     jobs_claimed *c = w->c;
     tab_log_context(c->request_id, c->org);
     tab_log_fields(TAB_INFO, "job taken", "job_id", c->job_id, "kind", c->kind, NULL);
+    jobs_count_wait(c->kind, c->waited_s);
+    tab_span span = tab_span_first(JOBS_SPANS);
     int64_t began = tab_mono_ms();
     tab_error err = { 0 };
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
@@ -227,6 +227,8 @@ static void work_on(work *w)
         s = work_endpoint(w, a, &err);
     else if (strcmp(c->work, "sync") == 0)
         s = work_sync(w, a, &err);
+    else if (strcmp(c->work, "generate") == 0)
+        s = work_generate(w, a, &err);
     else
         s = work_run(w, a, &err);
     if (s != TAB_OK)
@@ -239,13 +241,19 @@ static void work_on(work *w)
             break;
         }
     pthread_mutex_unlock(&self->lock);
-    char label[40];
-    snprintf(label, sizeof label, "kind=\"%s\"", c->kind);
-    tab_metric_observe(tab_histogram("tabella_job_duration_seconds", "An attempt, from claim to end", label),
+    tab_span_end(&span, c->work, s != TAB_OK, "tabella.request_id", c->request_id, "tabella.org", c->org,
+                 "tabella.job_id", c->job_id, "tabella.status", tab_status_name(s), NULL);
+    jobs_count_attempt(c->kind,
+                       s == TAB_OK            ? "ok"
+                       : s == TAB_UNAVAILABLE ? "away"
+                                              : "error",
                        (double)(tab_mono_ms() - began) / 1000.0);
+    if (s == TAB_OK)
+        jobs_count_end(c->kind, "done");
     tab_log_fields(TAB_INFO, s == TAB_OK ? "job ended" : "attempt ended", "job_id", c->job_id, "status",
                    tab_status_name(s), "why", err.message, NULL);
     tab_log_context(NULL, NULL);
+    tab_span_leave();
 }
 
 /* The organizations that have as many jobs at work here as there are workers left, counting the one that
@@ -303,14 +311,9 @@ bool jobs_work_start(jobs *self)
     pthread_cond_init(&self->wake, NULL);
     pthread_mutex_init(&self->take, NULL);
     pthread_mutex_init(&self->lock, NULL);
-    natsConnection *nc = tab_rpc_nats(self->rpc);
-    if (nc == NULL ||
-        natsConnection_Subscribe(&self->progress_sub, nc, "tabella.progress.*", on_progress, self) !=
-            NATS_OK ||
-        natsConnection_Subscribe(&self->wake_sub, nc, "tabella.jobs.wake", on_wake, self) != NATS_OK) {
-        tab_log(TAB_ERROR, "no subscription to progress");
+    if (!tab_rpc_listen(self->rpc, "tabella.progress.*", on_progress, self) ||
+        !tab_rpc_listen(self->rpc, "tabella.jobs.wake", on_wake, self))
         return false;
-    }
     self->thread = calloc((size_t)self->workers, sizeof *self->thread);
     if (self->thread == NULL)
         return false;
@@ -339,7 +342,5 @@ void jobs_work_stop(jobs *self)
         pthread_join(self->beat_thread, NULL);
     if (self->sweeps)
         pthread_join(self->sweep_thread, NULL);
-    natsSubscription_Destroy(self->progress_sub);
-    natsSubscription_Destroy(self->wake_sub);
     free(self->thread);
 }

@@ -12,8 +12,8 @@
  *   a process died in which it was alone          the second one fails it
  *   the worker died that had started its process  the third one fails it, as does a third lost lease
  *
- * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c (the workflows)
- * -> work_calls.c (calls to other services, progress). */
+ * Calls go one way: work.c (workers, beat, sweep) -> work_endpoint.c, work_run.c, work_sync.c,
+ * work_generate.c, work_out.c (the workflows) -> work_calls.c (calls to other services, progress). */
 #ifndef TAB_JOBS_WORK_H
 #define TAB_JOBS_WORK_H
 
@@ -23,6 +23,7 @@
 #include "common/outbox.h"
 #include "common/redis.h"
 #include "common/rpc.h"
+#include "proto/data.pb-c.h"
 #include "services/jobs/endpoint.h"
 
 typedef struct work work;
@@ -44,7 +45,6 @@ typedef struct {
     pthread_t *thread, beat_thread, sweep_thread;
     int64_t n_thread;
     bool beats, sweeps;
-    struct __natsSubscription *progress_sub, *wake_sub;
     _Atomic int64_t queued, running;
     _Atomic int64_t mean_ms;
 } jobs;
@@ -75,12 +75,30 @@ void work_phase(work *w, const char *phase, double from, double to);
 tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
                      const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
                      tab_error *err) TAB_CHECKED;
+/* The same, with tables. */
+tab_status work_call_with(work *w, const char *service, const char *method, int64_t ms,
+                          const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
+                          const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
+                          tab_error *err) TAB_CHECKED;
 uint64_t work_seed(const char *id); /* the same for the same id */
 
 /* The workflows. OK: the job has ended, or is no longer ours. Else the error that ended the attempt. */
 tab_status work_run(work *w, tab_arena *a, tab_error *err);
 tab_status work_sync(work *w, tab_arena *a, tab_error *err);
+tab_status work_generate(work *w, tab_arena *a, tab_error *err);
 tab_status work_endpoint(work *w, tab_arena *a, tab_error *err);
+
+/* work_out.c: writes what a run found to options.out. VALIDATION: it cannot be. */
+tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
+                    tab_error *err) TAB_CHECKED;
+
+/* cost.c: what a refresh bills, line by line: rows that were added or changed, and those that were not. */
+typedef struct {
+    uint64_t fresh, kept; /* cells */
+} refresh_cells;
+void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t cols);
+/* Each line that has cells is given to add. */
+void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to);
 
 /* state.c: the endpoint's state version in Redis, which the gateway hands to the api. */
 void state_forget(jobs *self, const char *org, const Tabella__Endpoint *e);
@@ -89,5 +107,7 @@ void state_show(jobs *self, const char *org, const Tabella__Endpoint *e);
 
 /* chores.c: calls that must happen in the end. */
 void chores_do(jobs *self);
+/* Tries at once what the chore of this endpoint's pins will do in any case. */
+void chores_pins(jobs *self, tab_arena *a, const char *org, const char *endpoint_id);
 
 #endif

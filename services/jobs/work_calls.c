@@ -18,6 +18,14 @@ void work_phase(work *w, const char *phase, double from, double to)
 tab_status work_call(work *w, const char *service, const char *method, int64_t ms, const ProtobufCMessage *in,
                      const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret, tab_error *err)
 {
+    return work_call_with(w, service, method, ms, in, NULL, 0, reply, a, ret, err);
+}
+
+tab_status work_call_with(work *w, const char *service, const char *method, int64_t ms,
+                          const ProtobufCMessage *in, const tab_table *const *tables, size_t n_tables,
+                          const ProtobufCMessageDescriptor *reply, tab_arena *a, const void **ret,
+                          tab_error *err)
+{
     if (atomic_load(&w->gone))
         return tab_fail(err, TAB_CANCELLED, "",
                         atomic_load(&w->lost) ? "the job is no longer this worker's"
@@ -29,6 +37,8 @@ tab_status work_call(work *w, const char *service, const char *method, int64_t m
                     .actor = w->c->key_id,
                     .deadline = tab_in_ms(ms),
                     .in = in,
+                    .tables = tables,
+                    .n_tables = n_tables,
                     .reply = reply,
                     .arena = a,
                     .tell_begun = true,

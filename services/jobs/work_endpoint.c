@@ -94,8 +94,7 @@ static tab_status newest(work *w, tab_arena *a, size_t i, Tabella__PinnedDataset
 }
 
 static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *to, Tabella__Diff *sum,
-                           uint64_t *ret_fresh, uint64_t *ret_kept, const Tabella__Resolved *r,
-                           tab_error *err)
+                           refresh_cells *cells, const Tabella__Resolved *r, tab_error *err)
 {
     Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
     const void *msg = NULL;
@@ -106,13 +105,11 @@ static tab_status add_diff(work *w, tab_arena *a, const char *from, const char *
     const Tabella__DiffReply *y = msg;
     if (s != TAB_OK || y->diff == NULL)
         return s;
-    uint64_t cols = r == NULL ? 0 : r->cols;
     sum->rows_added += y->diff->rows_added;
     sum->rows_changed += y->diff->rows_changed;
     sum->rows_removed += y->diff->rows_removed;
     sum->rows_unchanged += y->diff->rows_unchanged;
-    *ret_fresh += (y->diff->rows_added + y->diff->rows_changed) * cols;
-    *ret_kept += y->diff->rows_unchanged * cols;
+    refresh_cells_add(cells, y->diff, r == NULL ? 0 : r->cols);
     return TAB_OK;
 }
 
@@ -289,13 +286,24 @@ static void bill(Tabella__WorkDone *d, tab_arena *a, const char *op, uint64_t ce
     d->usage[d->n_usage++] = l;
 }
 
+typedef struct {
+    Tabella__WorkDone *d;
+    tab_arena *a;
+} bill_of;
+
+static void bill_line(void *to, const char *op, uint64_t cells)
+{
+    bill_of *b = to;
+    bill(b->d, b->a, op, cells);
+}
+
 /* What a job does to its endpoint. */
 typedef struct {
     bool refresh, upgrade; /* neither: create */
     const Tabella__Endpoint *now;
     Tabella__Endpoint *next; /* a copy, with datasets of its own */
     const Tabella__AcquireReply *pins;
-    uint64_t fresh, kept; /* cells of a refresh: new or changed, unchanged */
+    refresh_cells cells;
 } change;
 
 static tab_status read_endpoint(work *w, tab_arena *a, change *x, tab_error *err)
@@ -339,7 +347,7 @@ static tab_status pin_data(work *w, tab_arena *a, change *x, tab_error *err)
         if (next->diff == NULL)
             return tab_no_memory(err);
         for (size_t i = 0; i < e->n_datasets; i++)
-            TAB_TRY(add_diff(w, a, e->datasets[i]->snapshot, d[i]->snapshot, next->diff, &x->fresh, &x->kept,
+            TAB_TRY(add_diff(w, a, e->datasets[i]->snapshot, d[i]->snapshot, next->diff, &x->cells,
                              resolved(x->pins, d[i]->snapshot), err));
     }
     next->pinned_cells = 0;
@@ -410,8 +418,7 @@ static tab_status conclude(const work *w, tab_arena *a, const change *x, Tabella
         r->snapshot = next->snapshot;
         r->previous_snapshot = x->now->snapshot;
         r->diff = next->diff;
-        bill(g->done, a, "refresh", x->fresh);
-        bill(g->done, a, "cached", x->kept);
+        refresh_bill(&x->cells, bill_line, &(bill_of){ g->done, a });
     } else if (x->upgrade) {
         TAB_TRY(compare(a, x, g, err));
         bill(g->done, a, "cached", next->pinned_cells);

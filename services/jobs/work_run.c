@@ -50,6 +50,8 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     const Tabella__RunReply *y = msg;
     if (y->bundle == NULL)
         return tab_fail(err, TAB_INTERNAL, "", "a pass without a bundle");
+    if (q->out[0] != 0)
+        TAB_TRY(work_out(w, a, q, y, err));
     work_phase(w, "storing", 0.96, 0.99);
 
     Tabella__UsageLine all = TABELLA__USAGE_LINE__INIT, *lines[] = { &all };
@@ -68,6 +70,7 @@ tab_status work_run(work *w, tab_arena *a, tab_error *err)
     result.report_id = q->report_id;
     result.base_model = y->base_model;
     result.feed = record.feed;
+    result.out = q->out;
 
     TAB_AUTO(tab_tx) *tx = NULL;
     jobs_end end = { .status = "done", .result = &result };

@@ -307,12 +307,25 @@ static const char *org_change(tab_arena *a, const Tabella__SetOrgRequest *q)
         alerts[q->set_alerts == TABELLA__SET_ORG_REQUEST__SWITCH__ON]);
 }
 
+/* The id of an organization that the operator names by its id or its name. */
+static tab_status org_named(keys *self, tab_call *call, const char *name, const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_tx) *tx = NULL;
+    *ret = name;
+    if (tab_id_valid(tab_str_of(name), "org_"))
+        return TAB_OK;
+    TAB_TRY(tab_tx_begin(self->pg, TAB_ORG_ALL, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(keys_store_org_find(tx, call->arena, name, ret, err));
+    return tab_tx_commit(&tx, err);
+}
+
 static tab_status set_org(void *arg, tab_call *call, tab_error *err)
 {
     keys *self = arg;
     const Tabella__SetOrgRequest *q = call->in;
     TAB_AUTO(tab_tx) *tx = NULL;
-    const char *actor = q->actor[0] != '\0' ? q->actor : "operator", *change = org_change(call->arena, q);
+    const char *org = NULL, *actor = q->actor[0] != '\0' ? q->actor : "operator",
+               *change = org_change(call->arena, q);
     if (q->spend_cap == TABELLA__SET_ORG_REQUEST__SWITCH__ON && !(q->spend_cap_usd >= 0))
         return tab_fail(err, TAB_VALIDATION, "spend_cap_usd", "A spend cap is 0 or more.");
     if (q->alerts > KEYS_ALERT_ALL)
@@ -320,12 +333,22 @@ static tab_status set_org(void *arg, tab_call *call, tab_error *err)
     if (change == NULL)
         return tab_no_memory(err);
     TAB_TRY(addresses_good(q->email, err));
-    TAB_TRY(tab_tx_begin(self->pg, q->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
-    TAB_TRY(keys_store_org_set(tx, q, err));
-    TAB_TRY(keys_audit(tx, call, q->org, actor, "org.set", q->org, change, err));
-    TAB_TRY(keys_store_org(tx, call->arena, q->org, call->out, err));
+    TAB_TRY(org_named(self, call, q->org, &org, err));
+    TAB_TRY(tab_tx_begin(self->pg, org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    Tabella__Org before = TABELLA__ORG__INIT;
+    const Tabella__Org *now = call->out;
+    TAB_TRY(keys_store_org(tx, call->arena, org, &before, err));
+    TAB_TRY(keys_store_org_set(tx, org, q, err));
+    TAB_TRY(keys_audit(tx, call, org, actor, "org.set", org, change, err));
+    TAB_TRY(keys_store_org(tx, call->arena, org, call->out, err));
+    if (strcmp(before.plan, now->plan) != 0) {
+        change = tab_arena_printf(call->arena, "%s -> %s", before.plan, now->plan);
+        if (change == NULL)
+            return tab_no_memory(err);
+        TAB_TRY(keys_audit(tx, call, org, actor, "plan.change", org, change, err));
+    }
     TAB_TRY(tab_tx_commit(&tx, err));
-    refill(self, call, q->org);
+    refill(self, call, org);
     return TAB_OK;
 }
 

@@ -303,6 +303,9 @@ mail *mail_open(tab_pg *pg, const mail_config *cfg)
         free(m);
         return NULL;
     }
+    static const char *const ends[] = { "result=\"sent\"", "result=\"refused\"", "result=\"later\"" };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        (void)tab_counter("tabella_mails_total", "Mails of notices, by what the server said", ends[i]);
     m->pg = pg;
     m->cfg = cfg;
     if (pthread_create(&m->thread, NULL, run, m) != 0) {

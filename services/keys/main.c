@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/keys/keys.h"
 #include "services/keys/mail.h"
 
@@ -48,11 +49,15 @@ int main(int argc, char **argv)
         return early;
     tab_log_open("keys", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
     if (sodium_init() < 0)
         return EXIT_FAILURE;
 
     static tab_identity_key sign;
-    if (cfg.grant_secret[0] != '\0' && !tab_identity_key_set(&sign, tab_str_of(cfg.grant_secret))) {
+    tab_str secret[TAB_IDENTITY_SECRETS] = { TAB_S("") }; /* a gateway that has another looks keys up anew */
+    if (cfg.grant_secret[0] != '\0' && (tab_identity_secrets(tab_str_of(cfg.grant_secret), secret) == 0 ||
+                                        !tab_identity_key_set(&sign, secret[0]))) {
         tab_log(TAB_ERROR, "TAB_GRANT_SECRET must have 32 characters or more");
         return EXIT_FAILURE;
     }
@@ -61,9 +66,9 @@ int main(int argc, char **argv)
     static keys self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     TAB_AUTO(tab_pg) *pg = self.pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
     TAB_AUTO(tab_redis) *redis = self.cache.redis = tab_redis_open(&cfg.redis);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "keys");
-    if (pg == NULL || redis == NULL || health == NULL || rpc == NULL)
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (pg == NULL || redis == NULL || rpc == NULL || health == NULL)
         return EXIT_FAILURE; /* each has logged its own reason */
 
     self.session_s = cfg.session_s;
@@ -78,10 +83,9 @@ int main(int argc, char **argv)
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
     tab_rpc_limits(rpc, cfg.threads, 0, 256u << 20);
     mail *post = mail_open(pg, &cfg.mail);
-    if (post == NULL || !tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) ||
-        pthread_create(&chores, NULL, keys_chores, &self) != 0)
-        return EXIT_FAILURE;
-    bool good = tab_rpc_serve(rpc, keys_methods, &self);
+    bool works = post != NULL && pthread_create(&chores, NULL, keys_chores, &self) == 0;
+    bool good = works && tab_events_take(pg, rpc, "keys", keys_on_event, NULL, &self) &&
+                tab_rpc_serve(rpc, keys_methods, &self);
     tab_health_ready(health, good);
     if (good) {
         tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
@@ -89,7 +93,8 @@ int main(int argc, char **argv)
     }
     good = good && tab_rpc_drain(rpc, cfg.drain_s);
     atomic_store(&self.stop, true);
-    pthread_join(chores, NULL);
+    if (works)
+        pthread_join(chores, NULL);
     mail_close(post);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -253,7 +253,7 @@ tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__Cre
         TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email)));
 }
 
-tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_error *err)
+tab_status keys_store_org_set(tab_tx *tx, const char *org, const Tabella__SetOrgRequest *q, tab_error *err)
 {
     TAB_AUTO(tab_rows) *r = NULL;
     tab_param alerts =
@@ -271,7 +271,7 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
                      "epoch = nextval('keys.version') "
                      "WHERE org = $1 "
                      "RETURNING org",
-                     TAB_P(tab_p_text(q->org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),
+                     TAB_P(tab_p_text(org), tab_p_text(q->name), tab_p_text(q->plan), tab_p_text(q->email),
                            tab_p_int(q->add_usage), tab_p_int(q->spend_cap), tab_p_real(q->spend_cap_usd),
                            tab_p_bool(q->set_email == TABELLA__SET_ORG_REQUEST__SWITCH__ON), alerts)));
     if (tab_rows_count(r) == 0)
@@ -282,7 +282,24 @@ tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_e
                         "UPDATE keys.api_key "
                         "SET version = nextval('keys.version') "
                         "WHERE org = $1 AND deleted IS NULL",
-                        TAB_P(tab_p_text(q->org)));
+                        TAB_P(tab_p_text(org)));
+}
+
+tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const char **ret, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT org "
+                         "FROM keys.org "
+                         "WHERE name = $1 "
+                         "LIMIT 2",
+                         TAB_P(tab_p_text(name))));
+    if (tab_rows_count(r) == 0)
+        return tab_fail(err, TAB_NOT_FOUND, "org", "There is no such organization.");
+    if (tab_rows_count(r) > 1)
+        return tab_fail(err, TAB_VALIDATION, "org", "Several organizations have this name; give the id.");
+    *ret = tab_proto_text(a, tab_rows_text(r, 0, 0));
+    return TAB_OK;
 }
 
 tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret, tab_error *err)

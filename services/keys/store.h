@@ -53,7 +53,11 @@ tab_status keys_store_confirmed(tab_tx *tx, const keys_tombstone *t, tab_error *
 
 tab_status keys_store_org_create(tab_tx *tx, const char *org, const Tabella__CreateOrgRequest *q,
                                  tab_error *err) TAB_CHECKED;
-tab_status keys_store_org_set(tab_tx *tx, const Tabella__SetOrgRequest *q, tab_error *err) TAB_CHECKED;
+tab_status keys_store_org_set(tab_tx *tx, const char *org, const Tabella__SetOrgRequest *q,
+                              tab_error *err) TAB_CHECKED;
+/* The id of the one organization of this name, among all. */
+tab_status keys_store_org_find(tab_tx *tx, tab_arena *a, const char *name, const char **ret,
+                               tab_error *err) TAB_CHECKED;
 tab_status keys_store_org(tab_tx *tx, tab_arena *a, const char *org, Tabella__Org *ret,
                           tab_error *err) TAB_CHECKED;
 /* Of live keys and of their sessions. */

@@ -7,12 +7,14 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/metering/metering.h"
 
 typedef struct {
     TAB_COMMON_CONFIG;
     double ratio[METERING_OP_COUNT];
     double usd_per_million;
+    int64_t verify_hour;
 } config;
 
 static const tab_option options[] = {
@@ -29,6 +31,8 @@ static const tab_option options[] = {
                "the same for generated cells"),
     TAB_OPTION(config, usd_per_million, REAL, "TAB_USD_PER_MILLION", "0.1",
                "US dollars for a million fresh cells beyond the allowance; spend caps are counted by it"),
+    TAB_OPTION(config, verify_hour, INT, "TAB_VERIFY_HOUR", "3",
+               "hour of the day (UTC) from which on all sums are computed anew, once a day; 24: never"),
     TAB_OPTIONS_END,
 };
 
@@ -41,34 +45,45 @@ int main(int argc, char **argv)
 
     tab_log_open("metering", cfg.log_level);
     sigset_t stop = tab_signals_hold();
+    if (!tab_trace_open(cfg.otlp))
+        return EXIT_FAILURE;
 
     static const tab_event_route routes[] = { { "tabella.event.usage.alert", "keys" }, TAB_EVENT_ROUTES_END };
     TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
     TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "metering");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    if (pg == NULL || rpc == NULL)
+        return EXIT_FAILURE;
+    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (relay == NULL || health == NULL)
         return EXIT_FAILURE;
 
     static metering self = { .lock = PTHREAD_MUTEX_INITIALIZER };
     self.pg = pg;
     self.rpc = rpc;
     self.usd_per_million = cfg.usd_per_million;
+    self.verify_hour = cfg.verify_hour;
     for (int i = 0; i < METERING_OP_COUNT; i++)
         self.rates.milli[i] = llround(cfg.ratio[i] * 1000);
+    metering_figures_start();
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
-    static tab_schema schema = { .schema = "metering", .least = 3 };
+    static tab_schema schema = { .schema = "metering", .least = 4 };
     schema.pg = pg;
     tab_health_watch(health, "postgres", tab_pg_alive, pg);
     tab_health_watch(health, "schema", tab_schema_fits, &schema);
     tab_health_watch(health, "nats", tab_rpc_alive, rpc);
-    TAB_AUTO(tab_relay) *relay = tab_relay_open(pg, rpc, "metering", routes);
+    static const char *const slow[] = { "Verify", NULL };
+    tab_rpc_heavy(rpc, 1, slow);
     tab_rpc_limits(rpc, cfg.threads, 0, 0);
-    if (relay == NULL || !tab_events_take(pg, rpc, "metering", NULL, metering_on_work, &self) ||
-        !tab_rpc_serve(rpc, metering_methods, &self))
+    if (!tab_events_take(pg, rpc, "metering", NULL, metering_on_work, &self))
         return EXIT_FAILURE;
-    tab_health_ready(health, true);
-
-    tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
-    tab_health_leave(health, cfg.leave_s);
-    return tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
+    struct metering_nightly *nightly = metering_nightly_start(&self);
+    bool good = nightly != NULL && tab_rpc_serve(rpc, metering_methods, &self);
+    tab_health_ready(health, good);
+    if (good) {
+        tab_log(TAB_INFO, "stopping on signal %d", tab_signals_wait(&stop));
+        tab_health_leave(health, cfg.leave_s);
+    }
+    metering_nightly_stop(nightly);
+    return good && tab_rpc_drain(rpc, cfg.drain_s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

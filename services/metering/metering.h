@@ -1,46 +1,72 @@
-/* metering: its RPC methods (proto/metering.proto) and the consumer that fills the ledger.
+/* metering: its RPC methods (proto/metering.proto), the consumer that fills the ledger, and the check of it.
  *
- * What an organization may use is keys' to say (GetOrg); metering asks at most once in ORG_FRESH_MS, keeps
- * the answer in its schema, and goes on with what it knows while keys is away. How much was used is read
- * from the ledger at most once in USED_FRESH_MS; what was let in meanwhile is added. */
+ *   metering.c   Charge, Usage, events: what was used
+ *   reserve.c    Reserve, Release: what may be used (docs/decisions/0331)
+ *   terms.c      by an organization's plan and settings, as keys says them; while keys is away, as it said
+ *                last
+ *   verify.c     every night, and when an operator asks: all sums anew (docs/decisions/0332) */
 #ifndef TAB_METERING_H
 #define TAB_METERING_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "common/outbox.h"
 #include "services/metering/store.h"
 
-enum { METERING_ORG_FRESH_MS = 5000, METERING_USED_FRESH_MS = 500, METERING_SLOTS = 1024 };
-
-/* What Reserve needs of an organization: one slot a hash, the latest wins. */
-typedef struct {
-    char org[64];
-    int64_t org_at, used_at; /* tab_mono_ms, 0: never */
-    bool lifetime, add_usage, cap_set;
-    double cap_usd;
-    uint64_t allowance, cells_per_minute;
-    int64_t used_milli, resets_us; /* microseconds left in the window when it was read */
-} metering_slot;
+enum { METERING_SLOTS = 1024, METERING_KEYS_AWAY_MS = 2000 };
 
 typedef struct {
     tab_pg *pg;
     tab_rpc *rpc;
     metering_rates rates;
     double usd_per_million;
-    pthread_mutex_t lock; /* the slots */
-    metering_slot slot[METERING_SLOTS];
+    atomic_llong keys_away;          /* tab_mono_ms until which keys is not asked; 0: it answers */
+    pthread_mutex_t lock;            /* what is stored */
+    uint64_t stored[METERING_SLOTS]; /* hash of the terms that are stored already, by organization */
+    int64_t verify_hour; /* of the day in UTC, from which on the nightly check is due; 24: never */
 } metering;
 
+void metering_figures_start(void); /* counters that are told from the start */
 extern const tab_rpc_method metering_methods[];
 
 /* tabella.event.work.>: counted, once, and alerts where a threshold was passed; all events of a
- * transaction at once. */
+ * transaction at once. tabella.event.job.ended: reservations. */
 tab_status metering_on_work(void *self, tab_tx *tx, const tab_event *event, size_t n, tab_error *err);
 
-/* Whether `cost_milli` more may be used; when not, why and for how long. Only decides: calls no other
- * service. */
-bool metering_allows(const metering_slot *o, double usd_per_million, int64_t cost_milli, char *why,
-                     size_t size, uint32_t *ret_retry_s);
+/* ---- terms.c --------------------------------------------------------------------------------- */
+
+/* What an organization may use. */
+typedef struct {
+    bool lifetime, add_usage, cap_set;
+    double cap_usd;
+    uint64_t allowance, cells_per_minute;
+} metering_terms;
+metering_terms metering_terms_of(const Tabella__Org *o);
+
+/* Thousandths of fresh cells that may be used in a window; INT64_MAX: any number. */
+int64_t metering_limit(const metering_terms *t, double usd_per_million);
+
+/* Why cost_milli more than used_milli is too much, as one sentence; and after how many seconds more may be
+ * used. resets_us: what is left of the window. */
+void metering_refusal(const metering_terms *t, int64_t used_milli, int64_t cost_milli, int64_t resets_us,
+                      char *why, size_t size, uint32_t *ret_retry_s);
+
+/* The organization's plan and settings. NULL: keys is away, and never said them. Holds no transaction while
+ * it asks. */
+tab_status metering_org(metering *m, tab_call *call, Tabella__Org **ret, tab_error *err) TAB_CHECKED;
+
+/* ---- reserve.c, verify.c: methods ------------------------------------------------------------ */
+
+tab_status metering_reserve(void *self, tab_call *call, tab_error *err);
+tab_status metering_release(void *self, tab_call *call, tab_error *err);
+tab_status metering_verify(void *self, tab_call *call, tab_error *err);
+
+/* A job that bills nothing has ended: what it held is free. */
+tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err) TAB_CHECKED;
+
+/* The thread of the nightly check; NULL: out of memory. */
+struct metering_nightly *metering_nightly_start(metering *m);
+void metering_nightly_stop(struct metering_nightly *n);
 
 #endif

@@ -56,15 +56,17 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
                           const Tabella__WorkDone *const *e, size_t n, bool *ret, tab_error *err)
 {
     enum { ID, AT, SURFACE, KEY, ENDPOINT_ID, ENDPOINT, MODEL, TABLES, CALLS, OF_EVENT };
+
     enum { EVENT, OP, CELLS, MILLI, OF_LINE };
     /* One statement for all events: a column of texts for each field of the events, and of their lines, which
      * name their event by its number from 1. */
-    char **of_event[OF_EVENT], **of_line[OF_LINE];
+    char **of_event[OF_EVENT], **of_line[OF_LINE], **hold;
     size_t lines = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         lines += e[i]->n_usage;
     for (size_t k = 0; k < OF_EVENT; k++)
         of_event[k] = tab_arena_new_of(a, char *, n + 1);
+    hold = tab_arena_new_of(a, char *, n + 1);
     for (size_t k = 0; k < OF_LINE; k++)
         of_line[k] = tab_arena_new_of(a, char *, lines + 1);
     for (size_t i = 0; i < n && !tab_arena_full(a); i++) {
@@ -75,6 +77,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         of_event[ENDPOINT_ID][i] = e[i]->endpoint_id;
         of_event[ENDPOINT][i] = e[i]->endpoint;
         of_event[MODEL][i] = e[i]->base_model;
+        hold[i] = e[i]->hold;
         of_event[TABLES][i] = number(a, e[i]->tables);
         of_event[CALLS][i] = number(a, e[i]->calls == 0 ? 1 : (int64_t)e[i]->calls);
         for (size_t k = 0; k < e[i]->n_usage; k++, at++) {
@@ -87,10 +90,12 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
             of_line[MILLI][at] = number(a, metering_milli(r, op, e[i]->usage[k]->cells));
         }
     }
-    tab_param p[1 + OF_EVENT + OF_LINE];
+    tab_param p[1 + OF_EVENT + OF_LINE + 1];
     for (size_t k = 0; k < OF_EVENT + OF_LINE && !tab_arena_full(a); k++)
         p[1 + k] = tab_p_text(k < OF_EVENT ? tab_pg_array(a, of_event[k], n)
                                            : tab_pg_array(a, of_line[k - OF_EVENT], lines));
+    if (!tab_arena_full(a))
+        p[1 + OF_EVENT + OF_LINE] = tab_p_text(tab_pg_array(a, hold, n));
     if (tab_arena_full(a))
         return tab_no_memory(err);
     p[0] = tab_p_text(e[0]->org_id);
@@ -100,7 +105,7 @@ tab_status metering_count(tab_tx *tx, tab_arena *a, const metering_rates *r,
         "SELECT * "
         "FROM metering.count_events($1, $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], "
         "$7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], "
-        "$14::bigint[])",
+        "$14::bigint[], $15::text[])",
         p, sizeof p / sizeof *p);
     for (size_t i = 0; i < n; i++) /* the function gives the numbers of the events that were new */
         ret[i] = false;
@@ -276,11 +281,13 @@ static tab_status fill_events(tab_tx *tx, tab_arena *a, const char *org, const c
 {
     TAB_AUTO(tab_rows) *rows = NULL;
     tab_status s = tab_tx_query(tx, &rows, err,
-                                "SELECT day::text, op, milli, tables, model, key_id, endpoint_id, "
+                                "SELECT t.day::text, op, milli, tables, model, key_id, endpoint_id, "
                                 "requests, surface "
-                                "FROM metering.total "
-                                "WHERE org = $1 AND day >= $2::date "
-                                "ORDER BY day DESC, op, model, key_id, endpoint_id, surface, endpoint "
+                                "FROM metering.total t "
+                                "WHERE org = $1 AND t.day >= $2::date "
+                                "ORDER BY t.day DESC, op COLLATE \"C\", model COLLATE \"C\", "
+                                "key_id COLLATE \"C\", endpoint_id COLLATE \"C\", surface COLLATE \"C\", "
+                                "endpoint COLLATE \"C\" "
                                 "LIMIT 1000",
                                 TAB_P(tab_p_text(org), tab_p_text(since)));
     if (s != TAB_OK)
@@ -309,7 +316,11 @@ tab_status metering_usage(tab_tx *tx, tab_arena *a, const Tabella__Org *org, con
                           Tabella__UsageReply *y, tab_error *err)
 {
     metering_window w;
-    tab_status s = metering_window_read(tx, org->org, org->lifetime, &w, err);
+    /* A plan for any first day would read a third of all rows that there are. */
+    tab_status s = tab_tx_query(
+        tx, NULL, err, "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)", TAB_P_NONE);
+    if (s == TAB_OK)
+        s = metering_window_read(tx, org->org, org->lifetime, &w, err);
     if (s != TAB_OK)
         return s;
     char start[TAB_TIME_TEXT], end[TAB_TIME_TEXT] = "lifetime", window[2 * TAB_TIME_TEXT + 8];

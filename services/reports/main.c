@@ -5,6 +5,7 @@
 #include "common/config.h"
 #include "common/health.h"
 #include "common/signals.h"
+#include "common/trace.h"
 #include "services/reports/reports.h"
 
 typedef struct {
@@ -22,14 +23,17 @@ int main(int argc, char **argv)
 
     tab_log_open("reports", cfg.log_level);
     sigset_t stop = tab_signals_hold();
-
-    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
-    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port);
-    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "reports");
-    if (pg == NULL || health == NULL || rpc == NULL)
+    if (!tab_trace_open(cfg.otlp))
         return EXIT_FAILURE;
 
-    reports self = { .pg = pg };
+    TAB_AUTO(tab_pg) *pg = tab_pg_open(cfg.postgres, cfg.org_key, cfg.pg_pool);
+    TAB_AUTO(tab_rpc) *rpc = tab_rpc_open(&cfg.nats, "reports");
+    TAB_AUTO(tab_health) *health = tab_health_open(cfg.port); /* last opened, first freed: it looks at all */
+    if (pg == NULL || rpc == NULL || health == NULL)
+        return EXIT_FAILURE;
+
+    static reports self;
+    self.pg = pg;
     tab_health_loop(health, "rpc", tab_rpc_turned(rpc));
     static tab_schema schema = { .schema = "reports", .least = 1 };
     schema.pg = pg;

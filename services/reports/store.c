@@ -187,15 +187,16 @@ static tab_status summary_of(const tab_rows *rows, size_t row, tab_arena *a, Tab
 tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest *q,
                         Tabella__ListReportsReply **ret, tab_error *err)
 {
-    /* A cursor is "1:SEQ" among the starred, "0:SEQ" among the others: the last row shown. */
+    /* A cursor is "1:US:SEQ" among the starred, "0:US:SEQ" among the others: the last row shown, when it was
+     * created and its number, which tells those of one moment apart. */
     int star = 2;
-    long long seq = INT64_MAX;
-    char after[32] = "";
+    long long us = 0, seq = INT64_MAX;
+    char after[64] = "";
     if (q->after.len >= sizeof after)
         return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
     if (q->after.len > 0) {
         memcpy(after, q->after.data, q->after.len);
-        if (sscanf(after, "%1d:%lld", &star, &seq) != 2)
+        if (sscanf(after, "%1d:%lld:%lld", &star, &us, &seq) != 3)
             return tab_fail(err, TAB_VALIDATION, "cursor", "no cursor of this list");
     }
     /* one row more is read than shown: it tells whether there is a next page */
@@ -206,12 +207,13 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     tab_status s = tab_tx_begin(at->pg, at->org, at->deadline, &tx, err);
     if (s == TAB_OK)
         s = tab_tx_query(tx, &rows, err,
-                         "SELECT content, content_hash, starred, seq "
+                         "SELECT content, content_hash, starred, created_at, seq "
                          "FROM reports.report "
-                         "WHERE org = $1 AND (starred::int, seq) < ($2::int, $3::bigint) "
-                         "ORDER BY starred DESC, seq DESC "
+                         "WHERE org = $1 AND (starred::int, created_at, seq) < ($2::int, $5, $3::bigint) "
+                         "ORDER BY starred DESC, created_at DESC, seq DESC "
                          "LIMIT $4",
-                         TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1)));
+                         TAB_P(tab_p_text(at->org), tab_p_int(star), tab_p_int(seq), tab_p_int(limit + 1),
+                               tab_p_time(us)));
     if (s == TAB_OK)
         s = tab_tx_query(tx, &count, err, "SELECT count(*) FROM reports.report WHERE org = $1",
                          TAB_P(tab_p_text(at->org)));
@@ -231,9 +233,9 @@ tab_status reports_list(const reports_at *at, const Tabella__ListReportsRequest 
     for (y->n_reports = 0; y->n_reports < n && s == TAB_OK; y->n_reports++)
         s = summary_of(rows, y->n_reports, at->arena, &list[y->n_reports], err);
     if (n > 0 && tab_rows_count(rows) > n) {
-        char next[32];
-        int m = snprintf(next, sizeof next, "%d:%lld", tab_rows_bool(rows, n - 1, 2),
-                         (long long)tab_rows_int(rows, n - 1, 3));
+        char next[64];
+        int m = snprintf(next, sizeof next, "%d:%lld:%lld", tab_rows_bool(rows, n - 1, 2),
+                         (long long)tab_rows_time(rows, n - 1, 3), (long long)tab_rows_int(rows, n - 1, 4));
         y->next = tab_proto_bytes(at->arena, (tab_str){ next, (size_t)m });
     }
     if (s == TAB_OK)

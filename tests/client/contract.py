@@ -13,6 +13,11 @@ HELPERS = {
     "submit": "run, without waiting",
     "jobs.wait": "jobs.retrieve until it ends",
     "close": "connections",
+    "run_cost": "run, with dry_run",
+    "endpoints.create_cost": "endpoints.create, with dry_run",
+    "endpoints.serve_cost": "endpoints.serve, with dry_run",
+    "endpoints.refresh_cost": "endpoints.refresh, with dry_run",
+    "data.generate_cost": "data.generate, with dry_run",
 }
 # A session is a browser's: a program has its key.
 BROWSERS = {"POST_SESSION", "GET_SESSION", "DELETE_SESSION"}
@@ -21,8 +26,10 @@ OWN = {"self", "wait", "progress", "timeout", "options"}
 OF_CALL = {"run": {"name"}}  # the name of a single table
 ANSWERS = {
     "Bundle": Bundle,
+    "Cost": _types.Cost,
     "Data": _types.Data,
     "Endpoint": _types.Endpoint,
+    "Generated": _types.Generated,
     "Job": _types.Job,
     "Key": _types.Key,
     "Report": _types.Report,
@@ -95,6 +102,10 @@ def findings(doc, client):
                 out.append(f"{id}: the client has no method {route.call}")
                 continue
             takes = arguments_of(doc, operation)
+            if "dry_run" in takes:  # another answer, so a method of its own
+                takes.remove("dry_run")
+                if f"{route.call}_cost" not in methods:
+                    out.append(f"{id}: {route.call} has no dry run")
             has = set(inspect.signature(methods[route.call]).parameters)
             for name in sorted(takes - has):
                 out.append(f"{id}: {route.call} has no argument {name}")

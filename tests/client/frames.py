@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 
 from package import has
+from tabella import _arrow
 from tabella._frames import TablesBody, cell, table_of, tables_of
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[1] / "samples"
@@ -199,8 +200,71 @@ def arrow(check, client):
     check("any Arrow stream", rows_of(Stream())["columns"] == d.schema.names)
 
 
+def large(check, client):
+    """A large frame goes as an Arrow stream, and is answered as its JSON is."""
+    if not has("pandas", "pyarrow", "numpy"):
+        return check.skip("large frames", "no pandas with pyarrow")
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    n, r = 3000, np.random.default_rng(1)
+    day = pd.Timestamp("2026-01-01")
+    x = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "price": np.round(r.gamma(2, 30, n), 2),
+            "share": r.random(n).astype("float32"),
+            "kind": pd.Categorical(r.choice(["a", "b", "c"], n)),
+            "note": r.choice(["", "one", "two of them", None], n),
+            "paid": r.random(n) < 0.5,
+            "day": day + pd.to_timedelta(r.integers(0, 900, n), "D"),
+            "at": day + pd.to_timedelta(r.integers(0, 9**9, n), "s"),
+        }
+    )
+    x.loc[3:9, ["price", "kind", "day", "at"]] = None
+    frames = {"pandas": x, "Arrow": pa.Table.from_pandas(x, preserve_index=False)}
+    if has("polars"):
+        import polars as pl
+
+        frames["polars"] = pl.from_pandas(x)
+    drop = ("run_id", "job_id", "report_id")
+
+    def told(cells, frame):
+        before, _arrow.CELLS = _arrow.CELLS, cells
+        try:
+            parts = type(_arrow.body_of(tables_of(frame, "t")[0], {})).__name__
+            raw = client.run(frame, target=False).raw
+        finally:
+            _arrow.CELLS = before
+        return parts, {k: v for k, v in raw.items() if k not in drop}
+
+    as_json = told(10**9, x)
+    for name, frame in frames.items():
+        got = told(_arrow.CELLS, frame)
+        check(f"large: {name} goes as Arrow", (as_json[0], got[0]) == ("TablesBody", "PartsBody"), got[0])
+        check(
+            f"large: {name} is answered as its JSON",
+            got[1] == as_json[1],
+            [k for k in got[1] if got[1][k] != as_json[1].get(k)],
+        )
+    odd = x.assign(odd=[[1]] * n)
+    check("a list goes as JSON, which says what it is", raises(TypeError, lambda: client.run(odd)))
+    x["price"] = np.inf
+    check("an infinity is refused", raises(ValueError, lambda: client.run(x)))
+
+
+def raises(kind, what):
+    try:
+        what()
+    except kind:
+        return True
+    return False
+
+
 def everything(check, client):
     plain(check)
     pandas(check, client)
     polars(check, client)
     arrow(check, client)
+    large(check, client)

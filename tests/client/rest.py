@@ -117,8 +117,20 @@ def endpoints(check, c, other):
     none = raises(tabella.ValidationError, lambda: c.data.upload(("x.pdf", b"%PDF-1.7")))
     check("a file that is no table", none and none.param == "file" and "PDF" in str(none), none)
     check("is deleted", c.data.delete(up.dataset.id).id == up.dataset.id)
+    made = c.data.generate("telecom", 30, tables=True, seed=7)
+    check("a sector's tables are made", len(made.datasets) == 3 and made.rows == 30, made)
+    check("and waited for as a batch", c.data.generate("retail", 20, processing="batch").rows == 20)
+    for x in c.data.list().items:
+        if x.source == "generate":
+            c.data.delete(x.id)
     check("its own description", "/v2/serve/" + e.id in c.endpoints.openapi(e.id)["paths"])
     check("the list", [x.id for x in c.endpoints.list()] == [e.id])
+    cost = c.endpoints.serve_cost(e.id, {"churn": CUSTOMERS[:2]})
+    check("what a call would cost", cost.dry_run and cost.by_op_raw["serve"] == 2 * len(CUSTOMERS[0]), cost)
+    check("a refresh", c.endpoints.refresh_cost(e.id).allowed)
+    check("a creation", c.endpoints.create_cost("more", CUSTOMERS, target="left").by_op_raw.get("create"))
+    cost = c.run_cost(CUSTOMERS, target="left", processing="batch")
+    check("a run", list(cost.by_op_raw) == ["batch"] and cost.left_cells > cost.total_cells, cost)
     for name, call in {
         "retrieve": lambda: other.endpoints.retrieve(e.id),
         "serve": lambda: other.endpoints.serve(e.id, {"churn": CUSTOMERS[:2]}),

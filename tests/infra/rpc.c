@@ -582,6 +582,62 @@ static void a_stopping_service_gives_calls_back(const char *nats, tab_rpc *c)
     CHECK(x[CALLS - 1].s == TAB_OK);
 }
 
+static void no_method_runs_after_a_drain(const char *nats, tab_rpc *c)
+{
+    TAB_AUTO(tab_rpc) *s = tab_rpc_open(TAB_AT(nats), "leaving");
+    CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
+    leaving_call x = { .rpc = c, .method = "Slow", .returns = true, .ms = PATIENCE_MS };
+    pthread_t t;
+    pthread_create(&t, NULL, leaving_caller, &x);
+    CHECK(reaches(&running, 1));
+    CHECK(!tab_rpc_drain(s, 0) && atomic_load(&running) == 0);
+    pthread_join(t, NULL);
+    CHECK(tab_rpc_stopped(x.s, &x.err));
+}
+
+/* Calls one worker by its name until it answers no more; gives the last error. */
+static void *addressing_caller(void *arg)
+{
+    leaving_call *x = arg;
+    while (x->s == TAB_OK) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 20);
+        Tabella__UsageLine in = TABELLA__USAGE_LINE__INIT;
+        tab_answer ans;
+        in.op = (char *)"echo";
+        tab_ask q = ask_of(a, "Echo", &in, PATIENCE_MS);
+        q.service = "leaving";
+        q.worker = x->method;
+        x->s = tab_rpc_call(x->rpc, &q, &ans, &x->err);
+    }
+    return NULL;
+}
+
+/* A call that was on its way when the worker closed its connection is answered, or finds nobody: it is not
+ * taken for one that the worker died of. */
+static void who_leaves_in_order_has_not_died(const char *nats, tab_rpc *c)
+{
+    enum { ROUNDS = 20, CALLERS = 24 };
+    for (int round = 0; round < ROUNDS; round++) {
+        tab_rpc *s = tab_rpc_open(TAB_AT(nats), "leaving");
+        CHECK(tab_rpc_serve(s, methods, NULL) && served(c, "leaving"));
+        char name[40];
+        snprintf(name, sizeof name, "%s", tab_rpc_worker(s));
+        leaving_call x[CALLERS];
+        pthread_t t[CALLERS];
+        for (int i = 0; i < CALLERS; i++) {
+            x[i] = (leaving_call){ .rpc = c, .method = name };
+            pthread_create(&t[i], NULL, addressing_caller, &x[i]);
+        }
+        poll(NULL, 0, 20);
+        CHECK(tab_rpc_drain(s, 60));
+        tab_rpc_free(s);
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(t[i], NULL);
+            CHECK(x[i].s == TAB_UNAVAILABLE && !tab_rpc_lost(x[i].s, &x[i].err));
+        }
+    }
+}
+
 /* Two builds side by side: one knows the method and reads its message, the other has no such method, or
  * cannot read it. It is nobody's fault, and comes to the one that can; who is asked is NATS' choice. */
 static void what_one_build_cannot_read_another_does(const char *nats, tab_rpc *c)
@@ -783,6 +839,8 @@ int main(int argc, char **argv)
     a_draining_service_finishes_its_work(nats, client);
     a_call_under_way_is_not_lost_in_a_drain(nats, client);
     a_stopping_service_gives_calls_back(nats, client);
+    no_method_runs_after_a_drain(nats, client);
+    who_leaves_in_order_has_not_died(nats, client);
     what_one_build_cannot_read_another_does(nats, client);
     a_death_is_told_from_absence(client);
     TAB_AUTO(tab_rpc) *narrow = tab_rpc_open(TAB_AT(nats), "narrow");

@@ -134,7 +134,16 @@ class Rig:
     SECRET = "a secret that gateway and api share, of some length"
     GRANT_SECRET = "a secret that gateway and keys share, of some length"
 
-    def __init__(self, workers=2, edit=lambda conf: conf, redis_timeout="20s", access="", waits=True):
+    def __init__(
+        self,
+        workers=2,
+        edit=lambda conf: conf,
+        redis_timeout="20s",
+        access="",
+        waits=True,
+        server="",
+        listen="",
+    ):
         """redis_timeout: of a busy machine, where the template's 100 ms would let the fallback answer."""
         self.dir, self.waits = tempfile.mkdtemp(prefix="tab-gateway-"), waits
         os.chmod(self.dir, 0o777)
@@ -154,13 +163,13 @@ class Rig:
             "RUN": self.dir,
             "USER": "user nobody nogroup;" if os.geteuid() == 0 else "",
             "WORKERS": str(workers),
-            "LISTEN": f"127.0.0.1:{self.port}",
+            "LISTEN": f"127.0.0.1:{self.port}{listen}",
             "HEALTH": f"127.0.0.1:{self.health}",
             "REDIS": f"unix:{self.dir}/redis.sock",
             "ACCESS": access,
             "SECRET_FILE": self.dir + "/secret",
             "API": f"server 127.0.0.1:{self.upstream.port};",
-            "SERVER": "",
+            "SERVER": server,
             "CONSOLE": ROOT + "/gateway/console",
         }.items():
             conf = conf.replace(f"@{name}@", value)

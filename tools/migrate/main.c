@@ -9,6 +9,8 @@
 #include "common/config.h"
 #include "common/pg.h"
 
+enum { PAUSE_MS = 200, PAUSE_MOST_MS = 3000 };
+
 extern const tab_migration tab_migrations[];
 extern const size_t tab_migrations_n;
 
@@ -27,7 +29,7 @@ static const tab_option options[] = {
     TAB_OPTION(migrate_config, await, TEXT, "TAB_MIGRATE_AWAIT", "",
                "a service: wait for its schema and change nothing; as the role of that service"),
     TAB_OPTION(migrate_config, wait_s, INT, "TAB_MIGRATE_WAIT_S", "60",
-               "seconds to wait for a server that is away, or for the schema"),
+               "seconds to wait for a server that is away, a lock, or the schema"),
     TAB_OPTION(migrate_config, log_level, LEVEL, "TAB_LOG_LEVEL", "info", "debug, info, warn, error"),
     TAB_OPTIONS_END
 };
@@ -89,9 +91,12 @@ int main(int argc, char **argv)
             tab_log(TAB_ERROR, "the schema is not there: %s", err.message);
         return s == TAB_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    while ((s = tab_pg_migrate(pg, tab_migrations, tab_migrations_n, &err)) == TAB_UNAVAILABLE &&
-           tab_left_ms(until, 1) > 0)
-        poll(NULL, 0, 200);
+    /* Pauses that grow: who waits for a lock stands in the way of all others on its table. */
+    for (int ms = PAUSE_MS;
+         (s = tab_pg_migrate(pg, tab_migrations, tab_migrations_n, &err)) == TAB_UNAVAILABLE &&
+         tab_left_ms(until, 1) > 0;
+         ms = ms < PAUSE_MOST_MS ? 2 * ms : ms)
+        poll(NULL, 0, ms);
     if (s == TAB_OK && cfg.org_key[0] != 0)
         s = tab_pg_org_keys(pg, cfg.org_key, &err);
     if (s != TAB_OK) {

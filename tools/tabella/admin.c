@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/data.pb-c.h"
 #include "proto/inference.pb-c.h"
 #include "proto/keys.pb-c.h"
 #include "tools/tabella/admin.h"
@@ -85,7 +86,7 @@ static int org_set(tab_arena *a, int argc, char **argv)
     if (early >= 0)
         return early;
     if (optind + 1 != argc)
-        return admin_usage("name one organization: org_...");
+        return admin_usage("name one organization, by its id (org_...) or its name");
     Tabella__SetOrgRequest q = TABELLA__SET_ORG_REQUEST__INIT;
     q.org = argv[optind];
     if (o.name != NULL)
@@ -130,11 +131,23 @@ static int org_set(tab_arena *a, int argc, char **argv)
     return 0;
 }
 
-static int set_base(tab_arena *a, char *base, bool retired)
+/* retire BASE, restore BASE, or add BASE --org ORG [--of BASE] */
+static int set_base(tab_arena *a, int argc, char **argv)
 {
     Tabella__SetBaseRequest q = TABELLA__SET_BASE_REQUEST__INIT;
-    q.base_model = base;
-    q.retired = retired;
+    bool add = strcmp(argv[0], "add") == 0;
+    if (argc < 2)
+        return admin_usage("name a base: base-N");
+    q.base_model = argv[1];
+    q.retired = strcmp(argv[0], "retire") == 0;
+    for (int i = 2; i < argc; i += 2) {
+        bool org = strcmp(argv[i], "--org") == 0;
+        if (!add || i + 1 == argc || (!org && strcmp(argv[i], "--of") != 0))
+            return admin_usage("base retire BASE, base restore BASE, or base add BASE --org ORG [--of BASE]");
+        *(org ? &q.org : &q.of) = argv[i + 1];
+    }
+    if (add && q.org[0] == 0)
+        return admin_usage("base add needs --org");
     const void *msg;
     int rc = admin_ask(a, "inference", "SetBase", &q.base, &tabella__models_reply__descriptor, &msg);
     if (rc != 0)
@@ -148,11 +161,41 @@ static int set_base(tab_arena *a, char *base, bool retired)
         member(&out, "status", y->models[i]->status);
         tab_out_key(&out, "default");
         tab_out_bool(&out, y->models[i]->default_base);
+        if (y->models[i]->org[0] != 0) {
+            member(&out, "org", y->models[i]->org);
+            member(&out, "of", y->models[i]->of);
+        }
         tab_out_close(&out, '}');
     }
     tab_out_close(&out, ']');
     admin_print(&out);
     return 0;
+}
+
+/* Exit 1 where something does not open: its key is not in the ring, and is not to be dropped. */
+static int reseal(tab_arena *a)
+{
+    Tabella__ResealRequest q = TABELLA__RESEAL_REQUEST__INIT;
+    const void *msg;
+    int rc = admin_ask(a, "data-connector", "Reseal", &q.base, &tabella__reseal_reply__descriptor, &msg);
+    if (rc != 0)
+        return rc;
+    const Tabella__ResealReply *y = msg;
+    tab_out out = { 0 };
+    tab_out_open(&out, '{');
+    member(&out, "key", y->key);
+    tab_out_key(&out, "resealed");
+    tab_out_int(&out, (int64_t)y->resealed);
+    tab_out_key(&out, "newest");
+    tab_out_int(&out, (int64_t)y->newest);
+    tab_out_key(&out, "failed");
+    tab_out_open(&out, '[');
+    for (size_t i = 0; i < y->n_failed; i++)
+        tab_out_cstr(&out, y->failed[i]);
+    tab_out_close(&out, ']');
+    tab_out_close(&out, '}');
+    admin_print(&out);
+    return y->n_failed == 0 ? 0 : EXIT_FAILURE;
 }
 
 int cmd_admin(int argc, char **argv)
@@ -167,10 +210,18 @@ int cmd_admin(int argc, char **argv)
         return org_create(a, argc - 2, argv + 2);
     if (argc >= 3 && strcmp(argv[1], "org") == 0 && strcmp(argv[2], "set") == 0)
         return org_set(a, argc - 2, argv + 2);
-    if (argc == 4 && strcmp(argv[1], "base") == 0 &&
-        (strcmp(argv[2], "retire") == 0 || strcmp(argv[2], "restore") == 0))
-        return set_base(a, argv[3], strcmp(argv[2], "retire") == 0);
+    if (argc >= 3 && strcmp(argv[1], "base") == 0 &&
+        (strcmp(argv[2], "retire") == 0 || strcmp(argv[2], "restore") == 0 || strcmp(argv[2], "add") == 0))
+        return set_base(a, argc - 2, argv + 2);
+    if (argc == 3 && strcmp(argv[1], "connections") == 0 && strcmp(argv[2], "reseal") == 0)
+        return reseal(a);
+    if (argc >= 2 && strcmp(argv[1], "erase") == 0)
+        return admin_erase(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "retain") == 0)
+        return admin_retain(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "audit") == 0)
         return admin_audit(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "usage") == 0)
+        return admin_meter(argc - 1, argv + 1);
     return admin_usage("unknown command");
 }

@@ -9,10 +9,17 @@
 /* One call over NATS; the answer lives in the arena. Else the exit status, with a line on stderr. */
 int admin_ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
               const ProtobufCMessageDescriptor *reply, const void **ret);
+/* The same with another deadline, and of an organization's own. */
+int admin_ask_with(tab_arena *a, const char *org, const char *service, const char *method,
+                   const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, int64_t ms,
+                   const void **ret);
 void admin_print(tab_out *o); /* as a line on stdout; frees its text */
 extern const char admin_help[];
 int admin_usage(const char *why);
 
-int admin_audit(int argc, char **argv); /* audit.c: argv[0] is "audit" */
+int admin_audit(int argc, char **argv);  /* audit.c: argv[0] is "audit" */
+int admin_meter(int argc, char **argv);  /* meter.c: argv[0] is "usage" */
+int admin_erase(int argc, char **argv);  /* data.c: argv[0] is "erase" */
+int admin_retain(int argc, char **argv); /* "retain" */
 
 #endif

@@ -11,8 +11,8 @@
 /* SCORED: rows whose answers are graded. RESAMPLES: of the bootstrap. ANOMALY_CELLS: of a table that is
  * searched for unusual rows. */
 enum { SCORED = 20000, RESAMPLES = 200, ANOMALY_CELLS = 2000000, FEW_ROWS = 100 };
-/* What is so well predicted that one should ask whether it is known before. By hand. */
-static const double TOO_GOOD = 0.98, ONE_COLUMN = 0.6, MUCH_MISSING = 0.3;
+/* The share of rows without a target that is warned of. By hand. */
+static const double MUCH_MISSING = 0.3;
 
 /* Answers and truths. y: the truth's number or class; p: the predicted number, the second class's
  * probability, or the predicted class. Two classes stand in rising order of p. */
@@ -239,9 +239,8 @@ static void doubts(tab_arena *a, const Tabella__Prediction *p, findings *f)
 {
     if (f->metric != NULL && !(f->low > f->plain))
         warn(f, "nothing here is predictable with any certainty: the interval holds the plain guess");
-    if (f->metric != NULL && f->score > TOO_GOOD && f->reasons > 0 && f->reason[0].share > ONE_COLUMN)
-        warn(f, tab_arena_printf(a, "a likely leak: %.*s gives the target nearly away; is it known before?",
-                                 TAB_STR(f->reason[0].column)));
+    for (size_t i = 0; i < p->n_leaks; i++)
+        warn(f, tab_arena_printf(a, "a likely leak: %s", p->leaks[i]->reason));
     if (f->metric != NULL && f->rows < FEW_ROWS)
         warn(f, tab_arena_printf(a, "%zu rows are few: another sample may say otherwise", f->rows));
     double all = (double)(p->missing_target + (p->results != NULL ? p->results->n_row : 0));

@@ -13,6 +13,7 @@ static const struct {
     const char *help;
 } commands[] = {
     { "run", cmd_run, "understand CSV files here, with no server" },
+    { "generate", cmd_generate, "tables of a sector, made from nothing" },
     { "admin", cmd_admin, "organizations and bases of a running suite" },
 };
 
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
-        puts("tabella " TAB_VERSION);
+        printf("tabella " TAB_VERSION " %s\n", tab_commit);
         return 0;
     }
     for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof *commands; i++)

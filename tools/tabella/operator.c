@@ -16,11 +16,24 @@ const char admin_help[] =
     "                                 [--add-usage on|off] [--spend-cap USD|none]\n"
     "       tabella admin base retire base-N\n"
     "       tabella admin base restore base-N\n"
+    "       tabella admin base add base-N --org ORG [--of base-N]\n"
+    "       tabella admin connections reseal\n"
     "       tabella admin audit export ORG > FILE\n"
-    "       tabella admin audit verify FILE [--head SEQ:HASH]\n\n"
+    "       tabella admin audit verify FILE [--head SEQ:HASH]\n"
+    "       tabella admin usage verify [ORG]\n"
+    "       tabella admin erase ORG --yes [--settle SECONDS]\n"
+    "       tabella admin retain [--jobs DAYS] [--runs DAYS]\n\n"
     "Plans: free, plus, pro, enterprise, api. `org create` prints {\"org\", \"key\"}: the key holds all\n"
-    "scopes and is shown this once. `audit export` prints a line of JSON an entry; `audit verify` (FILE, or\n"
+    "scopes and is shown this once. `connections reseal` seals stored credentials again under the newest key\n"
+    "of TAB_KEK. `audit export` prints a line of JSON an entry; `audit verify` (FILE, or\n"
     "-) computes the chain of hashes again, without a server, and holds it against a head noted earlier.\n"
+    "`base add` gives one organization a base of its own, N from 1000 on, which --of computes; others do\n"
+    "not see it.\n"
+    "`usage verify` computes every sum of usage anew from the ledger, of all organizations or one; it\n"
+    "prints what differs and ends with 4 where anything does.\n"
+    "`erase` ends an organization's keys, deletes all that is its, looks for its name in every table\n"
+    "and prints what went; it waits for calls under way (60 s). `retain` deletes ended jobs and runs'\n"
+    "records that are older. Both work in the database at TAB_POSTGRES, as the owner of the tables.\n"
     "The suite is found at TAB_NATS (and TAB_NATS_USER, _PASSWORD, _TLS, _CA, as for a daemon; NAME_FILE\n"
     "names a file instead); where that is not set, at what `make up` wrote into run/nats.url (the folder\n"
     "TAB_RUN, or run/ of this project); else at nats://127.0.0.1:4222.\n";
@@ -91,6 +104,13 @@ static bool suite_access(tab_access *ret, char *buf, size_t size)
 int admin_ask(tab_arena *a, const char *service, const char *method, const ProtobufCMessage *in,
               const ProtobufCMessageDescriptor *reply, const void **ret)
 {
+    return admin_ask_with(a, "", service, method, in, reply, 10000, ret);
+}
+
+int admin_ask_with(tab_arena *a, const char *org, const char *service, const char *method,
+                   const ProtobufCMessage *in, const ProtobufCMessageDescriptor *reply, int64_t ms,
+                   const void **ret)
+{
     char url[512];
     tab_access nats;
     tab_log_open("tabella", TAB_ERROR);
@@ -102,15 +122,15 @@ int admin_ask(tab_arena *a, const char *service, const char *method, const Proto
     tab_error err = { 0 };
     tab_answer answer = { 0 };
     tab_status s = rpc == NULL ? TAB_UNAVAILABLE : TAB_OK;
-    tab_deadline end = tab_in_ms(10000);
+    tab_deadline end = tab_in_ms(ms);
     /* The connection is made in the background. */
-    while (rpc != NULL && !tab_rpc_alive(rpc) && tab_left_ms(end, 10000) > 7000)
+    while (rpc != NULL && !tab_rpc_alive(rpc) && tab_left_ms(end, ms) > ms - 3000)
         poll(NULL, 0, 10);
     if (s == TAB_OK)
         s = tab_rpc_call(rpc,
                          &(tab_ask){ .service = service,
                                      .method = method,
-                                     .org = "",
+                                     .org = org,
                                      .request_id = id,
                                      .actor = "operator",
                                      .deadline = end,

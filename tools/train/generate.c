@@ -379,7 +379,7 @@ static bool add_columns(maker *m, const plan *p, columns *k)
         size_t len = to == NULL ? strlen(from) : (size_t)(to - from), times = read_spec(from, len, &s);
         from = to == NULL ? NULL : to + 1;
         if (chance_of(c, extra)) { /* a stranger */
-            spec x;
+            spec x = { 0 };
             const char *any = anywhere[chance_below(c, sizeof anywhere / sizeof *anywhere)];
             read_spec(any, strlen(any), &x);
             if (!add_column(m, &x, k))

@@ -91,8 +91,11 @@ static void score_sectors(const samples *all, double *conf, bool *hit, FILE *dum
         first += top == y;
         five += above < 5;
         if (dump != NULL)
-            fprintf(dump, "sector,%s,%s,%s,%.4f\n", all->s[i].label->name, tab_sectors[y].slug,
-                    tab_sectors[top].slug, (double)all->s[i].sector[top]);
+            fprintf(dump, "sector,%s,%s,%s,%.4f,%s", all->s[i].label->name, tab_sectors[y].slug,
+                    tab_sectors[top].slug, (double)all->s[i].sector[top], all->s[i].label->source);
+        for (int q = 0; dump != NULL && q < TAB_SECTORS; q++)
+            fprintf(dump, "%c%.5f%s", q == 0 ? ',' : ' ', (double)all->s[i].sector[q],
+                    q + 1 < TAB_SECTORS ? "" : "\n");
     }
     printf("tables %zu  sector top1 %.3f  top5 %.3f  ece %.3f\n", tables, (double)first / (double)tables,
            (double)five / (double)tables, ece_of(conf, hit, tables));

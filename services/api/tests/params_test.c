@@ -6,7 +6,8 @@
 static request *asked(tab_arena *a, const char *query, const char *org)
 {
     static api self;
-    memset(self.cursor_key, 7, sizeof self.cursor_key);
+    memset(self.secret[0].cursor_key, 7, sizeof self.secret[0].cursor_key);
+    self.secrets = 1;
     self.cfg.body_most = 1 << 20;
     self.cfg.run_cells = 1000;
     request *r = tab_arena_new_of(a, request, 1);

@@ -15,6 +15,7 @@
 #include "services/inference/engine/link/cross_tables.h"
 #include "services/inference/engine/message.h"
 #include "services/inference/engine/predict/fitted.h"
+#include "services/inference/engine/predict/leaks.h"
 #include "services/inference/engine/predict/select.h"
 #include "services/inference/engine/profile/given.h"
 #include "services/inference/engine/profile/roles.h"
@@ -117,6 +118,20 @@ Tabella__TableUnderstanding *tab_understanding(tab_arena *a, const tab_profile *
     return top_sectors(a, p, m) && sector_evidence(a, p, m) ? m : NULL;
 }
 
+tab_status tab_reference_columns(const tab_engine *e, tab_profile *const *p, size_t n,
+                                 const tab_references *refs, const bool *const **ret, tab_error *err)
+{
+    bool **of = refs->n == 0 ? NULL : tab_arena_new_of(e->arena, bool *, n + 1);
+    for (size_t t = 0; of != NULL && t < n; t++)
+        of[t] = tab_arena_new_of(e->arena, bool, p[t]->table->cols + 1);
+    if (refs->n > 0 && tab_arena_full(e->arena))
+        return tab_no_memory(err);
+    for (size_t i = 0; i < refs->n; i++)
+        of[refs->ref[i].child_table][refs->ref[i].child] = true;
+    *ret = (const bool *const *)of;
+    return TAB_OK;
+}
+
 /* The ways from the target's table, and what they say that helps. */
 static tab_status link_target(const tab_engine *e, tab_profile *const *p, size_t n,
                               const tab_references *refs, const tab_selection *s, tab_linked *ret,
@@ -167,6 +182,8 @@ static tab_status predict(const tab_engine *e, const tab_engine *keep, tab_profi
     tab_status st = tab_fit_linked(keep, p, n, refs, s, o->base, o->split, &linked, &f, err);
     if (st == TAB_OK)
         st = tab_fitted_results(e, f, o->explain, ret, err);
+    if (st == TAB_OK)
+        st = tab_leaks(e, f, p[s->table], *ret, err);
     if (st == TAB_OK && parts != NULL) {
         parts->linked = linked;
         parts->fitted = tab_take(&f);
@@ -198,6 +215,17 @@ static tab_status profile_all(const tab_engine *e, const tab_engine *keep, const
         b->records_total += tables[t]->rows;
     }
     return TAB_OK;
+}
+
+/* What the caller should doubt, as sentences that begin with a word to look for. False: the arena is full. */
+static bool write_warnings(tab_arena *a, Tabella__Bundle *b)
+{
+    size_t n = b->prediction == NULL ? 0 : b->prediction->n_leaks;
+    b->warnings = tab_arena_new_of(a, char *, n + 1);
+    for (size_t i = 0; b->warnings != NULL && i < n; i++)
+        b->warnings[b->n_warnings++] =
+            tab_text(tab_arena_printf(a, "likely_leak: %s", b->prediction->leaks[i]->reason));
+    return !tab_arena_full(a);
 }
 
 /* The order is fixed and no step looks ahead. Profiles and selection live in `keep`'s arena, since an
@@ -235,7 +263,9 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     /* the target is chosen, predicted, and its answers fill its missing cells */
     tab_selection s;
     tab_engine_progress(e, "select", 0);
-    TAB_TRY(tab_select(&keep, p, n, o, &s, err));
+    const bool *const *refers = NULL;
+    TAB_TRY(tab_reference_columns(&keep, p, n, &refs, &refers, err));
+    TAB_TRY(tab_select(&keep, p, n, refers, o, &s, err));
     b->target_selection = s.target;
     b->task_selection = s.how;
     if (parts != NULL)
@@ -251,7 +281,7 @@ tab_status tab_engine_pass(const tab_engine *e, const tab_table *const *tables, 
     if (parts != NULL)
         parts->key = key;
     TAB_TRY(tab_impute(e, p, n, key, &target, &b->imputation, err));
-    if (tab_arena_full(a))
+    if (!write_warnings(a, b))
         return tab_no_memory(err);
     tab_engine_progress(e, "done", 1);
     *ret = b;

@@ -29,39 +29,49 @@ Test(metering, resets_in_the_largest_unit_that_is_left)
     }
 }
 
-static bool allows(const metering_slot *o, int64_t cells, uint32_t *retry)
+Test(metering, limits_are_whole_thousandths)
 {
-    char why[200];
-    return metering_allows(o, 0.1, cells * 1000, why, sizeof why, retry);
-}
-
-Test(metering, allowance_ends_exactly_where_it_ends)
-{
-    uint32_t retry = 0;
-    metering_slot o = { .allowance = 1000, .used_milli = 900000, .resets_us = HOUR };
-    cr_expect(allows(&o, 100, &retry));
-    cr_expect_not(allows(&o, 101, &retry));
-    cr_expect_eq(retry, 3601u);
-}
-
-Test(metering, add_usage_goes_on_until_the_spend_cap)
-{
-    uint32_t retry;
-    metering_slot o = { .allowance = 1000, .used_milli = 1000000, .resets_us = HOUR, .add_usage = true };
-    cr_expect(allows(&o, 1000000000, &retry), "no cap was set");
-    o.cap_set = true;
-    o.cap_usd = 1; /* ten million cells at 0.1 USD a million */
-    cr_expect(allows(&o, 10000000, &retry));
-    cr_expect_not(allows(&o, 10000001, &retry));
+    metering_terms t = { .allowance = 1000 };
+    cr_expect_eq(metering_limit(&t, 0.1), 1000000, "an allowance, and nothing beyond");
+    t.add_usage = true;
+    cr_expect_eq(metering_limit(&t, 0.1), INT64_MAX, "no cap was set");
+    t.cap_set = true;
+    cr_expect_eq(metering_limit(&t, 0.1), 1000000, "a cap of nothing");
+    t.cap_usd = 1; /* ten million cells at 0.1 USD a million */
+    cr_expect_eq(metering_limit(&t, 0.1), 1000000 + 10000000000);
+    t.cap_usd = 1e300;
+    cr_expect(metering_limit(&t, 0.1) > 0 && metering_limit(&t, 0.1) < INT64_MAX / 2, "saturates");
+    t.allowance = UINT64_MAX;
+    cr_expect(metering_limit(&t, 0.1) > 0 && metering_limit(&t, 0.1) < INT64_MAX / 2 + 2000, "saturates");
 }
 
 Test(metering, pay_as_you_go_has_no_allowance)
 {
-    uint32_t retry;
-    metering_slot o = { .resets_us = HOUR };
-    cr_expect(allows(&o, 1000000000, &retry));
-    o.cap_set = true;
-    cr_expect_not(allows(&o, 1, &retry), "a cap of nothing");
+    metering_terms t = { 0 };
+    cr_expect_eq(metering_limit(&t, 0.1), INT64_MAX);
+    t.cap_set = true;
+    cr_expect_eq(metering_limit(&t, 0.1), 0, "a cap of nothing");
+    t.cap_usd = 0.001; /* no double holds it */
+    cr_expect_eq(metering_limit(&t, 0.1), 10000000);
+    t.cap_usd = 0.0123;
+    cr_expect_eq(metering_limit(&t, 0.1), 123000000);
+}
+
+Test(metering, refusals_say_what_is_left_and_when_to_ask_again)
+{
+    char why[200];
+    uint32_t retry = 0;
+    metering_terms t = { .allowance = 1000 };
+    metering_refusal(&t, 900500, 100000, HOUR, why, sizeof why, &retry);
+    cr_expect_str_eq(
+        why, "the weekly allowance of 1000 cells has 99 left and this call needs 100; it resets in 1h");
+    cr_expect_eq(retry, 3601u);
+    t.lifetime = true;
+    metering_refusal(&t, 900500, 100000, HOUR, why, sizeof why, &retry);
+    cr_expect(strncmp(why, "the lifetime", 12) == 0 && retry == 86400);
+    t = (metering_terms){ .cap_set = true, .cap_usd = 0.001 };
+    metering_refusal(&t, 0, 1, HOUR, why, sizeof why, &retry);
+    cr_expect_str_eq(why, "the spend cap of 0.001 USD is reached; it starts anew in 1h");
 }
 
 Test(metering, equivalents_are_exact_and_saturate)

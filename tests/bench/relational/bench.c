@@ -127,7 +127,7 @@ static bool measure(const char *folder, int seeds, mean *of)
     for (size_t i = 0; st == TAB_OK && i < n; i++)
         st = tab_profile_table(&e, t[i], &p[i], &err);
     if (st == TAB_OK)
-        st = tab_select(&e, p, n, &o, &s, &err);
+        st = tab_select(&e, p, n, NULL, &o, &s, &err);
     tab_linked linked = { 0 };
     tab_fitted *f = NULL;
     tab_references refs = { 0 };
@@ -135,7 +135,7 @@ static bool measure(const char *folder, int seeds, mean *of)
         st = tab_references_find(&e, p, n, &refs, &err);
     double began = cpu();
     if (st == TAB_OK)
-        st = tab_fit_linked(&e, p, n, &refs, &s, NULL, &linked, &f, &err);
+        st = tab_fit_linked(&e, p, n, &refs, &s, NULL, TAB_SPLIT_AUTO, &linked, &f, &err);
     double took = cpu() - began;
     tab_fitted_free(f);
     if (st != TAB_OK) {

@@ -1,14 +1,19 @@
 /* What the engine knows of every column as a target, for tests/bench/targets/run:
  *
- *   targets FILE.csv ...
+ *   targets [--shuffled] FILE.csv ...
  *
- * A line "table FILE CPU" (CPU seconds of the selection) and then a line a column: position, name, 1 where it
- * is eligible, its score, the evidence of predict/rank.h; tabs between. "evidence NAME ..." comes first. */
+ * --shuffled puts the cells of each column in an order of its own: nothing tells of anything. A line "table
+ * FILE CPU SOMETHING" (CPU seconds of the selection; 1 where a column is told beyond chance, 0 where none
+ * is, - where there are too few rows or none is eligible) and then a line a column: position, name, 1 where
+ * it is eligible, its score, the evidence of predict/rank.h; tabs between. "evidence NAME ..." comes first.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/files/csv.h"
+#include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/predict/rank.h"
 
 static double cpu(void)
@@ -45,7 +50,30 @@ static void print_column(const tab_profile *p, const tab_contender *c)
     printf("\t# %s\n", c->reason);
 }
 
-static bool print_table(const char *path)
+/* Each column's cells in an order of their own: Fisher and Yates. NULL: out of memory. */
+static const tab_table *shuffled(tab_arena *a, const tab_table *t)
+{
+    tab_table *s = tab_arena_new_of(a, tab_table, 1);
+    tab_column *col = tab_arena_new_of(a, tab_column, t->cols + 1);
+    size_t *at = tab_arena_new_of(a, size_t, t->rows + 1);
+    if (s == NULL || col == NULL || at == NULL)
+        return NULL;
+    for (size_t c = 0; c < t->cols; c++) {
+        tab_builder *b = tab_builder_new(a, t->col[c].name);
+        for (size_t i = 0; i < t->rows; i++) {
+            size_t j = (size_t)(tab_unit(tab_mix2(i, c + 1)) * (double)(i + 1));
+            at[i] = at[j], at[j] = i;
+        }
+        for (size_t i = 0; b != NULL && i < t->rows; i++)
+            tab_builder_cell(b, tab_cell_at(&t->col[c], at[i]));
+        if (b == NULL || !tab_builder_finish(b, &col[c]))
+            return NULL;
+    }
+    *s = (tab_table){ .id = t->id, .rows = t->rows, .cols = t->cols, .col = col };
+    return s;
+}
+
+static bool print_table(const char *path, bool shuffle)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)4 << 30);
     tab_engine e = { .arena = a };
@@ -56,12 +84,15 @@ static bool print_table(const char *path)
     tab_error err = { 0 };
     size_t open;
     bool ok = tab_csv_read(a, bytes, TAB_S("t"), &t, &notes, &err) == TAB_OK &&
-              tab_profile_table(&e, t, &p, &err) == TAB_OK;
+              (!shuffle || (t = shuffled(a, t)) != NULL) && tab_profile_table(&e, t, &p, &err) == TAB_OK;
     tab_contender *c = ok ? tab_arena_new_of(a, tab_contender, t->cols + 1) : NULL;
     double began = cpu();
-    ok = c != NULL && tab_contenders(&e, p, 0, TAB_TASK_AUTO, c, &open, &err) == TAB_OK;
+    ok = c != NULL && tab_contenders(&e, p, 0, NULL, TAB_TASK_AUTO, c, &open, &err) == TAB_OK;
     if (ok) {
-        printf("table\t%s\t%.3f\n", path, cpu() - began);
+        bool something = false, asked = open > 0 && t->rows >= 40;
+        for (size_t k = 0; k < open; k++)
+            something = something || !c[k].chance;
+        printf("table\t%s\t%.3f\t%s\n", path, cpu() - began, !asked ? "-" : something ? "1" : "0");
         for (size_t k = 0; k < t->cols; k++)
             print_column(p, &c[k]);
     } else
@@ -72,12 +103,12 @@ static bool print_table(const char *path)
 
 int main(int argc, char **argv)
 {
-    bool ok = argc > 1;
+    bool shuffle = argc > 1 && strcmp(argv[1], "--shuffled") == 0, ok = argc > 1 + shuffle;
     printf("evidence");
     for (size_t i = 0; i < TAB_CLUES; i++)
         printf("\t%s", tab_clue_name[i]);
     printf("\n");
-    for (int i = 1; i < argc; i++)
-        ok = print_table(argv[i]) && ok;
+    for (int i = 1 + shuffle; i < argc; i++)
+        ok = print_table(argv[i], shuffle) && ok;
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -30,7 +30,20 @@ from ._errors import (
 )
 from ._resources import Page
 from ._transport import VERSION as __version__
-from ._types import Data, Endpoint, Job, Key, Model, Report, ReportSummary, Sync, Uploaded, Usage
+from ._types import (
+    Cost,
+    Data,
+    Endpoint,
+    Generated,
+    Job,
+    Key,
+    Model,
+    Report,
+    ReportSummary,
+    Sync,
+    Uploaded,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from ._async import AsyncTabella
@@ -44,9 +57,11 @@ __all__ = [
     "Bundle",
     "CapabilityUnavailableError",
     "ConflictError",
+    "Cost",
     "Data",
     "Endpoint",
     "InternalError",
+    "Generated",
     "Job",
     "JobCancelledError",
     "JobExpiredError",

@@ -75,10 +75,13 @@ def _paged(
 
 class AsyncEndpoints(Group):
     create = _threaded(r.Endpoints.create)
+    create_cost = _threaded(r.Endpoints.create_cost)
     list = _paged(r.Endpoints.list)
     retrieve = _threaded(r.Endpoints.retrieve)
     serve = _threaded(r.Endpoints.serve)
+    serve_cost = _threaded(r.Endpoints.serve_cost)
     refresh = _threaded(r.Endpoints.refresh)
+    refresh_cost = _threaded(r.Endpoints.refresh_cost)
     upgrade = _threaded(r.Endpoints.upgrade)
     update = _threaded(r.Endpoints.update)
     logs = _paged(r.Endpoints.logs)
@@ -95,6 +98,7 @@ class AsyncPrompts(Group):
 class AsyncDataSets(Group):
     connect = _threaded(r.DataSets.connect)
     upload = _threaded(r.DataSets.upload)
+    generate = _threaded(r.DataSets.generate)
     list = _paged(r.DataSets.list)
     retrieve = _threaded(r.DataSets.retrieve)
     sync = _threaded(r.DataSets.sync)
@@ -168,6 +172,7 @@ class AsyncTabella:
 
     run = _threaded(Tabella.run)
     submit = _threaded(Tabella.submit)
+    run_cost = _threaded(Tabella.run_cost)
     openapi = _threaded(Tabella.openapi)
 
     async def close(self) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Union
 
+from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import TabellaError
-from ._frames import TablesBody, tables_of
+from ._frames import tables_of
 from ._resources import Audit, DataSets, Endpoints, Jobs, Keys, Models, Notifications, Organization, Prompts
 from ._resources import Reports, Target, Usages
-from ._resources import fields_of
+from ._resources import cost_of, fields_of
 from ._transport import Transport
-from ._types import Job
+from ._types import Cost, Job
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -157,7 +158,7 @@ class Tabella:
         )
         reply = self._transport.call(
             "POST_RUN",
-            body=TablesBody(given, fields) if given else fields,
+            body=body_of(given, fields),
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
@@ -169,6 +170,15 @@ class Tabella:
         job = self._bound(Job.read({"job_id": id, "kind": "run", "status": "done", "progress": 100}))
         job.result = Bundle.of(reply.json, given, single, self._pages_of(id))
         return job
+
+    def run_cost(
+        self, tables: Any = None, *, name: str = "table", timeout: Optional[float] = None, **arguments: Any
+    ) -> Cost:
+        """What `run` with these arguments would be billed, and what is left. Nothing is done."""
+        given, _ = tables_of(tables, name) if tables is not None else ([], True)
+        fields = cost_of(arguments)
+        reply = self._transport.call("POST_RUN", body=body_of(given, fields), timeout=timeout)
+        return Cost.read(reply.json)
 
     def openapi(self) -> Dict[str, Any]:
         """The service's OpenAPI document."""

@@ -10,13 +10,15 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Literal, Mapping, Optional
 from typing import Sequence, Tuple, Type, TypeVar, Union
 
+from ._arrow import body_of
 from ._bundle import Bundle
 from ._errors import APITimeoutError, JobCancelledError, JobExpiredError, JobFailedError, NotFoundError
 from ._errors import ValidationError
-from ._frames import TablesBody, tables_of
+from ._frames import tables_of
 from ._transport import FormBody, Stopped, pause
-from ._types import A, AuditEntry, Connected, Data, Deleted, Endpoint, Job, Key, LogEntry, Model, Prompt
-from ._types import Notification, OrganizationSettings, Report, ReportSummary, Sync, Uploaded, Usage
+from ._types import A, AuditEntry, Connected, Cost, Data, Deleted, Endpoint, Generated, Job, Key, LogEntry
+from ._types import Model, Notification, OrganizationSettings, Prompt, Report, ReportSummary, Sync, Uploaded
+from ._types import Usage
 
 if TYPE_CHECKING:
     from ._client import Tabella
@@ -104,6 +106,13 @@ def fields_of(
     return {k: v for k, v in fields.items() if v is not None}
 
 
+def cost_of(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+    """The fields of a request that is only asked what it would cost."""
+    rest = dict(arguments)
+    first = {k: rest.pop(k, None) for k in ("data", "target", "task", "base", "options")}
+    return {**fields_of(**first, **rest), "dry_run": True}
+
+
 class Endpoints(Resource):
     """Pinned data under a stable address, graded on rows that were held out."""
 
@@ -152,11 +161,20 @@ class Endpoints(Resource):
         body = {"name": name, **fields}
         reply = self._call(
             "POST_ENDPOINTS",
-            body=TablesBody(given, body) if given else body,
+            body=body_of(given, body),
             idempotency_key=idempotency_key,
             timeout=timeout,
         )
         return self._followed(reply.json, wait, progress)
+
+    def create_cost(
+        self, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
+    ) -> Cost:
+        """What `create` with these arguments would be billed, and what is left. Nothing is made."""
+        given, _ = tables_of(tables, name) if tables is not None else ([], True)
+        body = {"name": name, **cost_of(arguments)}
+        reply = self._call("POST_ENDPOINTS", body=body_of(given, body), timeout=timeout)
+        return Cost.read(reply.json)
 
     def _followed(self, raw: Any, wait: bool, progress: bool) -> Endpoint:
         """The endpoint when its job has ended."""
@@ -190,11 +208,20 @@ class Endpoints(Resource):
         if single:
             given[0].id = self._table_name(id)
         try:
-            reply = self._call("POST_SERVE", id, body=TablesBody(given, {}), timeout=timeout)
+            reply = self._call("POST_SERVE", id, body=body_of(given, {}), timeout=timeout)
         except (NotFoundError, ValidationError):
             self._client._table_names.pop(id, None)  # another endpoint may go by this name now
             raise
         return Bundle.of(reply.json, given, single, None)
+
+    def serve_cost(self, id: str, tables: Any, *, timeout: Optional[float] = None) -> Cost:
+        """What `serve` with these tables would be billed, and what is left. Nothing is computed."""
+        given, single = tables_of(tables, "")
+        if single:
+            given[0].id = self._table_name(id)
+        return Cost.read(
+            self._call("POST_SERVE", id, body=body_of(given, {"dry_run": True}), timeout=timeout).json
+        )
 
     def _table_name(self, id: str) -> str:
         """What the endpoint calls its only table; asked once."""
@@ -218,6 +245,10 @@ class Endpoints(Resource):
         """Moves the endpoint onto the newest snapshots of its data; `diff` says what changed."""
         raw = self._call("POST_ENDPOINT_REFRESH", id, idempotency_key=idempotency_key).json
         return self._followed(raw, wait, progress)
+
+    def refresh_cost(self, id: str) -> Cost:
+        """What `refresh` would be billed now, and what is left. The source is read, nothing is changed."""
+        return Cost.read(self._call("POST_ENDPOINT_REFRESH", id, body={"dry_run": True}).json)
 
     def upgrade(
         self,
@@ -314,6 +345,12 @@ class Prompts(Resource):
         return Endpoint.read(self._call("DELETE_PROMPT", id, sub).json)
 
 
+def _generation(sector: str, rows: int, name: Optional[str], **options: Any) -> Dict[str, Any]:
+    given = {k: v for k, v in options.items() if v is not None}
+    fields = {"sector": sector, "rows": rows, "name": name, "options": given or None}
+    return {k: v for k, v in fields.items() if v is not None}
+
+
 class DataSets(Resource):
     """Datasets and connections."""
 
@@ -326,12 +363,21 @@ class DataSets(Resource):
         query: Optional[str] = None,
         sheet: Optional[str] = None,
         key: Optional[Sequence[str]] = None,
+        records: Optional[str] = None,
+        write: Optional[bool] = None,
     ) -> Connected:
         """Registers a source and takes its first snapshot. Credentials are never answered again. query: read
-        instead of the table; sheet: the one of a workbook; key: the columns that identify a row."""
-        options = {"query": query, "sheet": sheet, "key": None if key is None else list(key)}
-        options = {k: v for k, v in options.items() if v is not None} or None
-        fields = {"source": source, "name": name, "credentials": credentials, "options": options}
+        instead of the table; sheet: the one of a workbook; key: the columns that identify a row; records: a
+        JSON pointer to the rows of an answer; write: runs may write below it."""
+        asked: Dict[str, Any] = {
+            "query": query,
+            "sheet": sheet,
+            "key": None if key is None else list(key),
+            "records": records,
+            "write": write,
+        }
+        options = {k: v for k, v in asked.items() if v is not None}
+        fields = {"source": source, "name": name, "credentials": credentials, "options": options or None}
         given = {k: v for k, v in fields.items() if v is not None}
         return Connected.read(self._call("POST_DATA_CONNECT", body=given).json)
 
@@ -350,6 +396,32 @@ class DataSets(Resource):
             texts["options"] = json.dumps({"sheet": sheet})
         body = FormBody(texts, file)
         return Uploaded.read(self._call("POST_DATA_UPLOAD", body=body, idempotency_key=idempotency_key).json)
+
+    def generate(
+        self,
+        sector: str,
+        rows: int,
+        *,
+        name: Optional[str] = None,
+        tables: Optional[bool] = None,
+        seed: Optional[int] = None,
+        processing: Optional[Literal["realtime", "batch"]] = None,
+        idempotency_key: Optional[str] = None,
+        progress: bool = False,
+    ) -> Generated:
+        """A sector's main table from nothing, as a dataset; tables: all its linked tables. The same sector,
+        rows and seed give the same tables. A large or batch one by a job, which is waited for."""
+        body = _generation(sector, rows, name, tables=tables, seed=seed, processing=processing)
+        reply = self._call("POST_DATA_GENERATE", body=body, idempotency_key=idempotency_key)
+        if reply.status != 202:
+            return Generated.read(reply.json)
+        job = self._client._bound(Job.read(reply.json))
+        return Generated.read(job.wait(progress=progress).result)
+
+    def generate_cost(self, sector: str, rows: int, *, tables: Optional[bool] = None) -> Cost:
+        """What `generate` would be billed, and what is left. Nothing is made."""
+        body = {**_generation(sector, rows, None, tables=tables), "dry_run": True}
+        return Cost.read(self._call("POST_DATA_GENERATE", body=body).json)
 
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Page[Data]:
         return self._page("GET_DATA_LIST", field="datasets", kind=Data, limit=limit, cursor=cursor)
@@ -592,7 +664,7 @@ class Organization(Resource):
             "add_usage": add_usage,
             "spend_cap_usd": spend_cap_usd,
         }
-        fields = {k: v for k, v in given.items() if v is not None}
+        fields: Dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         if spend_cap_usd == "none":
             fields["spend_cap_usd"] = None
         return OrganizationSettings.read(self._call("PUT_ORGANIZATION", body=fields).json)

@@ -18,6 +18,7 @@ class Route(NamedTuple):
 ROUTES: Dict[str, Route] = {
     "POST_RUN": Route("POST", "/v2/run", "run", key=True),
     "POST_DATA_CONNECT": Route("POST", "/v2/data/connect", "data.connect", again=False),
+    "POST_DATA_GENERATE": Route("POST", "/v2/data/generate", "data.generate", key=True),
     "GET_DATA_LIST": Route("GET", "/v2/data", "data.list"),
     "GET_DATA": Route("GET", "/v2/data/{id}", "data.retrieve"),
     "POST_DATA_SYNC": Route("POST", "/v2/data/{id}/sync", "data.sync"),

@@ -121,6 +121,21 @@ class Usage(Answer):
     add_usage: Dict[str, Any] = dataclasses.field(default_factory=dict)
     events: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     lifetime: bool = False
+    storage: Optional[Dict[str, int]] = None
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Cost(Answer):
+    """What a call would be billed, and what is left (None: there is no limit). Nothing was done."""
+
+    dry_run: bool = True
+    total_cells: int = 0
+    by_op: Dict[str, int] = dataclasses.field(default_factory=dict)
+    by_op_raw: Dict[str, int] = dataclasses.field(default_factory=dict)
+    left_cells: Optional[int] = None
+    allowed: bool = True
+    reason: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -158,6 +173,19 @@ class Uploaded(Answer):
     dataset: Optional[Data] = None
     datasets: List[Data] = dataclasses.field(default_factory=list)
     notes: List[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class Generated(Answer):
+    """A sector's main table as a dataset; of several tables, all of them (datasets). columns: their names."""
+
+    dataset: str = ""
+    name: str = ""
+    sector: str = ""
+    rows: int = 0
+    columns: List[str] = dataclasses.field(default_factory=list)
+    datasets: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    processing: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -272,6 +300,8 @@ class Report(Answer):
     delta: Optional[str] = None
     cross_table: Optional[Dict[str, Any]] = None
     estimate_note: Optional[str] = None
+    warnings: List[str] = dataclasses.field(default_factory=list)
+    likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
@@ -298,6 +328,7 @@ class Endpoint(Answer):
     serve_url: str = ""
     base: str = ""
     feed: str = ""
+    drift: Optional[Dict[str, Any]] = None
     created_at: Optional[str] = None
     calls: int = 0
     data: Optional[Dict[str, Any]] = None

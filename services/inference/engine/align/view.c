@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "common/order.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/profile/parse.h"
@@ -74,8 +75,7 @@ static bool more_slots(struct tab_view_scratch *o)
     }
     for (size_t i = 0; i < o->slots; i++)
         if (o->slot_hash[i] != 0) {
-            /* the low bit is always set (intern), so the slot goes by the higher ones */
-            size_t at = (o->slot_hash[i] >> 8) & (slots - 1);
+            size_t at = tab_place(o->slot_hash[i]) & (slots - 1);
             while (hash[at] != 0)
                 at = (at + 1) & (slots - 1);
             hash[at] = o->slot_hash[i];
@@ -100,7 +100,7 @@ static uint32_t intern(tab_views *v, tab_str s, uint32_t at)
         return 0;
     }
     size_t i;
-    for (i = (h >> 8) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
+    for (i = tab_place(h) & (o->slots - 1); o->slot_hash[i] != 0; i = (i + 1) & (o->slots - 1))
         if (o->slot_hash[i] == h)
             return o->slot_id[i];
     /* both lists grow together */
@@ -351,7 +351,7 @@ static bool column_numbers(tab_views *v, const tab_column_profile *p, size_t row
             continue;
         uint64_t bits;
         memcpy(&bits, &x, sizeof bits);
-        size_t i = tab_hash_mix(bits, 1) & (slots - 1);
+        size_t i = tab_place(bits) & (slots - 1);
         while (slot[i] != TAB_NULL && values[slot[i]].number != x)
             i = (i + 1) & (slots - 1);
         if (slot[i] == TAB_NULL) {

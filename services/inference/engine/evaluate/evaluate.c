@@ -368,6 +368,7 @@ static bool separate(tab_arena *a, const Tabella__Prediction *m, Tabella__HeldOu
     add_metric(a, h, "score_separation", h->score);
     add_metric(a, h, "flagged_share", share);
     add_metric(a, h, "baseline_share", m->expected_share);
+    add_metric(a, h, "lift_pp", 100 * h->score); /* rows flagged at random are apart by 0 in the mean */
     h->calibrated = fabs(share - m->expected_share) < slack;
     h->spread =
         tab_arena_printf(a, "%.1f %% of held-out rows stand at or above the threshold; %.1f %% were expected",

@@ -5,7 +5,7 @@
  *   task             metric (score)   metrics[]
  *   classification   accuracy         accuracy auc log_loss ece baseline_majority lift_pp
  *   regression       r2               rmse nrmse mae r2 coverage_80 baseline_mean lift_pp
- *   anomaly          score_separation score_separation flagged_share baseline_share (unsupervised)
+ *   anomaly          score_separation score_separation flagged_share baseline_share lift_pp (unsupervised)
  *   with labels      pr_auc           precision recall pr_auc auc flagged_share baseline_share lift_pp
  *
  * precision and recall are of the rows at or above the threshold; pr_auc is average precision. baseline_share

@@ -5,6 +5,7 @@
  *   slot (slots)                 open addressing by hash; a code + 1, 0 is free */
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "services/inference/engine/features/encode.h"
 #include "services/inference/engine/lexicon/fold_text.h"
 
@@ -55,10 +56,11 @@ bool tab_code_fit(tab_feature *f, const tab_values *v, size_t rows)
         /* The text itself is not kept: a level of other rows is found by its hash. */
         f->level_hash[i] = c[i].hash;
         f->share[i] = (float)((double)c[i].count / (double)present);
-        size_t s = c[i].hash & (f->slots - 1);
-        while (f->slot[s] != 0)
+        size_t s = tab_place(c[i].hash) & (f->slots - 1);
+        while (f->slot[s] != 0 && f->level_hash[f->slot[s] - 1] != c[i].hash)
             s = (s + 1) & (f->slots - 1);
-        f->slot[s] = (uint32_t)i + 1;
+        if (f->slot[s] == 0) /* of those with one hash the first is found */
+            f->slot[s] = (uint32_t)i + 1;
         f->levels++;
     }
     /* one bin more than levels, for texts that fitting has not seen */
@@ -72,7 +74,7 @@ uint32_t tab_code_find(const tab_feature *f, tab_str text)
 {
     uint64_t h = tab_wyhash(text.p, text.n, 0);
     if (f->slots > 0)
-        for (size_t s = h & (f->slots - 1); f->slot[s] != 0; s = (s + 1) & (f->slots - 1))
+        for (size_t s = tab_place(h) & (f->slots - 1); f->slot[s] != 0; s = (s + 1) & (f->slots - 1))
             if (f->level_hash[f->slot[s] - 1] == h)
                 return f->slot[s] - 1;
     return (uint32_t)f->levels;

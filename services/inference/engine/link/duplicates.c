@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/link/compare.h"
 #include "services/inference/engine/profile/roles.h"
@@ -204,7 +205,7 @@ typedef struct {
 
 static uint32_t place(uint64_t key, uint32_t mask)
 {
-    return (uint32_t)(tab_hash_mix(key, 3) >> 20) & mask;
+    return (uint32_t)tab_place(key) & mask;
 }
 
 static void meet(void *ctx, size_t pair)

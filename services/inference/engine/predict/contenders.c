@@ -7,7 +7,9 @@
  *            cannot win merely because its twin predicts it
  *
  * Each eligible column is then predicted from all others by a small cross-fitted model on at most SCAN rows.
- * Its skill is the share of the loss that the model takes off the base rate's. */
+ * Its skill is the share of the loss that the model takes off the base rate's. Where chance alone explains
+ * the skill of every column, the likeliest ones are looked at again, on more rows and by better learners,
+ * before it is said that nothing is predictable (decision 0321). */
 #include "services/inference/engine/predict/contenders.h"
 
 #include <math.h>
@@ -16,17 +18,27 @@
 
 #include "services/inference/engine/features/fixed_by.h"
 #include "services/inference/engine/learn/stack.h"
+#include "services/inference/engine/predict/beyond_chance.h"
+#include "services/inference/engine/predict/foresight.h"
 #include "services/inference/engine/predict/identities.h"
 #include "services/inference/engine/profile/roles.h"
 
 /* SCAN: rows that skill is measured on. LEAST_ROWS: with a value. MOST_CLASSES: of a target that was not
  * asked for. MOST_SCANNED: eligible columns of one table that are tried. Chosen by hand, not measured. */
 enum { SCAN = 1200, LEAST_ROWS = 5, MOST_CLASSES = 50, MOST_SCANNED = 200 };
+/* LEAST_TOLD: fewer rows do not show that a skill is chance. AGAIN and AGAIN_ROWS: columns and rows of the
+ * second look. */
+enum { LEAST_TOLD = 40, AGAIN = 5, AGAIN_ROWS = 20000 };
 /* TWIN: what one column may explain before the candidate is nearly a copy of it. MOST_MISSING: share of
  * missing cells. PART_OF_DATE: confidence of a role that is a part of a date. By hand, not measured. */
 static const double TWIN = 0.985, MOST_MISSING = 0.5, PART_OF_DATE = 0.5;
+/* Of a table by chance alone, the share in which something is taken for predictable, at most. */
+static const double ALPHA = 0.05;
 
 static const tab_recipe QUICK = { .learner = { &tab_learn_boost_quick }, .n = 1, .folds = 2, .work = 1e12 };
+static const tab_recipe BETTER = {
+    .learner = { &tab_learn_boost_fast, &tab_learn_linear }, .n = 2, .folds = 5, .work = 1e12
+};
 
 /* Whether the column would be predicted as a number. */
 static bool as_number(const tab_column_profile *c, tab_task task)
@@ -69,7 +81,11 @@ static bool eligible(const tab_column_profile *c, size_t rows, tab_task task, ch
 
 void tab_contender_name(const tab_profile *p, size_t column, char *who, size_t n)
 {
-    tab_str name = p->col[column].column->name;
+    tab_contender_name_of(p->col[column].column->name, column, who, n);
+}
+
+void tab_contender_name_of(tab_str name, size_t column, char *who, size_t n)
+{
     size_t cut = name.n < 80 ? name.n : 80;
     while (cut < name.n && cut > 0 && ((unsigned char)name.p[cut] & 0xc0) == 0x80)
         cut--; /* within a letter */
@@ -87,6 +103,9 @@ typedef struct {
     const tab_encoder *enc;
     const tab_data *data;
     tab_contender *c; /* this table's eligible ones */
+    size_t n;         /* of them */
+    size_t *again;    /* which of them the second look is at; NULL: the first one, at all */
+    double *z;        /* (n) skill by its standard error; NaN: not measured */
     tab_task task;
     atomic_bool failed;
 } scan;
@@ -237,6 +256,7 @@ static void describe(const trial_target *t, tab_contender *c)
 static void scan_one(void *ctx, size_t i)
 {
     scan *s = ctx;
+    i = s->again != NULL ? s->again[i] : i;
     tab_contender *c = &s->c[i];
     trial_target t = { .p = &s->p->col[c->column] };
     /* no loops within: candidates run side by side */
@@ -246,7 +266,8 @@ static void scan_one(void *ctx, size_t i)
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     c->numeric = as_number(t.p, s->task);
     if (a == NULL || tab_engine_cancelled(s->e) ||
-        !tab_encode_without(a, s->enc, s->data, c->column, SCAN, &t.enc, &t.data) ||
+        !tab_encode_without(a, s->enc, s->data, c->column, s->again != NULL ? AGAIN_ROWS : SCAN, &t.enc,
+                            &t.data) ||
         !read_target(a, c->numeric, &t)) {
         atomic_store(&s->failed, true);
         return;
@@ -256,9 +277,12 @@ static void scan_one(void *ctx, size_t i)
         c->eligible = t.p->code != NULL || t.p->number != NULL;
         return;
     }
-    describe(&t, c);
-    if (!find_closest(s, &t, c))
-        return;
+    if (s->again == NULL) {
+        describe(&t, c);
+        if (!find_closest(s, &t, c))
+            return;
+    }
+    c->chance = t.enc.n == 0;
     if (t.n < 2 * LEAST_ROWS || t.enc.n == 0)
         return; /* too little to measure skill on; still eligible */
     /* all other columns together, by a small cross-fitted stack */
@@ -269,11 +293,18 @@ static void scan_one(void *ctx, size_t i)
                       .seed = s->e->seed,
                       .classification = !c->numeric,
                       .outputs = c->numeric ? 1 : t.classes };
-    tab_stack *stack = tab_stack_fit(&e, a, &q, &QUICK);
+    tab_stack *stack = tab_stack_fit(&e, a, &q, s->again != NULL ? &BETTER : &QUICK);
     if (stack == NULL) {
         atomic_store(&s->failed, true);
         return;
     }
+    if (t.n >= LEAST_TOLD) {
+        double z = tab_agreement_z(&q, stack);
+        s->z[i] = isnan(z) ? 0 : z;
+        c->chance = !(s->z[i] > tab_chance_z(s->n, ALPHA));
+    }
+    if (s->again != NULL)
+        return;
     double skill = stack->prior_loss > 0 ? 1 - stack->loss / stack->prior_loss : 0;
     c->skill = skill > 0 ? skill : 0;
     c->alone[0] = fmin(c->alone[0], c->skill);
@@ -283,6 +314,29 @@ static void scan_one(void *ctx, size_t i)
 static tab_status failed(const tab_engine *e, tab_error *err)
 {
     return tab_engine_cancelled(e) ? tab_fail(err, TAB_CANCELLED, "", "cancelled") : tab_no_memory(err);
+}
+
+/* Where all that is eligible may be chance: the AGAIN candidates of the greatest z. Gives their number. */
+static size_t likeliest(const scan *s, size_t again[AGAIN])
+{
+    size_t k = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->c[i].eligible && !s->c[i].chance)
+            return 0;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t at = k;
+        if (!s->c[i].eligible || isnan(s->z[i]))
+            continue;
+        while (at > 0 && s->z[i] > s->z[again[at - 1]])
+            at--;
+        if (at == AGAIN)
+            continue;
+        k += k < AGAIN;
+        for (size_t j = k - 1; j > at; j--)
+            again[j] = again[j - 1];
+        again[at] = i;
+    }
+    return k;
 }
 
 /* Fills what the trials of the n candidates c of table p say. */
@@ -301,8 +355,21 @@ static tab_status scan_table(const tab_engine *e, const tab_profile *p, tab_task
     for (size_t i = 0; i < n; i++)
         c[i].determined = of[c[i].column].share, c[i].positive = of[c[i].column].positive;
     s.data = data;
+    s.n = n;
+    s.z = tab_arena_new_of(a, double, n + 1);
+    if (s.z == NULL)
+        return failed(e, err);
+    for (size_t i = 0; i < n; i++)
+        s.z[i] = (double)NAN;
     atomic_init(&s.failed, false);
     tab_engine_for(e, n, scan_one, &s);
+    if (atomic_load(&s.failed) || tab_engine_cancelled(e))
+        return failed(e, err);
+    size_t again[AGAIN], k = likeliest(&s, again);
+    if (k > 0) {
+        s.again = again;
+        tab_engine_for(e, k, scan_one, &s);
+    }
     return atomic_load(&s.failed) || tab_engine_cancelled(e) ? failed(e, err) : TAB_OK;
 }
 
@@ -315,18 +382,47 @@ static int by_eligibility(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, tab_task task,
-                          tab_contender *c, size_t *ret_open, tab_error *err)
+/* For qsort: eligible ones first, by what is foreseen, then in the table's order. */
+static int by_foresight(const void *a, const void *b)
+{
+    const tab_contender *x = a, *y = b;
+    if (x->eligible == y->eligible && x->eligible && x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return by_eligibility(a, b);
+}
+
+tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
+                          tab_task task, tab_contender *c, size_t *ret_open, tab_error *err)
 {
     size_t open = 0;
     for (size_t k = 0; k < p->table->cols; k++) {
+        size_t of = 0;
         c[k] = (tab_contender){ .table = table, .column = k };
+        c[k].numeric = as_number(&p->col[k], task);
         c[k].eligible = eligible(&p->col[k], p->table->rows, task, c[k].reason, sizeof c[k].reason);
-        if (c[k].eligible && open == MOST_SCANNED) {
+        if (c[k].eligible && refers != NULL && refers[k]) {
             c[k].eligible = false;
-            snprintf(c[k].reason, sizeof c[k].reason, "beyond the first %d eligible columns", MOST_SCANNED);
+            snprintf(c[k].reason, sizeof c[k].reason, "it refers to the rows of another table");
+        } else if (c[k].eligible && tab_part_of_date(p, k, &of)) {
+            char who[96];
+            c[k].eligible = false;
+            tab_contender_name(p, of, who, sizeof who);
+            snprintf(c[k].reason, sizeof c[k].reason, "a part of the date in %s", who);
         }
         open += c[k].eligible;
+    }
+    if (open > MOST_SCANNED) {
+        TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
+        if (a == NULL || !tab_foresee(a, p, c))
+            return failed(e, err);
+        qsort(c, p->table->cols, sizeof *c, by_foresight);
+        for (size_t k = MOST_SCANNED; k < open; k++) {
+            c[k].eligible = false;
+            snprintf(c[k].reason, sizeof c[k].reason,
+                     "%d other columns are likelier targets by what they hold and what goes with them",
+                     MOST_SCANNED);
+        }
+        open = MOST_SCANNED;
     }
     qsort(c, p->table->cols, sizeof *c, by_eligibility);
     TAB_TRY(scan_table(e, p, task, c, open, err));

@@ -10,6 +10,7 @@ enum { TAB_CLOSEST = 3 }; /* single columns that are remembered */
 typedef struct {
     size_t table, column;
     bool eligible, numeric;
+    bool chance;               /* the others tell no more of it than chance does, or there are none */
     char reason[200];          /* why it is not eligible */
     double skill;              /* share of the base rate's loss that all other columns take off */
     double alone[TAB_CLOSEST]; /* what the columns that tell most tell alone, falling; [0] at most skill */
@@ -22,10 +23,12 @@ typedef struct {
 } tab_contender;
 
 /* Fills c[0..p->table->cols), of table number `table`, but for the score: the eligible ones first, *ret_open
- * of them. Errors: CANCELLED, INTERNAL (memory). */
-tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, tab_task task,
-                          tab_contender *c, size_t *ret_open, tab_error *err) TAB_CHECKED;
+ * of them. refers (cols): columns that refer to rows of another table; NULL: none. Errors: CANCELLED,
+ * INTERNAL (memory). */
+tab_status tab_contenders(const tab_engine *e, const tab_profile *p, size_t table, const bool *refers,
+                          tab_task task, tab_contender *c, size_t *ret_open, tab_error *err) TAB_CHECKED;
 
 /* The start of a column's name; its number where it has none. */
 void tab_contender_name(const tab_profile *p, size_t column, char *who, size_t n);
+void tab_contender_name_of(tab_str name, size_t column, char *who, size_t n);
 #endif

@@ -222,7 +222,8 @@ static Tabella__Prediction *prediction_of(tab_arena *a, const tab_fitted *f)
         return NULL;
     if (f->task == TAB_TASK_ANOMALY) {
         m->note = tab_text("Unsupervised: scores rank rows by how unusual they are; "
-                           "expected_share of the rows it was fitted on lie at or above the threshold.");
+                           "expected_share of the rows it was fitted on lie at or above the threshold. "
+                           "An endpoint adds a score on held-out rows.");
         m->threshold = f->anomaly->threshold;
         m->expected_share = f->anomaly->expected_share;
         return m;

@@ -64,6 +64,11 @@ tab_status tab_score_end(const tab_engine *e, const tab_fitted *f, const tab_sco
 tab_status tab_score_any(const tab_engine *e, const tab_fitted *f, const tab_table *t, bool explain,
                          Tabella__Prediction **ret, tab_error *err) TAB_CHECKED;
 
+/* How sure it is of the rows that it was fitted on, out of fold: the probability of the answered class, or
+ * the answer's standard deviation in the target's units. (*ret_n), NULL for anomaly and where the arena is
+ * full. */
+double *tab_fitted_sureness(tab_arena *a, const tab_fitted *f, size_t *ret_n);
+
 /* What evaluation and benchmarks read beside the messages. */
 const tab_stack *tab_fitted_stack(const tab_fitted *f); /* NULL for anomaly */
 #endif

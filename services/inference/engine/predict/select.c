@@ -62,8 +62,8 @@ static int by_score(const void *a, const void *b)
 }
 
 /* Scans all columns of all tables and takes the best eligible one. */
-static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, tab_task task,
-                         tab_selection *s, tab_error *err)
+static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, const bool *const *refers,
+                         tab_task task, tab_selection *s, tab_error *err)
 {
     tab_arena *a = e->arena;
     size_t cols = 0, count = 0;
@@ -74,14 +74,17 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         return failed(e, err);
     for (size_t t = 0; t < n; t++) {
         size_t open = 0;
-        TAB_TRY(tab_contenders(e, p[t], t, task, c + count, &open, err));
+        TAB_TRY(tab_contenders(e, p[t], t, refers == NULL ? NULL : refers[t], task, c + count, &open, err));
         for (size_t k = count; k < count + open; k++)
             c[k].score = tab_target_score(p[t], &c[k]);
         count += p[t]->table->cols;
     }
     /* all tables' columns compete */
     qsort(c, count, sizeof *c, by_score);
-    bool any = count > 0 && c[0].eligible;
+    bool open = count > 0 && c[0].eligible, chance = open && refers == NULL;
+    for (size_t i = 0; chance && i < count && c[i].eligible; i++)
+        chance = c[i].chance;
+    bool any = open && !chance;
     /* sorted: the first one, if it is eligible at all */
     s->none = !any;
     if (any) {
@@ -94,7 +97,12 @@ static tab_status choose(const tab_engine *e, tab_profile *const *p, size_t n, t
         s->target->candidates[i] = write_candidate(a, p, &c[i], any && i == 0);
     if (!any) {
         s->target->mode = tab_text("none");
-        s->target->reason = tab_text("no column is eligible as a target; name one as target.column");
+        s->target->reason = tab_text(
+            !chance    ? "no column is eligible as a target; name one as target.column"
+            : cols < 2 ? "nothing here is predictable: there is no other column to tell it by; name "
+                         "the target as target.column all the same"
+                       : "nothing here is predictable: what the other columns tell of any column is no "
+                         "more than chance; name one as target.column all the same");
     } else {
         s->target->mode = tab_text("auto");
         const char *how = explained(a, p[s->table], &c[0]);
@@ -209,8 +217,8 @@ static tab_status settle_task(tab_arena *a, tab_profile *const *p, tab_selection
 }
 
 /* What is asked for, or the best candidate; then the task, by the target's type where none is named. */
-tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
-                      tab_selection *ret, tab_error *err)
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const bool *const *refers,
+                      const tab_run_options *o, tab_selection *ret, tab_error *err)
 {
     tab_arena *a = e->arena;
     tab_selection s = { .task = o->task };
@@ -224,7 +232,7 @@ tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, cons
     else if (o->task == TAB_TASK_ANOMALY || o->target == TAB_TARGET_NONE)
         take_none(p, n, o, &s);
     else
-        TAB_TRY(choose(e, p, n, o->task, &s, err));
+        TAB_TRY(choose(e, p, n, refers, o->task, &s, err));
     TAB_TRY(settle_task(a, p, &s, err));
     if (!s.none && s.column < p[s.table]->table->cols) {
         s.target->column = tab_column_ref(a, p[s.table]->table, (uint32_t)s.table, s.column);

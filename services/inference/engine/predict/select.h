@@ -18,9 +18,11 @@ typedef struct {
  * missing. False: there are not two values. */
 bool tab_anomaly_labels(const tab_profile *p, size_t column, uint32_t *ret);
 
-/* Reads o->target, o->target_column and o->task. All memory is e->arena's. Errors: VALIDATION on
- * "target.column" (unknown, ambiguous between tables, or no labels of anomalies) or "task.type",
- * CANCELLED, INTERNAL. */
-tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const tab_run_options *o,
-                      tab_selection *ret, tab_error *err) TAB_CHECKED;
+/* Reads o->target, o->target_column and o->task. refers [table][column]: which columns refer to rows of
+ * another table, or NULL: none. Where nothing is told by other columns beyond chance, no target is chosen;
+ * where tables refer to each other, their columns may tell, and one is. All memory is e->arena's. Errors:
+ * VALIDATION on "target.column" (unknown, ambiguous between tables, or no labels of anomalies) or
+ * "task.type", CANCELLED, INTERNAL. */
+tab_status tab_select(const tab_engine *e, tab_profile *const *p, size_t n, const bool *const *refers,
+                      const tab_run_options *o, tab_selection *ret, tab_error *err) TAB_CHECKED;
 #endif

@@ -15,6 +15,8 @@
 
 #include <math.h>
 
+#include "common/hash.h"
+
 /* ---- distinct trimmed values ----------------------------------------------------------------- */
 
 /* A column of marks alone ("?", "N/A", blanks) holds no value and reads as one of nulls (decision 0241). The
@@ -97,7 +99,7 @@ static bool distinct_levels(tab_reading *r)
         tab_str s = tab_trim(tab_level(c, i));
         size_t k = r->levels;
         if (changed) {
-            size_t h = tab_wyhash(s.p, s.n, 0) & (slots - 1);
+            size_t h = tab_place_text(s) & (slots - 1);
             while (table[h] != 0 && !tab_str_eq(r->level[table[h] - 1], s))
                 h = (h + 1) & (slots - 1);
             if (table[h] != 0) {
@@ -432,15 +434,13 @@ static int decimals_of(double x)
     return d;
 }
 
-/* Multiply and fold: the low bits depend on all of x. */
 static uint64_t number_hash(double x)
 {
     uint64_t b;
     if (x == 0)
         x = 0; /* -0 is 0 */
     memcpy(&b, &x, sizeof b);
-    unsigned __int128 m = (unsigned __int128)(b ^ 0xa0761d6478bd642fULL) * 0xe7037ed1a0b428dbULL;
-    return (uint64_t)m ^ (uint64_t)(m >> 64);
+    return tab_place(b);
 }
 
 /* The distinct numbers of a column of doubles by open addressing, in order of first appearance, and each

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "services/inference/engine/align/normalize_text.h"
 #include "services/inference/engine/features/mix.h"
 #include "services/inference/engine/relational/parts.h"
@@ -70,7 +71,7 @@ bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column
         return false;
     for (size_t i = 0; i < t->rows; i++) {
         uint64_t h = ret->hash[i];
-        size_t at = h & (slots - 1);
+        size_t at = tab_place(h) & (slots - 1);
         while (ret->slot[at] != 0 && ret->hash[ret->slot[at] - 1] != h)
             at = (at + 1) & (slots - 1);
         if (h != 0 && ret->slot[at] == 0)
@@ -81,7 +82,7 @@ bool tab_keyed_new(tab_arena *a, const tab_table *t, size_t table, size_t column
 
 uint32_t tab_keyed_row(const tab_keyed *k, uint64_t hash)
 {
-    size_t at = hash & (k->slots - 1);
+    size_t at = tab_place(hash) & (k->slots - 1);
     while (hash != 0 && k->slot[at] != 0) {
         if (k->hash[k->slot[at] - 1] == hash)
             return k->slot[at] - 1;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/hash.h"
 #include "services/inference/engine/relational/parts.h"
 
 enum { ASKED_ROWS = 2000, ASKED_EACH = 64 }; /* how many are looked at for what dates say */
@@ -32,7 +33,7 @@ static int by_time(const void *a, const void *b)
 /* The number of a key's group, which is new where there is none. */
 static uint32_t group_new(tab_way *w, uint64_t key)
 {
-    size_t at = key & (w->slots - 1);
+    size_t at = tab_place(key) & (w->slots - 1);
     while (w->slot[at] != 0 && w->key[w->slot[at] - 1] != key)
         at = (at + 1) & (w->slots - 1);
     if (w->slot[at] == 0) {

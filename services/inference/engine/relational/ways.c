@@ -1,5 +1,6 @@
 /* Ways from the target's table over references: the short ones first, never over a table twice, never
  * back. */
+#include "common/hash.h"
 #include "services/inference/engine/relational/parts.h"
 
 size_t tab_way_leaf(const tab_way *w)
@@ -30,7 +31,7 @@ uint64_t tab_way_key(const tab_way *w, uint64_t key)
 
 uint32_t tab_way_group(const tab_way *w, uint64_t key)
 {
-    size_t at = key & (w->slots - 1);
+    size_t at = tab_place(key) & (w->slots - 1);
     while (key != 0 && w->slot[at] != 0) {
         if (w->key[w->slot[at] - 1] == key)
             return w->slot[at] - 1;

@@ -51,7 +51,7 @@ static double score_of(const char *const *names, const char *what, char *reason,
     }
     tab_run_options o = { 0 };
     tab_selection s;
-    cr_assert_eq(tab_select(&e, &p, 1, &o, &s, NULL), TAB_OK);
+    cr_assert_eq(tab_select(&e, &p, 1, NULL, &o, &s, NULL), TAB_OK);
     cr_assert_not(s.none);
     cr_assert(s.target->candidates[0]->selected);
     for (size_t i = 0; i < s.target->n_candidates; i++)
@@ -96,7 +96,7 @@ Test(select, a_part_of_a_date_is_no_target)
     p->col[4].role_confidence = 0.9;
     tab_run_options o = { 0 };
     tab_selection s;
-    cr_assert_eq(tab_select(&e, &p, 1, &o, &s, NULL), TAB_OK);
+    cr_assert_eq(tab_select(&e, &p, 1, NULL, &o, &s, NULL), TAB_OK);
     cr_expect(s.none || s.column != 4);
     bool said = false;
     for (size_t i = 0; i < s.target->n_candidates; i++)

@@ -132,7 +132,7 @@ Test(target, of_many_numbers_is_a_regression_whatever_its_role)
                               .target = TAB_TARGET_COLUMN,
                               .target_column = tab_str_of(cases[k].name) };
         tab_selection s;
-        cr_assert_eq(tab_select(&e, &p, 1, &o, &s, NULL), TAB_OK, "case %zu", k);
+        cr_assert_eq(tab_select(&e, &p, 1, NULL, &o, &s, NULL), TAB_OK, "case %zu", k);
         cr_expect_eq(s.task, cases[k].want, "case %zu: %s", k, s.how->type);
         if (s.task == TAB_TASK_REGRESSION)
             cr_expect_float_eq(p->col[1].number[7], cases[k].value(7), 1e-9, "case %zu", k);

@@ -1,0 +1,207 @@
+/* Write: what a run leaves at a source (docs/decisions/0327).
+ *
+ * `out` is {connection id}/path, or a ref; the connection was registered with options.write. It reaches
+ * what lies beside its own source: the folder of its file, the schema or database of its table. Nothing
+ * else there is changed, for a table that is there is not touched, and a file is put whole. */
+#include <stdio.h>
+#include <strings.h>
+
+#include "common/json.h"
+#include "common/proto.h"
+#include "common/table_wire.h"
+#include "services/data-connector/connection.h"
+
+static tab_status bad_out(tab_error *err, tab_status s, const char *why)
+{
+    return tab_fail(err, s, "options.out", "%s", why);
+}
+
+/* The connection that covers a ref: of several, the one whose place is the longest. */
+static tab_status covering(tab_tx *tx, tab_call *call, const char *text, const char **ret_id, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    size_t longest = 0;
+    *ret_id = NULL;
+    TAB_TRY(tab_tx_query(tx, &r, err,
+                         "SELECT id, source FROM data_connector.connection WHERE org = $1 AND writable "
+                         "ORDER BY created, id",
+                         TAB_P(tab_p_text(call->org))));
+    for (size_t i = 0; i < tab_rows_count(r); i++) {
+        const char *from = tab_rows_text(r, i, 1);
+        size_t n = ref_location(from);
+        if (n > longest && strncmp(text, from, n) == 0) {
+            longest = n;
+            *ret_id = tab_proto_text(call->arena, tab_rows_text(r, i, 0));
+        }
+    }
+    return TAB_OK;
+}
+
+/* "{connection id}/path": the ref below it, not parsed yet. */
+static tab_status below(tab_tx *tx, tab_call *call, const char *out, const char **ret_id,
+                        const char **ret_text, tab_error *err)
+{
+    TAB_AUTO(tab_rows) *r = NULL;
+    const char *slash = strchr(out, '/');
+    if (slash == NULL || slash[1] == '\0')
+        return bad_out(err, TAB_VALIDATION, "options.out is {connection id}/path, or a ref.");
+    *ret_id = tab_arena_copy(call->arena, (tab_str){ out, (size_t)(slash - out) }).p;
+    TAB_TRY(tab_tx_query(
+        tx, &r, err, "SELECT source FROM data_connector.connection WHERE org = $1 AND id = $2 AND writable",
+        TAB_P(tab_p_text(call->org), tab_p_text(*ret_id))));
+    if (tab_rows_count(r) == 0)
+        return TAB_OK;
+    const char *from = tab_rows_text(r, 0, 0);
+    *ret_text = tab_arena_printf(call->arena, "%.*s%s", (int)ref_location(from), from, slash + 1);
+    return *ret_text == NULL ? tab_no_memory(err) : TAB_OK;
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n > m && strcasecmp(text + n - m, ending) == 0;
+}
+
+typedef struct {
+    source_ref ref;
+    const char *connection, *kind;
+} target;
+
+static tab_status find_target(data_service *self, tab_call *call, const char *out, target *ret,
+                              tab_error *err)
+{
+    static const char none[] = "No connection that runs may write to (options.write) covers this reference.";
+    TAB_AUTO(tab_tx) *tx = NULL;
+    const char *text = NULL, *id = NULL;
+    bool by_id = strstr(out, "://") == NULL;
+    tab_error why = { 0 };
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    if (by_id) {
+        TAB_TRY(below(tx, call, out, &id, &text, err));
+        if (text == NULL)
+            return bad_out(err, TAB_NOT_FOUND, "There is no such connection that runs may write to.");
+    }
+    if (ref_parse(call->arena, by_id ? text : out, &ret->ref, &why) != TAB_OK)
+        return bad_out(err, TAB_VALIDATION, why.message);
+    if (!by_id)
+        TAB_TRY(covering(tx, call, ret->ref.text, &id, err));
+    if (id == NULL)
+        return bad_out(err, TAB_VALIDATION, none);
+    TAB_TRY(tab_tx_commit(&tx, err));
+    const provider *p = provider_of(ret->ref.scheme);
+    ret->connection = id;
+    ret->kind = !p->files ? "table" : ends_in(ret->ref.text, ".json") ? "json" : "csv";
+    if (p->files && (ret->ref.folder || strchr(ret->ref.text, '*') != NULL ||
+                     (strcmp(ret->kind, "csv") == 0 && !ends_in(ret->ref.text, ".csv"))))
+        return bad_out(err, TAB_VALIDATION, "A file that is written ends in .json or .csv.");
+    return TAB_OK;
+}
+
+/* ---- the predictions as a file -------------------------------------------------------------------- */
+
+static void csv_text(tab_out *o, tab_str s)
+{
+    bool plain = s.n > 0;
+    for (size_t i = 0; i < s.n && plain; i++)
+        plain = strchr(",\"\r\n ", s.p[i]) == NULL;
+    if (plain) {
+        tab_out_bytes(o, s.p, s.n);
+        return;
+    }
+    tab_out_bytes(o, "\"", 1);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"')
+            tab_out_bytes(o, "\"", 1);
+        tab_out_bytes(o, s.p + i, 1);
+    }
+    tab_out_bytes(o, "\"", 1);
+}
+
+static void csv_cell(tab_out *o, tab_cell x)
+{
+    char digits[32];
+    if (x.kind == TAB_CELL_NULL)
+        return;
+    if (x.kind == TAB_CELL_NUMBER && x.text.n == 0)
+        x.text = (tab_str){ digits, tab_number_text(x.num, digits) };
+    csv_text(o, x.text);
+}
+
+static void csv(tab_out *o, const tab_table *t)
+{
+    for (size_t k = 0; k < t->cols; k++) {
+        tab_out_bytes(o, ",", k > 0);
+        csv_text(o, t->col[k].name);
+    }
+    tab_out_bytes(o, "\n", 1);
+    for (size_t i = 0; i < t->rows; i++) {
+        for (size_t k = 0; k < t->cols; k++) {
+            tab_out_bytes(o, ",", k > 0);
+            csv_cell(o, tab_cell_at(&t->col[k], i));
+        }
+        tab_out_bytes(o, "\n", 1);
+    }
+}
+
+static tab_status table_bytes(tab_arena *a, const tab_table *t, ProtobufCBinaryData *ret, tab_error *err)
+{
+    tab_wire *w;
+    TAB_TRY(tab_wire_new(a, &t, 1, &w, err));
+    char *bytes = tab_arena_alloc(a, tab_wire_bytes(w) + 1, 8);
+    if (bytes == NULL)
+        return tab_no_memory(err);
+    tab_wire_copy(w, 0, tab_wire_bytes(w), bytes);
+    *ret = (ProtobufCBinaryData){ tab_wire_bytes(w), (uint8_t *)bytes };
+    return TAB_OK;
+}
+
+static tab_status write_to(data_service *self, tab_call *call, const target *t, tab_error *err)
+{
+    const Tabella__WriteRequest *q = call->in;
+    Tabella__SourceTask task = TABELLA__SOURCE_TASK__INIT;
+    connection c;
+    source_read none;
+    tab_out text = { 0 };
+    bool json = strcmp(t->kind, "json") == 0;
+    if (!json && call->n_tables != 1)
+        return bad_out(err, TAB_VALIDATION, "There are no predictions to write.");
+    TAB_TRY(connection_load(self, call, t->connection, &c, err));
+    task.source = c.source;
+    task.out = (char *)t->ref.text;
+    task.once = q->once;
+    tab_status s = TAB_OK;
+    if (strcmp(t->kind, "table") == 0) {
+        s = table_bytes(call->arena, call->tables[0], &task.table, err);
+    } else if (json) {
+        task.file = q->file;
+    } else {
+        csv(&text, call->tables[0]);
+        s = text.failed ? tab_no_memory(err) : TAB_OK;
+        task.file = (ProtobufCBinaryData){ text.n, (uint8_t *)text.p };
+    }
+    if (s == TAB_OK)
+        s = connection_task(self, call, &task, &none, err);
+    connection_forget(&c);
+    tab_out_free(&text);
+    return s;
+}
+
+tab_status data_write(void *arg, tab_call *call, tab_error *err)
+{
+    data_service *self = arg;
+    const Tabella__WriteRequest *q = call->in;
+    Tabella__WriteReply *out = call->out;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    target t = { 0 };
+    TAB_TRY(find_target(self, call, q->out, &t, err));
+    out->out = (char *)t.ref.text;
+    out->kind = (char *)t.kind;
+    if (q->check)
+        return TAB_OK;
+    TAB_TRY(write_to(self, call, &t, err));
+    TAB_TRY(tab_tx_begin(self->pg, call->org, call->deadline, &tx, err));
+    TAB_TRY(store_audit(tx, call, "", "connection.write", t.connection, t.ref.text, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    tab_relay_nudge(self->relay);
+    return TAB_OK;
+}

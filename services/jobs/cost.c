@@ -1,0 +1,130 @@
+/* What a refresh bills: a row that was added or changed at the rate of `refresh`, one that stayed at the
+ * cached one. The job counts it for its bill, and `RefreshCost` for who asks before. */
+#include <stdio.h>
+
+#include "common/proto.h"
+#include "services/jobs/jobs.h"
+
+enum { READ_MS = 60000, DIFF_MS = 60000, LINES = 2 };
+
+void refresh_cells_add(refresh_cells *c, const Tabella__RowDiff *d, uint64_t cols)
+{
+    c->fresh += (d->rows_added + d->rows_changed) * cols;
+    c->kept += d->rows_unchanged * cols;
+}
+
+void refresh_bill(const refresh_cells *c, void (*add)(void *to, const char *op, uint64_t cells), void *to)
+{
+    if (c->fresh > 0)
+        add(to, "refresh", c->fresh);
+    if (c->kept > 0)
+        add(to, "cached", c->kept);
+}
+
+static tab_status ask_data(jobs *self, tab_call *call, const char *method, const ProtobufCMessage *in,
+                           const ProtobufCMessageDescriptor *reply, int64_t ms, const void **ret,
+                           tab_error *err)
+{
+    tab_ask ask = { .service = "data-connector",
+                    .method = method,
+                    .org = call->org,
+                    .request_id = call->request_id,
+                    .actor = call->actor,
+                    .deadline = tab_within_ms(call->deadline, ms),
+                    .in = in,
+                    .reply = reply,
+                    .arena = call->arena };
+    tab_answer answer = { 0 };
+    tab_status s = tab_rpc_call(self->rpc, &ask, &answer, err);
+    if (s == TAB_OK)
+        *ret = answer.msg;
+    return s;
+}
+
+/* The rows that a refresh would move to: of a connection read now, into a snapshot that owner drops. */
+static tab_status newest(jobs *self, tab_call *call, const Tabella__PinnedDataset *d, char *owner,
+                         const Tabella__Resolved **ret, tab_error *err)
+{
+    Tabella__DataRequest get = TABELLA__DATA_REQUEST__INIT;
+    Tabella__ResolveRequest q = TABELLA__RESOLVE_REQUEST__INIT;
+    const void *msg = NULL;
+    char *ref = d->dataset;
+    get.id = d->dataset;
+    TAB_TRY(ask_data(self, call, "Get", &get.base, &tabella__data_object__descriptor, READ_MS, &msg, err));
+    const Tabella__DataObject *o = msg;
+    bool fed = strcmp(o->source, "upload") != 0 && strcmp(o->source, "generate") != 0;
+    q.n_refs = 1;
+    q.refs = fed ? (char *[]){ o->source } : &ref;
+    q.owner = owner;
+    q.peek = true;
+    tab_status s =
+        ask_data(self, call, "Resolve", &q.base, &tabella__resolve_reply__descriptor, READ_MS, &msg, err);
+    if (fed && s == TAB_NOT_FOUND) { /* its connection was deleted: its last snapshot is used */
+        q.refs = &ref;
+        s = ask_data(self, call, "Resolve", &q.base, &tabella__resolve_reply__descriptor, READ_MS, &msg, err);
+    }
+    if (s != TAB_OK)
+        return s;
+    const Tabella__ResolveReply *y = msg;
+    if (y->n_tables != 1)
+        return tab_fail(err, TAB_INTERNAL, "", "a reference that stands for nothing");
+    *ret = y->tables[0];
+    return TAB_OK;
+}
+
+static tab_status add_dataset(jobs *self, tab_call *call, const Tabella__PinnedDataset *d, char *owner,
+                              refresh_cells *c, tab_error *err)
+{
+    Tabella__DiffRequest q = TABELLA__DIFF_REQUEST__INIT;
+    const Tabella__Resolved *r = NULL;
+    const void *msg = NULL;
+    TAB_TRY(newest(self, call, d, owner, &r, err));
+    q.from = d->snapshot;
+    q.to = r->snapshot;
+    TAB_TRY(ask_data(self, call, "Diff", &q.base, &tabella__diff_reply__descriptor, DIFF_MS, &msg, err));
+    const Tabella__DiffReply *y = msg;
+    if (y->diff != NULL)
+        refresh_cells_add(c, y->diff, r->cols);
+    return TAB_OK;
+}
+
+static void line(void *to, const char *op, uint64_t cells)
+{
+    Tabella__RefreshCost *y = to;
+    y->usage[y->n_usage]->op = (char *)(uintptr_t)op;
+    y->usage[y->n_usage++]->cells = cells;
+}
+
+tab_status jobs_refresh_cost(void *arg, tab_call *call, tab_error *err)
+{
+    jobs *self = arg;
+    const Tabella__RefreshRequest *q = call->in;
+    Tabella__RefreshCost *y = call->out;
+    Tabella__Endpoint *e = NULL;
+    refresh_cells cells = { 0 };
+    Tabella__UsageLine *l = tab_arena_new_of(call->arena, Tabella__UsageLine, LINES);
+    y->usage = tab_arena_new_of(call->arena, Tabella__UsageLine *, LINES);
+    if (l == NULL || y->usage == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < LINES; i++) {
+        tabella__usage_line__init(&l[i]);
+        y->usage[i] = &l[i];
+    }
+    {
+        TAB_AUTO(tab_tx) *tx = NULL;
+        TAB_TRY(tab_tx_begin(self->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+        TAB_TRY(endpoint_get(tx, call->arena, call->org, q->id_or_name, false, &e, err));
+        TAB_TRY(tab_tx_commit(&tx, err));
+    }
+    tab_status s = TAB_OK;
+    for (size_t i = 0; s == TAB_OK && i < e->n_datasets; i++)
+        s = add_dataset(self, call, e->datasets[i], q->job_id, &cells, err);
+    Tabella__DropRequest drop = TABELLA__DROP_REQUEST__INIT;
+    const void *none = NULL;
+    tab_error unheard; /* what is left falls away with its lease */
+    drop.owner = q->job_id;
+    (void)!ask_data(self, call, "Drop", &drop.base, &tabella__empty__descriptor, READ_MS, &none, &unheard);
+    if (s == TAB_OK)
+        refresh_bill(&cells, line, y);
+    return s;
+}

@@ -1,0 +1,139 @@
+/* options.out: a run's bundle or its predictions, handed to data-connector before the job ends
+ * (docs/decisions/0327). What cannot be written fails the run; an attempt that dies between writing and
+ * the job's end is repeated, and writes the same again. */
+#include <strings.h>
+
+#include "common/bundle_json.h"
+#include "proto/data.pb-c.h"
+#include "services/jobs/work.h"
+
+enum { WRITE_MS = 3600000, COLUMNS = 5 };
+
+typedef struct {
+    const Tabella__Prediction *p;
+    tab_column classes;
+    size_t n_classes, low, high; /* low, high: places of the quantiles 0.1 and 0.9, or the number of levels */
+    tab_builder *b[COLUMNS];
+    size_t cols;
+} predictions;
+
+static void number_or_null(tab_builder *b, const double *of, size_t levels, size_t i, size_t level)
+{
+    if (level < levels)
+        tab_builder_number(b, of[i * levels + level]);
+    else
+        tab_builder_null(b);
+}
+
+static void add_row(predictions *x, const Tabella__Results *r, size_t i, bool missing)
+{
+    size_t levels = x->p->n_quantile_levels;
+    tab_builder_number(x->b[0], r->row[i]);
+    tab_builder_bool(x->b[1], missing);
+    if (r->n_label > i) {
+        tab_builder_cell(x->b[2], tab_cell_at(&x->classes, r->label[i]));
+        tab_builder_number(x->b[3], r->probabilities[i * x->n_classes + r->label[i]]);
+    } else if (r->n_value > i) {
+        tab_builder_number(x->b[2], r->value[i]);
+        number_or_null(x->b[3], r->quantiles, levels, i, x->low);
+        number_or_null(x->b[4], r->quantiles, levels, i, x->high);
+    } else if (r->n_anomaly_score > i) {
+        tab_builder_number(x->b[2], r->anomaly_score[i]);
+        tab_builder_bool(x->b[3], r->anomaly_score[i] >= x->p->threshold);
+    }
+}
+
+static size_t level(const Tabella__Prediction *p, double q)
+{
+    size_t k = 0;
+    while (k < p->n_quantile_levels && (p->quantile_levels[k] < q - 1e-9 || p->quantile_levels[k] > q + 1e-9))
+        k++;
+    return k;
+}
+
+/* Of what kind the results are decides the columns; their names are those of the command line's files. */
+static bool begin(predictions *x, tab_arena *a, const Tabella__Results *r)
+{
+    static const char *const titles[3][COLUMNS + 1] = {
+        { "row", "target_missing", "predicted", "probability", NULL, NULL },
+        { "row", "target_missing", "predicted", "low_0.1", "high_0.9", NULL },
+        { "row", "target_missing", "anomaly_score", "is_anomaly", NULL, NULL },
+    };
+    const char *const *title = titles[r->n_anomaly_score > 0 ? 2 : r->n_value > 0 ? 1 : 0];
+    x->n_classes = r->n_row > 0 ? r->n_probabilities / r->n_row : 0;
+    x->low = level(x->p, 0.1);
+    x->high = level(x->p, 0.9);
+    if (x->n_classes > 0 && !tab_column_view(x->p->classes, x->n_classes, &x->classes))
+        return false;
+    for (; title[x->cols] != NULL; x->cols++)
+        if ((x->b[x->cols] = tab_builder_new(a, tab_str_of(title[x->cols]))) == NULL)
+            return false;
+    return true;
+}
+
+/* In the order of rows: each part has it already. */
+static tab_status predictions_table(tab_arena *a, const Tabella__Prediction *p, const tab_table **ret,
+                                    tab_error *err)
+{
+    static const Tabella__Results none = TABELLA__RESULTS__INIT;
+    const Tabella__Results *r = p->results != NULL ? p->results : &none,
+                           *m = p->missing_target_results != NULL ? p->missing_target_results : &none;
+    predictions x = { .p = p };
+    tab_column *col = tab_arena_new_of(a, tab_column, COLUMNS);
+    tab_table *t = tab_arena_new_of(a, tab_table, 1);
+    if (col == NULL || t == NULL || !begin(&x, a, r->n_row > 0 ? r : m))
+        return tab_no_memory(err);
+    for (size_t i = 0, k = 0; i < r->n_row || k < m->n_row;)
+        if (k == m->n_row || (i < r->n_row && r->row[i] < m->row[k]))
+            add_row(&x, r, i++, false);
+        else
+            add_row(&x, m, k++, true);
+    for (size_t k = 0; k < x.cols; k++)
+        if (!tab_builder_finish(x.b[k], &col[k]))
+            return tab_no_memory(err);
+    *t = (tab_table){ TAB_S("predictions"), r->n_row + m->n_row, x.cols, col };
+    *ret = t;
+    return TAB_OK;
+}
+
+static void bundle_document(tab_out *o, const Tabella__SubmitRequest *q, const Tabella__RunReply *y)
+{
+    const char *const member[][2] = {
+        { "mode", "run" }, { "run_id", q->run_id }, { "job_id", q->job_id }, { "base", y->base_model }
+    };
+    tab_out_open(o, '{');
+    for (size_t i = 0; i < sizeof member / sizeof *member; i++) {
+        tab_out_key(o, member[i][0]);
+        tab_out_cstr(o, member[i][1]);
+    }
+    tab_bundle_json(o, y->bundle, NULL);
+    tab_out_close(o, '}');
+}
+
+tab_status work_out(work *w, tab_arena *a, const Tabella__SubmitRequest *q, const Tabella__RunReply *y,
+                    tab_error *err)
+{
+    Tabella__WriteRequest ask = TABELLA__WRITE_REQUEST__INIT;
+    const void *reply;
+    const tab_table *table = NULL;
+    tab_out text = { 0 };
+    size_t n = strlen(q->out);
+    bool json = n > 5 && strcasecmp(q->out + n - 5, ".json") == 0;
+    if (!tab_bundle_sound(y->bundle))
+        return tab_fail(err, TAB_INTERNAL, "", "a pass whose bundle is damaged");
+    ask.out = q->out;
+    ask.once = q->job_id;
+    if (json) {
+        bundle_document(&text, q, y);
+        ask.file = (ProtobufCBinaryData){ text.n, (uint8_t *)text.p };
+    } else if (y->bundle->prediction != NULL) {
+        TAB_TRY(predictions_table(a, y->bundle->prediction, &table, err));
+    }
+    work_phase(w, "writing", 0.95, 0.96);
+    tab_status s = text.failed
+                       ? tab_no_memory(err)
+                       : work_call_with(w, "data-connector", "Write", WRITE_MS, &ask.base, &table,
+                                        table != NULL, &tabella__write_reply__descriptor, a, &reply, err);
+    tab_out_free(&text);
+    return s;
+}

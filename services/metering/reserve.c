@@ -1,0 +1,164 @@
+/* Reserve and settle (docs/decisions/0331): what work will bill counts as used before it starts, until the
+ * event that bills it is counted (metering.count_events takes the reservation away in the same transaction),
+ * the work ends without a bill (Release, job.ended), or its lease ends.
+ *
+ *   used + reserved <= limit     holds after each Reserve; what settles moves cells from the second to the
+ *                                first, and what was reserved is what is billed: so used never passes it */
+#include <stdio.h>
+
+#include "common/proto.h"
+#include "services/metering/metering.h"
+#include "services/metering/whole_cells.h"
+
+enum { LEASE_S = 300, LEASE_MOST_S = 7 * 86400 };
+
+/* The lines as the ledger would count them, and their sum. */
+static tab_status price(const metering *m, tab_call *call, int64_t *ret_milli, tab_error *err)
+{
+    const Tabella__ReserveRequest *q = call->in;
+    Tabella__ReserveReply *y = call->out;
+    Tabella__UsageLine one = TABELLA__USAGE_LINE__INIT, *const only[] = { &one };
+    one.op = q->op;
+    one.cells = q->cells;
+    size_t n = q->n_usage > 0 ? q->n_usage : 1;
+    Tabella__UsageLine *const *line = q->n_usage > 0 ? q->usage : only;
+    if (n > METERING_OP_COUNT)
+        return tab_fail(err, TAB_VALIDATION, "usage", "more lines than there are operations");
+    int64_t milli[METERING_OP_COUNT], sum = 0;
+    uint64_t whole[METERING_OP_COUNT];
+    Tabella__OpCells *all = tab_arena_new_of(call->arena, Tabella__OpCells, n);
+    y->by_op = tab_arena_new_of(call->arena, Tabella__OpCells *, n);
+    if (all == NULL || y->by_op == NULL)
+        return tab_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        metering_op op;
+        if (!metering_op_of(line[i]->op, &op))
+            return tab_fail(err, TAB_VALIDATION, "op", "no such operation");
+        milli[i] = metering_milli(&m->rates, op, line[i]->cells);
+        if (milli[i] > INT64_MAX / 16 || __builtin_add_overflow(sum, milli[i], &sum))
+            return tab_fail(err, TAB_VALIDATION, "cells", "too many cells");
+        tabella__op_cells__init(&all[i]);
+        all[i].op = (char *)(uintptr_t)metering_op_names[op];
+        all[i].raw = line[i]->cells;
+        all[i].multiplier = (double)m->rates.milli[op] / 1000.0;
+        y->by_op[y->n_by_op++] = &all[i];
+    }
+    whole_cells(milli, n, whole);
+    for (size_t i = 0; i < n; i++)
+        all[i].cells = (double)whole[i];
+    y->cost_milli = (uint64_t)sum;
+    *ret_milli = sum;
+    return TAB_OK;
+}
+
+#define RESETS                                                                                \
+    "(extract(epoch FROM date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days' - " \
+    "(now() AT TIME ZONE 'UTC')) * 1000000)::bigint"
+
+typedef struct {
+    int64_t granted; /* -1: refused */
+    int64_t used, held, resets_us;
+} outcome;
+
+#define ASK(since)                                                                                   \
+    "SELECT (SELECT coalesce(sum(milli), 0)::bigint FROM metering.total WHERE org = $1" since "), "  \
+    "(SELECT coalesce(sum(milli), 0)::bigint FROM metering.reservation WHERE org = $1 AND until >= " \
+    "clock_timestamp()), " RESETS
+
+static tab_status ask_only(tab_tx *tx, const char *org, bool lifetime, int64_t cost, int64_t limit,
+                           outcome *ret, tab_error *err)
+{
+    static const char weekly[] = ASK(" AND day >= date_trunc('week', now() AT TIME ZONE 'UTC')::date"),
+                      forever[] = ASK("");
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(tx, &rows, err, lifetime ? forever : weekly, TAB_P(tab_p_text(org))));
+    *ret = (outcome){ 0, tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2) };
+    ret->granted = cost <= limit - ret->used - ret->held ? cost : -1;
+    return TAB_OK;
+}
+
+static tab_status hold(tab_tx *tx, const char *org, bool lifetime, const Tabella__ReserveRequest *q,
+                       int64_t cost, int64_t limit, outcome *ret, tab_error *err)
+{
+    int64_t lease = q->lease_s == 0 ? LEASE_S : q->lease_s > LEASE_MOST_S ? LEASE_MOST_S : q->lease_s;
+    int64_t more = q->more_milli > INT64_MAX / 16 ? INT64_MAX / 16 : (int64_t)q->more_milli;
+    TAB_AUTO(tab_rows) *rows = NULL;
+    TAB_TRY(tab_tx_query(
+        tx, &rows, err,
+        "SELECT granted, used, held, " RESETS " FROM metering.reserve($2, $3, $4, $5, $6, $7, $1, $8)",
+        TAB_P(tab_p_bool(lifetime), tab_p_text(org), tab_p_text(q->id), tab_p_text(q->instead_of),
+              tab_p_int(cost), tab_p_int(more), tab_p_int(limit), tab_p_int(lease))));
+    *ret = (outcome){ tab_rows_int(rows, 0, 0), tab_rows_int(rows, 0, 1), tab_rows_int(rows, 0, 2),
+                      tab_rows_int(rows, 0, 3) };
+    return TAB_OK;
+}
+
+tab_status metering_reserve(void *self, tab_call *call, tab_error *err)
+{
+    metering *m = self;
+    const Tabella__ReserveRequest *q = call->in;
+    Tabella__ReserveReply *y = call->out;
+    Tabella__Org *org = NULL;
+    int64_t cost = 0;
+    TAB_TRY(price(m, call, &cost, err));
+    if (call->org[0] == 0)
+        return tab_fail(err, TAB_VALIDATION, "org", "no organization");
+    TAB_TRY(metering_org(m, call, &org, err));
+    y->allowed = true;
+    if (org == NULL) /* nobody knows its plan: the ledger fills all the same */
+        return TAB_OK;
+    metering_terms t = metering_terms_of(org);
+    int64_t limit = metering_limit(&t, m->usd_per_million);
+    y->limit = t.cells_per_minute;
+    y->limited = limit != INT64_MAX;
+    if (!y->limited && q->instead_of[0] == 0)
+        return TAB_OK;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    outcome o;
+    TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    if (q->dry || q->id[0] == 0)
+        TAB_TRY(ask_only(tx, call->org, t.lifetime, cost, limit, &o, err));
+    else
+        TAB_TRY(hold(tx, call->org, t.lifetime, q, cost, y->limited ? limit : INT64_MAX / 2, &o, err));
+    TAB_TRY(tab_tx_commit(&tx, err));
+    int64_t left = limit - o.used - o.held, of_plan = (int64_t)t.allowance * 1000 - o.used - o.held;
+    y->left_milli = y->limited && left > 0 ? (uint64_t)left : 0;
+    y->remaining = of_plan > 0 ? (uint64_t)of_plan / 1000 : 0;
+    y->granted_milli = o.granted > 0 ? (uint64_t)o.granted : 0;
+    y->allowed = o.granted >= 0;
+    if (y->allowed)
+        return TAB_OK;
+    char why[200];
+    metering_refusal(&t, o.used + o.held, cost, o.resets_us, why, sizeof why, &y->retry_after_s);
+    y->message = tab_proto_text(call->arena, why);
+    return TAB_OK;
+}
+
+tab_status metering_release(void *self, tab_call *call, tab_error *err)
+{
+    metering *m = self;
+    const Tabella__UnreserveRequest *q = call->in;
+    Tabella__ReserveReply *y = call->out;
+    int64_t milli = q->milli == 0 || q->milli > INT64_MAX ? INT64_MAX : (int64_t)q->milli;
+    TAB_AUTO(tab_tx) *tx = NULL;
+    TAB_TRY(tab_tx_begin(m->pg, call->org, tab_within_ms(call->deadline, TAB_SMALL_TX_MS), &tx, err));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "UPDATE metering.reservation SET milli = greatest(milli - $3, 0) "
+                         "WHERE org = $1 AND id = $2",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id), tab_p_int(milli))));
+    TAB_TRY(tab_tx_query(tx, NULL, err,
+                         "DELETE FROM metering.reservation WHERE org = $1 AND id = $2 AND milli = 0",
+                         TAB_P(tab_p_text(call->org), tab_p_text(q->id))));
+    y->allowed = true;
+    return tab_tx_commit(&tx, err);
+}
+
+tab_status metering_job_ended(tab_tx *tx, const Tabella__JobEnded *e, tab_error *err)
+{
+    char id[160];
+    if (strcmp(e->status, "done") == 0) /* its bill may still be on its way */
+        return TAB_OK;
+    snprintf(id, sizeof id, "job/%s", e->job_id);
+    return tab_tx_query(tx, NULL, err, "DELETE FROM metering.reservation WHERE org = $1 AND id = $2",
+                        TAB_P(tab_p_text(e->org_id), tab_p_text(id)));
+}
