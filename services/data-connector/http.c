@@ -246,13 +246,12 @@ static tab_status call_all(const source *s, tab_arena *a, CURL *c, const http_re
 
 tab_status http_call(const source *s, tab_arena *a, const http_request *q, http_answer *ret, tab_error *err)
 {
+    static CURL *c; /* with its connections: a process reads one source, by one thread, and ends */
     hearing h = { .most = (size_t)s->read_mib << 20 };
     long status = 0;
-    CURL *c = curl_easy_init();
-    if (c == NULL)
+    if (c == NULL && (c = curl_easy_init()) == NULL)
         return tab_no_memory(err);
     tab_status st = call_all(s, a, c, q, &h, &status, err);
-    curl_easy_cleanup(c);
     if (st != TAB_OK) {
         free(h.body.p);
         return st;

@@ -1,6 +1,6 @@
-/* What servers answer, whatever they send: ClickHouse's binary rows, JSON of which parts are taken, a SQLite
- * database; and a caller's GraphQL document. The first byte chooses. A table that comes out can be written and
- * read again; a part of a JSON text lies within it. */
+/* What servers answer, whatever they send: ClickHouse's binary rows, JSON of which parts are taken, a
+ * SQLite database; and a caller's GraphQL document. The first byte chooses. A table that comes out can be
+ * written and read again; a part of a JSON text lies within it. */
 #include "services/data-connector/provider_rest.c"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 """Servers that stand for customers' data: MariaDB, a file server, a store of S3's protocol; with a private
 authority for their TLS. Each is started under a folder, on a free port, and stopped by stop()."""
-import base64, datetime, hashlib, hmac, http.client, http.server, os, pathlib, shutil, socket, ssl, subprocess, sys, threading, time
+import base64, datetime, hashlib, hmac, http.client, http.server, os, pathlib, shutil, socket, ssl
+import subprocess, sys, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -21,12 +22,16 @@ class Authority:
         ca_key, request, extra = self.folder / "ca.key", self.folder / "r.csr", self.folder / "x.cnf"
         extra.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n")
         make(
-            *f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout {ca_key} -out {self.ca}".split()
+            *"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca".split(),
+            "-keyout",
+            ca_key,
+            "-out",
+            self.ca,
         )
         make(*f"req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout {self.key} -out {request}".split())
         make(
-            *f"x509 -req -in {request} -CA {self.ca} -CAkey {ca_key} -CAcreateserial -days 2 -extfile {extra} "
-            f"-out {self.cert}".split()
+            *f"x509 -req -in {request} -CA {self.ca} -CAkey {ca_key} -CAcreateserial -days 2".split(),
+            *f"-extfile {extra} -out {self.cert}".split(),
         )
         for f in self.folder.iterdir():
             os.chmod(f, 0o644)
@@ -46,7 +51,7 @@ def waited(what, seconds=300):
 
 
 class MariaDB:
-    """User `reader` with the password `read` reads database `shop`; `writer` with `write` also writes there."""
+    """User `reader` with the password `read` reads the database `shop`; `writer` also writes there."""
 
     def __init__(self, folder, authority, read="hunter2-read", write="hunter2-write"):
         self.folder, self.port = pathlib.Path(folder), free_port()
@@ -97,7 +102,7 @@ class MariaDB:
 
 
 class ClickHouse:
-    """User `reader` with the password `read`; `owner` with none, from this machine, may do all over `plain`."""
+    """User `reader` with the password `read` may read; `default` with none may do all."""
 
     def __init__(self, folder, authority, read="hunter2-read"):
         self.folder = pathlib.Path(folder)
@@ -105,18 +110,23 @@ class ClickHouse:
         self.folder.mkdir(parents=True)
         profile = "<profile>{}</profile><quota>default</quota><networks><ip>127.0.0.1</ip></networks>"
         (self.folder / "users.xml").write_text(
-            "<yandex><profiles><default/><readonly><readonly>1</readonly></readonly></profiles><users><default>"
-            f"<password></password>{profile.format('default')}</default><reader><password>{read}</password>"
-            f"{profile.format('readonly')}</reader></users><quotas><default/></quotas></yandex>"
+            "<yandex><profiles><default/><readonly><readonly>1</readonly></readonly></profiles>"
+            f"<users><default><password></password>{profile.format('default')}</default>"
+            f"<reader><password>{read}</password>{profile.format('readonly')}</reader></users>"
+            "<quotas><default/></quotas></yandex>"
         )
-        tls = f"<certificateFile>{authority.cert}</certificateFile><privateKeyFile>{authority.key}</privateKeyFile>"
+        tls = f"<certificateFile>{authority.cert}</certificateFile>"
+        tls += f"<privateKeyFile>{authority.key}</privateKeyFile>"
         (self.folder / "config.xml").write_text(
-            f"<yandex><logger><level>error</level><log>{folder}/log</log><errorlog>{folder}/err</errorlog></logger>"
-            f"<http_port>{self.plain}</http_port><https_port>{self.port}</https_port><tcp_port>{tcp}</tcp_port>"
+            f"<yandex><logger><level>error</level><log>{folder}/log</log>"
+            f"<errorlog>{folder}/err</errorlog></logger>"
+            f"<http_port>{self.plain}</http_port><https_port>{self.port}</https_port>"
+            f"<tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>"
             f"<openSSL><server>{tls}<verificationMode>none</verificationMode></server></openSSL>"
-            f"<listen_host>127.0.0.1</listen_host><path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path>"
-            f"<user_files_path>{folder}/files/</user_files_path><users_config>users.xml</users_config>"
-            f"<format_schema_path>{folder}/schemas/</format_schema_path><default_profile>default</default_profile>"
+            f"<path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path>"
+            f"<user_files_path>{folder}/files/</user_files_path>"
+            f"<format_schema_path>{folder}/schemas/</format_schema_path>"
+            "<users_config>users.xml</users_config><default_profile>default</default_profile>"
             "<default_database>default</default_database><mark_cache_size>5368709</mark_cache_size>"
             "<timezone>UTC</timezone></yandex>"
         )
@@ -235,8 +245,7 @@ class S3:
 
 
 def azurite_program():
-    """Azure's own emulator of its storage, which checks signatures (MIT, `npm install azurite`). None: it is not
-    here."""
+    """Azure's own emulator, which checks signatures (`npm install azurite`). None: it is not here."""
     for place in (os.environ.get("TAB_AZURITE"), shutil.which("azurite-blob")):
         if place and os.access(place, os.X_OK):
             return place
