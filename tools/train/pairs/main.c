@@ -1,8 +1,8 @@
 /* train-pairs: learns which rows of a table are one entity (engine/link/twin_model.h), from tables whose
  * duplicates are known.
  *
- *   train-pairs [--write FILE] DIR...  fits on all and writes the model; then leaves out whole sources, a fold
- *                                      of them at a time, and prints what is found in them
+ *   train-pairs [--write FILE] DIR...  fits on all and writes the model; then leaves out whole sources, a
+ *                                      fold of them at a time, and prints what is found in them
  *   train-pairs --shipped DIR...       the same with the model that is linked in
  *
  * DIR holds one folder a case: CSV files and duplicates.csv (table,row,other_row). --plain DIR adds CSV files

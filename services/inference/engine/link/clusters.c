@@ -168,11 +168,10 @@ static bool may_join(const forest *f, uint32_t x, uint32_t y)
 /* Keeps of the matches, into ret, those that join groups or lie within one; in many-to-many data all. */
 static void grow(forest *f, const tab_twins *twins, tab_match *ret, size_t *ret_n)
 {
-    static const float SURE = 0.97f; /* of twins: less sure ones are said, and join nothing (decision 0318) */
     for (size_t t = 0; twins != NULL && t < f->v->n; t++)
         for (size_t i = 0; i < twins[t].n; i++) {
             uint32_t x = f->first[t] + twins[t].twin[i].a, y = f->first[t] + twins[t].twin[i].b;
-            if (twins[t].twin[i].p >= SURE && tab_root(f->up, x) != tab_root(f->up, y))
+            if (twins[t].twin[i].sure && tab_root(f->up, x) != tab_root(f->up, y))
                 join(f, x, y);
         }
     for (size_t i = 0; i < f->matches; i++) {

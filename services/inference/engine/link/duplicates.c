@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "services/inference/engine/link/copies.h"
 #include "services/inference/engine/link/twin_model.h"
 
 /* ---- groups -----------------------------------------------------------------------------------
@@ -11,6 +12,8 @@
  * Correlation clustering by greedy agglomeration: the likeliest pair first, two groups are joined where the
  * log-odds of all known pairs between them sum to more than nothing (Bansal, Blum, Chawla, "Correlation
  * clustering", 2004). */
+
+static const float SURE = 0.97f; /* decision 0318 */
 
 typedef struct {
     const tab_twin_pairs *s;
@@ -123,7 +126,7 @@ static void follow(grouping *g, float least, float *best, uint32_t *touched, fou
             best[other(s, s->pair[k], i)] = 0;
         for (size_t k = 0; k < n; k++) {
             if (best[touched[k]] > 0)
-                add(f, (tab_twin){ i, touched[k], best[touched[k]] });
+                add(f, (tab_twin){ i, touched[k], best[touched[k]], best[touched[k]] >= SURE });
             best[touched[k]] = 0;
         }
     }
@@ -152,7 +155,8 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
     uint32_t *touched = malloc((rows + 1) * sizeof *touched);
     for (size_t i = 0; i < s->n && !f.failed; i++)
         if (s->p[i] >= least)
-            add(&f, (tab_twin){ s->a[i], s->b[i], s->p[i] });
+            add(&f,
+                (tab_twin){ s->a[i], s->b[i], s->p[i], s->p[i] >= SURE || (s->copy != NULL && s->copy[i]) });
     f.failed =
         f.failed || g.up == NULL || g.next == NULL || g.size == NULL || best == NULL || touched == NULL;
     if (!f.failed && f.n > 0) {
@@ -179,6 +183,22 @@ tab_status tab_twin_groups(const tab_twin_pairs *s, float least, tab_arena *a, t
     return ok ? TAB_OK : tab_no_memory(err);
 }
 
+/* Rows that differ in nothing but spelling are known by Bayes' rule alone (decision 0135): the model, which
+ * has seen tables of look-alikes, may be less sure of them. */
+static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin_pairs *s)
+{
+    const tab_twin_teller *told = tab_twin_teller_new(v, table, a);
+    s->copy = tab_arena_new_of(a, bool, s->n);
+    if (told == NULL || s->copy == NULL)
+        return false;
+    for (size_t i = 0; i < s->n; i++) {
+        float p = tab_twin_judge(told, s->a[i], s->b[i]);
+        s->copy[i] = p >= 0.5f;
+        s->p[i] = fmaxf(s->p[i], p);
+    }
+    return true;
+}
+
 tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
                           float least, tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err)
 {
@@ -190,5 +210,7 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_lin
         return tab_no_memory(err);
     TAB_TRY(tab_twin_pairs_new(e, v, tables, table, own, &s, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &s, err));
+    if (s.n > 0 && !hear_copies(v, table, own, &s))
+        return tab_no_memory(err);
     return s.n == 0 ? TAB_OK : tab_twin_groups(&s, least, a, ret, ret_n, err);
 }

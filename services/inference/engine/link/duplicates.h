@@ -8,6 +8,7 @@
 typedef struct {
     uint32_t a, b;
     float p;
+    bool sure; /* enough to join entities across tables: no column contradicts, or 0.97 and more */
 } tab_twin;
 
 /* Pairs of table `table` with p >= least that lie within groups of rows which are one entity as a whole,

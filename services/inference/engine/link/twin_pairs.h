@@ -102,6 +102,7 @@ typedef struct {
     float *cosine, *evidence;
     float *self;    /* (rows) evidence of a row with itself */
     float *p;       /* an answer */
+    bool *copy;     /* (n) no column contradicts, and chance does not explain it (copies.h); or NULL */
     uint64_t *at;   /* (rows + 1) into pair */
     uint32_t *pair; /* (2 n) of each row, ascending by the other row */
 } tab_twin_pairs;
