@@ -6,7 +6,12 @@ import { ago, bytes, count, plural, time } from "./format.js";
 // The fields of each family of sources. What a provider does not know it refuses by name.
 const PROVIDERS = [
     ["postgres", "PostgreSQL", "postgres://HOST/DATABASE/SCHEMA/TABLE", ["user", "password", "ca"]],
-    ["other", "Another source", "scheme://path", ["user", "password", "access_key_id", "secret_access_key", "token"]],
+    ["mariadb", "MariaDB or MySQL", "mariadb://HOST/DATABASE/TABLE", ["user", "password", "ca"]],
+    ["clickhouse", "ClickHouse", "clickhouse://HOST/DATABASE/TABLE", ["user", "password", "ca"]],
+    ["s3", "Amazon S3 or a store of its kind", "s3://BUCKET/PATH/orders.csv", ["access_key_id", "secret_access_key", "session_token", "region"]],
+    ["azblob", "Azure's blobs", "azblob://ACCOUNT/CONTAINER/PATH/orders.csv", ["account_key", "sas"]],
+    ["https", "A file at an address", "https://HOST/PATH/orders.csv", ["bearer", "ca"]],
+    ["rest", "REST or GraphQL", "rest+https://HOST/v1/orders", ["bearer", "ca"]],
 ];
 
 function Connect({ open, close, done }) {
@@ -25,15 +30,36 @@ function Connect({ open, close, done }) {
         <label class="field">Kind<select value=${kind} onChange=${(e) => choose(e.target.value)}>${PROVIDERS.map((x) => html`<option key=${x[0]} value=${x[0]}>${x[1]}</option>`)}</select></label>
         <label class="field">Source<input name="source" required placeholder=${ref} /></label>
         <label class="field">Name<input name="name" placeholder="the last part of the source" /></label>
-        ${fields.map((f) => html`<label class="field" key=${f}>${f.replaceAll("_", " ")}${f === "ca" ? html`<textarea name=${f} rows="3" placeholder="certificate in PEM form, where it is none of the public ones"></textarea>` : html`<input name=${f} type=${/password|secret|token/.test(f) ? "password" : "text"} autocomplete="off" />`}</label>`)}
-        ${kind === "postgres" && html`<label class="field">Query<textarea name="query" rows="2" placeholder="a SELECT in place of the whole table"></textarea></label>`}
+        ${fields.map((f) => html`<label class="field" key=${f}>${f.replaceAll("_", " ")}${f === "ca" ? html`<textarea name=${f} rows="3" placeholder="certificate in PEM form, where it is none of the public ones"></textarea>` : html`<input name=${f} type=${/password|secret|token|key$|sas|bearer/.test(f) ? "password" : "text"} autocomplete="off" />`}</label>`)}
+        ${["postgres", "mariadb", "clickhouse"].includes(kind) && html`<label class="field">Query<textarea name="query" rows="2" placeholder="a SELECT in place of the whole table"></textarea></label>`}
         <p class="small soft">Credentials are sealed and never shown again.</p>
+    <//>`;
+}
+
+// The names of sectors by which data are made; the service refuses what it does not know by name.
+const SECTORS = "agriculture energy-utilities manufacturing automotive real-estate retail food-beverage transportation hospitality banking capital-markets insurance healthcare life-sciences education government public-safety nonprofit media sports telecom technology marketing human-resources environment".split(" ");
+
+function Generate({ open, close, done }) {
+    const [act, busy, error] = useAction(async (form) => {
+        const body = { sector: form.get("sector"), rows: Number(form.get("rows")), options: { tables: form.get("tables") === "on" } };
+        if (form.get("name")) body.name = form.get("name");
+        const r = await post("/v2/data/generate", body, { key: newKey() });
+        close();
+        done(r);
+    });
+    return html`<${Dialog} title="Generate tables" open=${open} close=${close} onSubmit=${act} action="Generate" busy=${busy} error=${error}>
+        <p class="soft">Made-up tables as the sector has them, to try things on. Their cells are counted at the synthetic rate.</p>
+        <label class="field">Sector<select name="sector">${SECTORS.map((s) => html`<option key=${s} value=${s} selected=${s === "retail"}>${s.replaceAll("-", " ")}</option>`)}</select></label>
+        <label class="field">Rows of the main table<input name="rows" type="number" min="1" max="1000000" required value="1000" /></label>
+        <label class="field">Name<input name="name" maxlength="128" placeholder="the sector's" /></label>
+        <label class="row"><input type="checkbox" name="tables" /> All linked tables of the sector</label>
     <//>`;
 }
 
 function List() {
     const list = usePages((cursor) => get("/v2/data" + query({ cursor, limit: 50 })), "datasets", []);
     const [connecting, connect] = useState(false);
+    const [generating, generate] = useState(false);
     const file = useRef(null);
     const [upload, busy, error] = useAction(async (files) => {
         for (const f of files) {
@@ -46,6 +72,7 @@ function List() {
     return html`<div><${Head} title="Data" about="Datasets are immutable snapshots of a table; connections bring new ones from a source.">
             ${may("manage") && html`<button type="button" disabled=${busy} onClick=${() => file.current.click()}>${busy ? "Uploading …" : "Upload files"}</button>
             <input ref=${file} type="file" multiple class="hidden" tabindex="-1" aria-label="Files to upload" onChange=${(e) => { upload([...e.target.files]); e.target.value = ""; }} />
+            <button type="button" onClick=${() => generate(true)}>Generate</button>
             <button type="button" class="main-action" onClick=${() => connect(true)}>Connect a source</button>`}
         <//>
         <${Problem} error=${error} />
@@ -59,6 +86,7 @@ function List() {
             { name: "Snapshot of", cell: (d) => html`<span title=${time(d.snapshot_at)}>${d.snapshot_at ? ago(d.snapshot_at) : "–"}</span>` },
         ]} />${list.foot}</div>` : html`<${Empty} title="No data yet"><p>Upload a file, connect a source, or make an endpoint of a run: its tables are kept here.</p><//>`)}<//>
         <${Connect} open=${connecting} close=${() => connect(false)} done=${list.reload} />
+        <${Generate} open=${generating} close=${() => generate(false)} done=${(r) => (r.job_id && !r.dataset ? (location.hash = "#/jobs/" + r.job_id) : list.reload())} />
     </div>`;
 }
 
