@@ -9,6 +9,8 @@
 #include "common/files/total.h"
 #include "common/json.h"
 
+enum { FIELDS_MOST = 1 << 16 }; /* of a record: what has more is a file of commas, not of columns */
+
 typedef struct {
     tab_str name;
     bool text, present; /* some field is no number; some field is there */
@@ -30,13 +32,15 @@ static bool number(tab_str s, double *ret)
     return s.n > 0 && tab_number_read(s.p, s.p + s.n, &n, ret) == TAB_NUMBER_EXACT && n == s.n;
 }
 
-static bool widen(reader *r, size_t cols)
+static tab_status widen(reader *r, size_t cols)
 {
+    if (cols > FIELDS_MOST)
+        return tab_fail(r->err, TAB_VALIDATION, "", "a line has more than %d fields", FIELDS_MOST);
     if (cols > r->cap) {
         size_t cap = cols * 2 + 16;
         column *c = tab_arena_new_of(r->a, column, cap);
         if (c == NULL)
-            return false;
+            return tab_no_memory(r->err);
         if (r->cols > 0)
             memcpy(c, r->col, r->cols * sizeof *c);
         r->col = c;
@@ -44,7 +48,7 @@ static bool widen(reader *r, size_t cols)
     }
     for (; r->cols < cols; r->cols++)
         r->col[r->cols] = (column){ .name = TAB_S("") };
-    return true;
+    return TAB_OK;
 }
 
 static tab_status names(reader *r, tab_csv_lexer *f)
@@ -52,8 +56,7 @@ static tab_status names(reader *r, tab_csv_lexer *f)
     tab_str s;
     bool last = false;
     while (!last && tab_csv_field(f, &s, &last)) {
-        if (!widen(r, r->cols + 1))
-            return tab_no_memory(r->err);
+        TAB_TRY(widen(r, r->cols + 1));
         r->col[r->cols - 1].name = tab_arena_copy(r->a, s);
     }
     return TAB_OK;
@@ -86,8 +89,8 @@ static tab_status look(reader *r)
         bool last = false, first = r->cols == 0;
         size_t k = 0;
         for (; !last && tab_csv_field(&f, &s, &last); k++) {
-            if (k >= r->cols && (first || s.n > 0) && !widen(r, k + 1))
-                return tab_no_memory(r->err);
+            if (k >= r->cols && (first || s.n > 0))
+                TAB_TRY(widen(r, k + 1));
             if (s.n > 0) {
                 r->col[k].present = true;
                 r->col[k].text |= !number(s, &x);

@@ -217,3 +217,16 @@ Test(csv, one_quote_for_a_gigabyte)
     free(quotes);
     close(fd);
 }
+
+Test(csv, a_line_of_commas_is_no_table)
+{
+    enum { COMMAS = 5000000 };
+    TAB_AUTO(tab_arena) *a = tab_arena_new(SIZE_MAX / 2);
+    char *p = malloc(COMMAS);
+    const tab_table *t;
+    tab_error err = { 0 };
+    memset(p, ',', COMMAS);
+    cr_expect(tab_csv_read(a, (tab_str){ p, COMMAS }, TAB_S("t"), &t, NULL, &err) == TAB_VALIDATION);
+    cr_expect(strstr(err.message, "65536 fields") != NULL, "%s", err.message);
+    free(p);
+}
