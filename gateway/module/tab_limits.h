@@ -36,8 +36,7 @@ void tab_limits_init(tab_limits *t, size_t sets, const unsigned char seed[16]);
 
 /* One bucket of a set of buckets that a request must pass together. */
 typedef struct {
-    char
-        kind; /* 'k' key, 'o' organization, 'e' endpoint; of an address: 'a' itself, 's' its sign-ins, 'u' unknown keys */
+    char kind; /* 'k' key, 'o' organization, 'e' endpoint; 'a' address, 's' its sign-ins, 'u' strange keys */
     tab_str a, b; /* what it is called; b may be empty */
     uint32_t per_minute;
 } tab_limit;

@@ -1,6 +1,6 @@
-/* `dry_run: true` in run, create, serve, refresh and generate: what the call would be billed, by operation, and what is
- * left. Nothing is done, kept or billed, and an Idempotency-Key is not claimed, so that the call itself may
- * follow under it. */
+/* `dry_run: true` in run, create, serve, refresh and generate: what the call would be billed, by
+ * operation, and what is left. Nothing is done, kept or billed, and an Idempotency-Key is not claimed,
+ * so that the call itself may follow under it. */
 #include "services/api/allowance.h"
 
 tab_status dry_run_read(request *r, const tab_json *root, tab_error *err)

@@ -127,9 +127,9 @@ static void price(run *x)
         cost_add(&x->cost, "cached", x->cached);
 }
 
-/* The id of the event that bills the run: its own, or its job's, which ends it either way. Of a second attempt
- * always the job's: the first one may have made the job, which then bills under this id (jobs_bill), and both
- * are one. */
+/* The id of the event that bills the run: its own, or its job's, which ends it either way. Of a second
+ * attempt always the job's: the first one may have made the job, which then bills under this id
+ * (jobs_bill), and both are one. */
 static const char *event_of(request *r, const run *x, bool job)
 {
     return job || r->attempt > 1 ? tab_arena_printf(r->arena, "job/%s", x->job_id) : x->run_id;

@@ -1,4 +1,5 @@
-/* Arrow streams of pyarrow and polars (tests/arrow/make.py) beside the same rows as NDJSON; and damaged ones. */
+/* Arrow streams of pyarrow and polars (tests/arrow/make.py) beside the same rows as NDJSON; and damaged
+ * ones. */
 #include "common/files/arrow.h"
 
 #include <criterion/criterion.h>
