@@ -95,7 +95,7 @@ typedef struct {
         TAB_OPTION(type, member.cert, SECRET, name "_CERT", "", "own certificate for " what ", PEM"), \
         TAB_OPTION(type, member.key, SECRET, name "_KEY", "", "key of the own certificate, PEM")
 
-#define TAB_VERSION "0.2.0"
+#define TAB_VERSION "0.3.0"
 extern const char tab_commit[]; /* that was built: 12 hex digits, or "unknown" */
 
 /* Fills cfg. Gives -1 to go on, else the exit code: after --help, --version and --check (reads the

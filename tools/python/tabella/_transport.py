@@ -27,7 +27,7 @@ IDLE_S = 50.0  # nginx closes a kept connection after 75 s by default
 KEPT = 16  # idle connections
 WHOLE = 1 << 20  # bytes: a shorter body goes in one piece with its length
 FIRST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_RETRY_AFTER_S = 0.5, 8.0, 120.0
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 Pieces = Iterator[bytes]
 
