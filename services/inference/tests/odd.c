@@ -233,6 +233,8 @@ static const char *served(tab_arena *a, source *s, const odd *o)
     uint32_t calls[] = { (uint32_t)o->n, 1 };
     Tabella__ServeRequest q = TABELLA__SERVE_REQUEST__INIT;
     Tabella__ServeReply y = TABELLA__SERVE_REPLY__INIT;
+    Tabella__ServeState of = TABELLA__SERVE_STATE__INIT;
+    q.state = &of;
     q.n_calls = 2;
     q.calls = calls;
     tab_call call = { .org = "", .cancel = &never, .arena = a, .tables = rows, .n_tables = o->n + 1 };
