@@ -299,7 +299,7 @@ static bool run(const char *dir, const char *name, outcome *ret)
         }
     tab_twins *twins = tab_arena_new_of(a, tab_twins, m.n);
     for (size_t i = 0; st == TAB_OK && i < m.n; i++)
-        st = tab_link_twins(&e, v, tables, i, 0.5f, a, &twins[i].twin, &twins[i].n, &err);
+        st = tab_link_twins(&e, v, tables, i, NULL, 0.5f, a, &twins[i].twin, &twins[i].n, &err);
     for (size_t i = 0; verbose && st == TAB_OK && i < m.n; i++)
         print_twins(&m, i, &twins[i]);
     if (st == TAB_OK)

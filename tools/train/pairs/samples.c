@@ -27,7 +27,7 @@ bool sample_of(tab_arena *a, const tab_table *t, const uint32_t *truth, size_t t
     tab_link_table *tables;
     if (tab_profile_table(&e, t, &p, &err) != TAB_OK || tab_views_new(&e, &p, 1, &v, &err) != TAB_OK ||
         tab_link_tables_new(&e, v, a, &tables, &err) != TAB_OK ||
-        tab_twin_pairs_new(&e, v, tables, 0, a, &ret->s, &err) != TAB_OK) {
+        tab_twin_pairs_new(&e, v, tables, 0, NULL, a, &ret->s, &err) != TAB_OK) {
         fprintf(stderr, "%s: %s\n", ret->name, err.message);
         return false;
     }

@@ -510,6 +510,18 @@ static tab_status cross(crossing *x, Tabella__CrossTableMap **ret_map, Tabella__
     return TAB_OK;
 }
 
+/* (cols) columns of table t that many of its rows use to refer to one of another table. */
+static bool *referring(const crossing *x, size_t t)
+{
+    bool *refers = tab_arena_new_of(x->work, bool, x->v->table[t].cols);
+    for (size_t i = 0; refers != NULL && i < x->plan.keys.n; i++) {
+        const tab_reference *q = &x->plan.keys.ref[i];
+        if (q->child_table == t && q->p >= 0.5 && !q->one_to_one)
+            refers[q->child] = true;
+    }
+    return refers;
+}
+
 tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, size_t n, double threshold,
                             Tabella__CrossTableMap **ret_map, Tabella__UnifiedRows **ret_unified,
                             uint64_t *ret_linked, tab_references *ret_references, tab_error *err)
@@ -536,9 +548,12 @@ tab_status tab_cross_tables(const tab_engine *e, tab_profile *const *profiles, s
     x.twins = tab_arena_new_of(work, tab_twins, n);
     if (st == TAB_OK && x.twins == NULL)
         st = tab_fail(err, TAB_INTERNAL, "", "out of memory");
-    for (size_t i = 0; st == TAB_OK && i < n; i++)
-        st = tab_link_twins(e, v, tables, i, (float)fmax(threshold, 0.5), work, &x.twins[i].twin,
-                            &x.twins[i].n, err);
+    for (size_t i = 0; st == TAB_OK && i < n; i++) {
+        bool *refers = referring(&x, i);
+        st = refers == NULL ? tab_no_memory(err)
+                            : tab_link_twins(e, v, tables, i, refers, (float)fmax(threshold, 0.5), work,
+                                             &x.twins[i].twin, &x.twins[i].n, err);
+    }
     if (st == TAB_OK)
         st = cross(&x, ret_map, ret_unified, ret_linked, err);
     if (st == TAB_OK && ret_references != NULL && !tab_references_of(&x.plan.keys, e->arena, ret_references))

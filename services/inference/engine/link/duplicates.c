@@ -200,7 +200,8 @@ static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin
 }
 
 tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
-                          float least, tab_arena *a, tab_twin **ret, size_t *ret_n, tab_error *err)
+                          const bool *refers, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
+                          tab_error *err)
 {
     TAB_AUTO(tab_arena) *own = tab_arena_new(SIZE_MAX / 2);
     tab_twin_pairs s;
@@ -208,7 +209,7 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_lin
     *ret_n = 0;
     if (own == NULL)
         return tab_no_memory(err);
-    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, own, &s, err));
+    TAB_TRY(tab_twin_pairs_new(e, v, tables, table, refers, own, &s, err));
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &s, err));
     if (s.n > 0 && !hear_copies(v, table, own, &s))
         return tab_no_memory(err);

@@ -40,6 +40,12 @@ static bool running(const tab_view *w, size_t rows)
            (w->sorted[w->sorted_n - 1] - w->sorted[0] < 2 * (double)rows || rising(w, rows));
 }
 
+/* Orders of one customer share the customer. */
+static bool tells_nothing(const tab_twin_pairs *s, size_t c)
+{
+    return (s->refers != NULL && s->refers[c]) || running(&s->t->col[c], s->t->rows);
+}
+
 static float entropy_of(const tab_view *w)
 {
     double h = 0;
@@ -58,7 +64,7 @@ static bool take_columns(tab_twin_pairs *s, tab_arena *a)
     size_t n = 0;
     for (uint32_t c = 0; order != NULL && c < t->cols; c++) {
         const tab_view *w = &t->col[c];
-        if (w->present == 0 || w->values < 2 || running(w, t->rows))
+        if (w->present == 0 || w->values < 2 || tells_nothing(s, c))
             continue;
         size_t k = n++;
         for (; k > 0 && t->col[order[k - 1]].values < w->values; k--)
@@ -101,7 +107,7 @@ static bool read_terms(tab_twin_pairs *s, tab_arena *a)
     }
     for (size_t c = 0; s->term != NULL && c < s->t->cols; c++) {
         const tab_view *w = &s->t->col[c];
-        if (!running(w, s->t->rows))
+        if (!tells_nothing(s, c))
             continue;
         for (uint32_t i = 0; i < w->values; i++)
             for (uint32_t k = 0; k < w->value[i].tok_n; k++)
@@ -308,10 +314,11 @@ static void learn_weights(tab_twin_pairs *s, const tab_row_pairs *seeds)
 }
 
 tab_status tab_twin_pairs_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              size_t table, tab_arena *a, tab_twin_pairs *s, tab_error *err)
+                              size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *s,
+                              tab_error *err)
 {
     tab_row_pairs seeds = { 0 };
-    *s = (tab_twin_pairs){ .v = v, .t = &v->table[table], .whole = &tables[table].whole };
+    *s = (tab_twin_pairs){ .v = v, .t = &v->table[table], .whole = &tables[table].whole, .refers = refers };
     if (!take_columns(s, a) || !read_terms(s, a) || !learn_joint(s, a))
         return tab_no_memory(err);
     if (s->t->rows < 2 || s->l.attrs == 0)

@@ -91,13 +91,14 @@ typedef struct {
     const tab_views *v;
     const tab_table_view *t;
     const tab_sparse *whole;
-    tab_linkage l;        /* of the table with itself: its attributes are the columns that tell something */
-    double *u;            /* (attrs, TAB_LEVELS) levels of random pairs */
-    float *entropy;       /* (attrs) nats */
-    float *joint;         /* (attrs, attrs) P(equal in the second | equal in the first) */
-    uint8_t *term;        /* (v->terms) what a token is: a word, a short number, a code */
-    size_t n;             /* pairs */
-    uint32_t *a, *b;      /* rows a < b, ascending by a, then b */
+    const bool *refers; /* (cols) columns that refer to another table, or NULL: whose row it is, not which */
+    tab_linkage l;      /* of the table with itself: its attributes are the columns that tell something */
+    double *u;          /* (attrs, TAB_LEVELS) levels of random pairs */
+    float *entropy;     /* (attrs) nats */
+    float *joint;       /* (attrs, attrs) P(equal in the second | equal in the first) */
+    uint8_t *term;      /* (v->terms) what a token is: a word, a short number, a code */
+    size_t n;           /* pairs */
+    uint32_t *a, *b;    /* rows a < b, ascending by a, then b */
     tab_agreement *agree; /* (n, attrs) */
     float *cosine, *evidence;
     float *self;    /* (rows) evidence of a row with itself */
@@ -107,9 +108,10 @@ typedef struct {
     uint32_t *pair; /* (2 n) of each row, ascending by the other row */
 } tab_twin_pairs;
 
-/* The pairs of one table, their agreement and evidence; all of it lives in arena a. */
+/* The pairs of one table, their agreement and evidence; all of it lives in arena a. refers: as above. */
 tab_status tab_twin_pairs_new(const tab_engine *e, const tab_views *v, const tab_link_table *tables,
-                              size_t table, tab_arena *a, tab_twin_pairs *ret, tab_error *err) TAB_CHECKED;
+                              size_t table, const bool *refers, tab_arena *a, tab_twin_pairs *ret,
+                              tab_error *err) TAB_CHECKED;
 
 /* TAB_TWIN_FEATURES numbers of pair i. */
 void tab_twin_features(const tab_twin_pairs *s, size_t i, float *x);

@@ -22,7 +22,7 @@ static size_t twins_of(const tab_table *t, tab_arena *a, tab_twin **ret)
     cr_assert_eq(tab_views_new(&e, &p, 1, &v, &err), TAB_OK);
     tab_link_table *tables;
     cr_assert_eq(tab_link_tables_new(&e, v, a, &tables, &err), TAB_OK);
-    cr_assert_eq(tab_link_twins(&e, v, tables, 0, 0.5f, a, ret, &n, &err), TAB_OK);
+    cr_assert_eq(tab_link_twins(&e, v, tables, 0, NULL, 0.5f, a, ret, &n, &err), TAB_OK);
     tab_link_tables_free(tables, 1);
     tab_views_free(v);
     return n;

@@ -39,6 +39,41 @@ Test(numbers, that_both_tables_hold_once_are_one_caller)
     tab_arena_free(w.arena);
 }
 
+/* Orders of one customer, on days that lie close, paid alike: the customer is whose they are. */
+enum { BUYERS = 60, ORDERS = 240 };
+
+static void buyers(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "K-%zu", 4100 + 7 * r);
+    else
+        snprintf(out, CELL, "%s %s", given[chance(r, 1, 18)], family[chance(r, 2, 18)]);
+}
+
+static void orders(size_t r, size_t col, char out[CELL])
+{
+    if (col == 0)
+        snprintf(out, CELL, "B%zu", 10000 + 3 * r);
+    else if (col == 1)
+        snprintf(out, CELL, "K-%u", 4100 + 7 * chance(r, 3, BUYERS));
+    else if (col == 2)
+        snprintf(out, CELL, "2025-%02u-%02u", 1 + chance(r, 4, 12), 1 + chance(r, 5, 28));
+    else if (col == 3)
+        snprintf(out, CELL, "%u.5", 10 + chance(r, 6, 40));
+    else
+        snprintf(out, CELL, "%s", chance(r, 7, 2) > 0 ? "card" : "bank");
+}
+
+Test(numbers, of_customers_make_no_orders_one)
+{
+    world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
+    w.table[0] = table_of(w.arena, "buyers", BUYERS, 2, buyers);
+    w.table[1] = table_of(w.arena, "orders", ORDERS, 5, orders);
+    cross(&w);
+    cr_expect_eq(w.map->duplicates->n_row, 0, "%zu of %d orders", w.map->duplicates->n_row, ORDERS);
+    tab_arena_free(w.arena);
+}
+
 /* Row numbers stand once in every table, and say nothing. */
 static void counted(size_t r, size_t col, char out[CELL])
 {
