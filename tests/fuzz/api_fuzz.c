@@ -40,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tab_error err = { 0 };
     self.cfg.body_most = 1 << 20;
     self.cfg.run_cells = 100000;
-    memset(self.cursor_key, 7, sizeof self.cursor_key);
+    memset(self.secret[0].cursor_key, 7, sizeof self.secret[0].cursor_key);
+    self.secrets = 1;
     tab_str query = tab_arena_copy(a, cut(&rest)), media = tab_arena_copy(a, cut(&rest)),
             body = tab_arena_copy(a, rest);
     if (query.p == NULL || media.p == NULL || body.p == NULL)

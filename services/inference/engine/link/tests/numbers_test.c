@@ -1,6 +1,7 @@
 /* Values that stand once are as telling as their column says (docs/decisions/0341). */
 #include <stdio.h>
 
+#include "common/files/csv.h"
 #include "services/inference/engine/link/tests/tables.h"
 
 enum { CALLERS = 40, SHARED = 30, FROM = CALLERS - SHARED };
@@ -39,38 +40,31 @@ Test(numbers, that_both_tables_hold_once_are_one_caller)
     tab_arena_free(w.arena);
 }
 
-/* Orders of one customer, on days that lie close, paid alike: the customer is whose they are. */
-enum { BUYERS = 60, ORDERS = 240 };
-
-static void buyers(size_t r, size_t col, char out[CELL])
+static tab_table sample(tab_arena *a, const char *id)
 {
-    if (col == 0)
-        snprintf(out, CELL, "K-%zu", 4100 + 7 * r);
-    else
-        snprintf(out, CELL, "%s %s", given[chance(r, 1, 18)], family[chance(r, 2, 18)]);
+    char path[96];
+    snprintf(path, sizeof path, "tests/samples/shop/%s.csv", id);
+    FILE *f = fopen(path, "rb");
+    char *text = tab_arena_alloc(a, 1, 1 << 18);
+    const tab_table *t;
+    tab_error err = { 0 };
+    cr_assert(f != NULL, "%s", path);
+    size_t n = fread(text, 1, (1 << 18) - 1, f);
+    fclose(f);
+    cr_assert(tab_csv_read(a, (tab_str){ text, n }, tab_str_of(id), &t, NULL, &err) == TAB_OK, "%s",
+              err.message);
+    return *t;
 }
 
-static void orders(size_t r, size_t col, char out[CELL])
-{
-    if (col == 0)
-        snprintf(out, CELL, "B%zu", 10000 + 3 * r);
-    else if (col == 1)
-        snprintf(out, CELL, "K-%u", 4100 + 7 * chance(r, 3, BUYERS));
-    else if (col == 2)
-        snprintf(out, CELL, "2025-%02u-%02u", 1 + chance(r, 4, 12), 1 + chance(r, 5, 28));
-    else if (col == 3)
-        snprintf(out, CELL, "%u.5", 10 + chance(r, 6, 40));
-    else
-        snprintf(out, CELL, "%s", chance(r, 7, 2) > 0 ? "card" : "bank");
-}
-
+/* Orders of one customer share the customer: whose they are, not which (decision 0318). */
 Test(numbers, of_customers_make_no_orders_one)
 {
     world w = { .arena = tab_arena_new(SIZE_MAX / 2), .n = 2 };
-    w.table[0] = table_of(w.arena, "buyers", BUYERS, 2, buyers);
-    w.table[1] = table_of(w.arena, "orders", ORDERS, 5, orders);
+    w.table[0] = sample(w.arena, "customers");
+    w.table[1] = sample(w.arena, "orders");
     cross(&w);
-    cr_expect_eq(w.map->duplicates->n_row, 0, "%zu of %d orders", w.map->duplicates->n_row, ORDERS);
+    cr_expect_eq(w.map->n_relation, 1);
+    cr_expect_eq(w.map->duplicates->n_row, 0, "%zu of 789 orders", w.map->duplicates->n_row);
     tab_arena_free(w.arena);
 }
 
