@@ -96,6 +96,17 @@ void count_limited(count_limit which)
     tab_metric_add(limited(which), 1);
 }
 
+static tab_metric *metered(void)
+{
+    return tab_histogram("tabella_serve_meter_seconds",
+                         "Waits of serve calls for the meter: to be let in, and to be billed", NULL);
+}
+
+void count_meter(int64_t began)
+{
+    tab_metric_observe(metered(), (double)(tab_mono_us() - began) / 1e6);
+}
+
 void counts_start(void)
 {
     for (size_t i = 0; i < TAB_ROUTE_COUNT + 2; i++) {
@@ -107,6 +118,7 @@ void counts_start(void)
     for (count_limit l = LIMIT_CELLS; l <= LIMIT_BYTES; l++)
         (void)limited(l);
     (void)conflicts();
+    (void)metered();
     (void)tab_counter("tabella_idempotency_replays_total",
                       "Answers that an earlier request with the key had had", NULL);
 }

@@ -11,5 +11,6 @@ void count_error(const request *r, const tab_error *err); /* before its envelope
 /* A limit that refused a request. Requests a minute are the gateway's. */
 typedef enum { LIMIT_CELLS, LIMIT_ORG_CALLS, LIMIT_ENDPOINT_CALLS, LIMIT_ALLOWANCE, LIMIT_BYTES } count_limit;
 void count_limited(count_limit which);
+void count_meter(int64_t began); /* tab_mono_us when a serve call began to wait for the meter */
 
 #endif

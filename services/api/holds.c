@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "common/hash.h"
-#include "common/metrics.h"
 
 enum { SLOTS = 1024, HOLD_MS = 1000, ASK_MS = 3000, CALLS_AHEAD = 64 };
 
@@ -156,14 +155,6 @@ void hold_return(api *a, const char *org, const drawn *d)
     pthread_mutex_unlock(&holds.lock);
     if (!here)
         allowance_give_back(a, org, d->hold, d->milli);
-}
-
-void meter_waited(int64_t began)
-{
-    tab_metric_observe(tab_histogram("tabella_serve_meter_seconds",
-                                     "Waits of serve calls for the meter: to be let in, and to be billed",
-                                     NULL),
-                       (double)(tab_mono_us() - began) / 1e6);
 }
 
 void holds_sweep(api *a)

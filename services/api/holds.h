@@ -17,8 +17,6 @@ typedef struct {
 tab_status hold_draw(request *r, cost *c, drawn *ret, tab_error *err) TAB_CHECKED;
 /* The call will not be billed. */
 void hold_return(api *a, const char *org, const drawn *d);
-/* What a serve call waited for the meter, since began (tab_mono_us): to be let in, to be billed. */
-void meter_waited(int64_t began);
 void holds_sweep(api *a); /* once a second, and before the process leaves: what nobody draws on any more */
 
 #endif

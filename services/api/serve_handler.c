@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "services/api/counts.h"
 #include "services/api/serve_together.h"
 
 tab_status post_serve(request *r, tab_error *err)
@@ -39,7 +40,7 @@ tab_status post_serve(request *r, tab_error *err)
         return serve_too_many(r, err);
     int64_t began = tab_mono_us();
     s = hold_draw(r, &c->cost, &c->drawn, err);
-    meter_waited(began);
+    count_meter(began);
     if (s == TAB_OK)
         s = cells_debit(r, c->body.cells, true, err);
     if (s == TAB_OK)

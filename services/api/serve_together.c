@@ -268,7 +268,7 @@ static void bill(serve_call *const *c, size_t n)
     }
     int64_t began = tab_mono_us();
     tab_status s = bill_put(c[0]->r, work, m, &err); /* not OK: it may be written, so the holds stay */
-    meter_waited(began);
+    count_meter(began);
     for (size_t i = 0; s != TAB_OK && i < n; i++)
         if (c[i]->s == TAB_OK) {
             c[i]->s = s;
