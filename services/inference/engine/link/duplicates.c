@@ -199,6 +199,21 @@ static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin
     return true;
 }
 
+/* Items of two orders are two, however alike: rows that refer to different rows of another table are not one. */
+static void hear_references(tab_twin_pairs *s)
+{
+    for (size_t c = 0; s->refers != NULL && c < s->t->cols; c++) {
+        const tab_view *w = &s->t->col[c];
+        for (size_t i = 0; s->refers[c] && i < s->n; i++) {
+            uint32_t x = w->code[s->a[i]], y = w->code[s->b[i]];
+            if (x != TAB_NULL && y != TAB_NULL && w->value[x].key != w->value[y].key) {
+                s->p[i] = 0;
+                s->copy[i] = false;
+            }
+        }
+    }
+}
+
 tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
                           const bool *refers, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
                           tab_error *err)
@@ -213,5 +228,7 @@ tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_lin
     TAB_TRY(tab_twin_model_run(e, tab_twin_model_shipped(), &s, err));
     if (s.n > 0 && !hear_copies(v, table, own, &s))
         return tab_no_memory(err);
+    if (s.n > 0)
+        hear_references(&s);
     return s.n == 0 ? TAB_OK : tab_twin_groups(&s, least, a, ret, ret_n, err);
 }
