@@ -271,7 +271,9 @@ class Org:
         if a is None or a.status != 200:
             return None
         return {
-            k: v for k, v in a.json.items() if k not in ("calls", "job", "job_id", "updated_at", "request_id")
+            k: v
+            for k, v in a.json.items()
+            if k not in ("calls", "drift", "job", "job_id", "updated_at", "request_id")
         }
 
     def move(self, e, kind, base=None, cancel_after=None):
