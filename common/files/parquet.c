@@ -16,6 +16,7 @@
 #include "common/json.h"
 
 enum { MAGIC = 4, TAIL = 8, PAGE_COST = 64 };
+enum { CELLS_COST = 64, CELLS_ROOM = 1 << 20 }; /* what cells of a dictionary's bytes need at most */
 enum { DATA_PAGE = 0, INDEX_PAGE = 1, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 }; /* PageType */
 
 typedef struct {
@@ -42,6 +43,7 @@ typedef struct {
 /* Of a chunk: its values, or the cells made of them once, where cells do not wait for each other. */
 typedef struct {
     bool there;
+    tab_arena *a; /* of the column: a file has as many dictionaries as chunks */
     char *unpacked;
     parquet_values values;
     tab_column column; /* (values.n) */
@@ -108,12 +110,13 @@ static tab_status add_codes(reader *r, parquet_column *c, dictionary *d, const u
 }
 
 /* Timestamps wait in their column until all are known; any other value becomes a cell once. */
-static tab_status make_cells(reader *r, const parquet_column *c, dictionary *d)
+static tab_status make_cells(reader *r, const parquet_column *c, dictionary *d, size_t bytes)
 {
     arrow_column one = { .type = c->type.cell };
     if (c->type.cell.kind == ARROW_TIMESTAMP)
         return TAB_OK;
-    one.b = tab_builder_new(r->a, TAB_S(""));
+    d->a = tab_arena_new(CELLS_COST * bytes + CELLS_ROOM);
+    one.b = d->a != NULL ? tab_builder_new(d->a, TAB_S("")) : NULL;
     if (one.b == NULL)
         return tab_no_memory(r->err);
     const arrow_array x = { .rows = d->values.n, .values = d->values.values };
@@ -190,23 +193,30 @@ static tab_status read_dictionary(reader *r, const parquet_column *c, const page
 {
     if (d->there)
         return damaged(r, "a column has two dictionaries at once");
-    if (p->values < 0 || (uint64_t)p->values > r->cells_most ||
+    if (p->values < 0 || (uint64_t)p->values > r->cells_most || c->type.physical == PARQUET_BOOLEAN ||
         (p->encoding != PARQUET_PLAIN && p->encoding != PARQUET_PLAIN_DICTIONARY))
         return damaged(r, "a dictionary's head");
     d->there = true;
     TAB_TRY(unpack(r, codec, &body, (uint64_t)p->unpacked, &d->unpacked));
     TAB_TRY(parquet_decode(&c->type, PARQUET_PLAIN, body, (size_t)p->values, &r->unpacked_left, &d->values,
                            r->err));
-    return make_cells(r, c, d);
+    return make_cells(r, c, d, body.n);
+}
+
+/* Bits of a level. */
+static int level_width(const parquet_column *c)
+{
+    int width = 1;
+    while (c->levels >> width != 0)
+        width++;
+    return width;
 }
 
 /* Which of n cells are there, from their levels; *ret is NULL where all are, else the caller's to free. */
 static tab_status read_levels(reader *r, const parquet_column *c, int64_t encoding, tab_str in, size_t n,
                               size_t *ret_known, uint8_t **ret)
 {
-    int width = 1;
-    while (c->levels >> width != 0)
-        width++;
+    int width = level_width(c);
     uint32_t *level = malloc((n + 1) * sizeof *level);
     uint8_t *known = malloc(n + 1);
     tab_status s = level != NULL && known != NULL ? TAB_OK : tab_no_memory(r->err);
@@ -234,9 +244,7 @@ static tab_status cut_levels(reader *r, const parquet_column *c, const page *p, 
 {
     uint32_t n;
     size_t skip = 0;
-    int width = 1;
-    while (c->levels >> width != 0)
-        width++;
+    int width = level_width(c);
     if (p->level_encoding == PARQUET_BIT_PACKED) {
         n = (uint32_t)(((uint64_t)p->values * (uint64_t)width + 7) / 8);
     } else {
@@ -392,6 +400,7 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
     parquet_values_free(&d.values);
     free(d.unpacked);
     free(d.known);
+    tab_arena_free(d.a);
     if (s == TAB_VALIDATION) {
         tab_error why = *r->err;
         return tab_fail(r->err, s, "", "column `%.*s`: %s", (int)(c->name.n < 64 ? c->name.n : 64), c->name.p,
