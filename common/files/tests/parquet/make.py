@@ -136,6 +136,10 @@ rare = pa.table(
         "single": pa.array([0.1, 3.4e38, 1e-7], pa.float32()),
         "small": pa.array([D("1.25"), D("-1.5"), None], pa.decimal128(5, 2)),
         "id": pa.array([uuid.UUID(int=k * 2**100 + 7).bytes for k in range(3)], pa.uuid()),
+        "within": pa.array(
+            [{"x": {"y": 1}}, None, {"x": None}],
+            pa.struct([("x", pa.struct([pa.field("y", pa.int64(), False)]))]),
+        ),
         "json": pa.array(['{"a":1}', None, "[]"], pa.json_()),
         "raw": pa.array([b"abc", None, "é".encode()], pa.binary()),
     }
@@ -143,6 +147,7 @@ rare = pa.table(
 same = rare.to_pylist()
 for row, single in zip(same, [0.1, 3.4e38, 1e-7]):
     row["single"] = single
+    row["within"] = {"x": {"y": None if row["within"] is None or row["within"]["x"] is None else 1}}
     row["raw"] = row["raw"].decode() if row["raw"] is not None else None
 write("rare", rare, same, use_deprecated_int96_timestamps=True)
 whole = pa.schema([pa.field("d32", pa.decimal128(5, 2)), pa.field("d64", pa.decimal128(15, 3), False)])
