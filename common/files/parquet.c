@@ -379,6 +379,16 @@ static void read_chunk(tab_thrift *t, chunk *ret)
     }
 }
 
+/* A step's failure, with the column that it was at. */
+static tab_status of_column(reader *r, const parquet_column *c, tab_status s)
+{
+    if (s != TAB_VALIDATION)
+        return s;
+    tab_error why = *r->err;
+    return tab_fail(r->err, s, "", "column `%.*s`: %s", (int)(c->name.n < 64 ? c->name.n : 64), c->name.p,
+                    why.message);
+}
+
 static tab_status encrypted(reader *r)
 {
     return tab_fail(r->err, TAB_VALIDATION, "", "it is encrypted; write it without a key");
@@ -401,12 +411,7 @@ static tab_status add_chunk(reader *r, parquet_column *c, const chunk *x, size_t
     free(d.unpacked);
     free(d.known);
     tab_arena_free(d.a);
-    if (s == TAB_VALIDATION) {
-        tab_error why = *r->err;
-        return tab_fail(r->err, s, "", "column `%.*s`: %s", (int)(c->name.n < 64 ? c->name.n : 64), c->name.p,
-                        why.message);
-    }
-    return s;
+    return of_column(r, c, s);
 }
 
 /* The chunks stand before the number of rows, and are passed by to learn it. */
@@ -492,7 +497,7 @@ static tab_status finish(reader *r, tab_str id, const tab_table **ret)
         return tab_no_memory(r->err);
     *t = (tab_table){ id, r->rows, r->cols, col };
     for (size_t i = 0; i < r->cols; i++)
-        TAB_TRY(arrow_cells_end(&r->col[i].column, &col[i], r->err));
+        TAB_TRY(of_column(r, &r->col[i], arrow_cells_end(&r->col[i].column, &col[i], r->err)));
     *ret = t;
     return TAB_OK;
 }

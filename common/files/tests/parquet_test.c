@@ -126,9 +126,7 @@ Test(parquet, lz4_of_hadoop)
         text[i] = (char)('a' + i * i % 7);
     for (size_t i = 0; i < SIZE; i += HALF) {
         int made = LZ4_compress_default(text + i, packed + n + 8, HALF, (int)(sizeof packed - n) - 8);
-        const char head[] = {
-            0, 0, HALF >> 8, (char)(HALF & 255), 0, 0, (char)(made >> 8), (char)(made & 255)
-        };
+        const char head[] = { 0, 0, HALF >> 8, (char)(HALF & 255), 0, 0, (char)(made >> 8), (char)made };
         cr_assert(made > 0);
         memcpy(packed + n, head, sizeof head);
         n += sizeof head + (size_t)made;
@@ -139,7 +137,7 @@ Test(parquet, lz4_of_hadoop)
     cr_expect(!parquet_unpack(LZ4_CODEC, (tab_str){ packed, n }, out, SIZE - 1));
 }
 
-/* The levels of the first writers: five values of three bits, the highest bit first (the format's example). */
+/* Levels of the first writers: eight of three bits, the highest bit first (the format's example). */
 Test(parquet, levels_packed_from_the_highest_bit)
 {
     static const char bytes[] = { 0x05, 0x39, 0x77 };
