@@ -13,7 +13,7 @@ enum { EXACT_BITS = 53, STAMP_TEXT = 40, DAY_S = 86400 };
 
 static tab_status damaged(tab_error *err, const char *what)
 {
-    return tab_fail(err, TAB_VALIDATION, "", "its Arrow data cannot be read: %s", what);
+    return tab_fail(err, TAB_VALIDATION, "", "its data cannot be read: %s", what);
 }
 
 static uint64_t little(const char *p, size_t bytes)
@@ -278,7 +278,7 @@ static uint64_t needed(const arrow_type *t, uint64_t rows)
     }
 }
 
-static tab_status add_cell(arrow_column *c, const arrow_array *x, size_t i, tab_error *err)
+tab_status arrow_cell_add(arrow_column *c, const arrow_array *x, size_t i, tab_error *err)
 {
     const arrow_type *t = &c->type;
     const char *p = x->values.p + i * (size_t)t->bits / 8;
@@ -316,17 +316,23 @@ static tab_status add_cell(arrow_column *c, const arrow_array *x, size_t i, tab_
     }
 }
 
+tab_status arrow_null_add(arrow_column *c, tab_error *err)
+{
+    if (c->type.kind == ARROW_TIMESTAMP)
+        return hold_stamp(c, NAT, err);
+    tab_builder_null(c->b);
+    return TAB_OK;
+}
+
 tab_status arrow_cells_add(arrow_column *c, const arrow_array *x, tab_error *err)
 {
     if (x->values.n < needed(&c->type, x->rows))
         return damaged(err, "a buffer is shorter than its rows");
     for (size_t i = 0; i < x->rows; i++) {
         if (c->type.kind != ARROW_NULL && arrow_known(x, i))
-            TAB_TRY(add_cell(c, x, i, err));
-        else if (c->type.kind == ARROW_TIMESTAMP)
-            TAB_TRY(hold_stamp(c, NAT, err));
+            TAB_TRY(arrow_cell_add(c, x, i, err));
         else
-            tab_builder_null(c->b);
+            TAB_TRY(arrow_null_add(c, err));
     }
     return TAB_OK;
 }

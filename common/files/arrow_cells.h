@@ -63,6 +63,10 @@ static inline bool arrow_known(const arrow_array *x, size_t i)
  * INTERNAL (memory). */
 tab_status arrow_cells_add(arrow_column *c, const arrow_array *x, tab_error *err) TAB_CHECKED;
 
+/* One cell: value i of x, whose buffers are known to hold it; or none. Errors as above. */
+tab_status arrow_cell_add(arrow_column *c, const arrow_array *x, size_t i, tab_error *err) TAB_CHECKED;
+tab_status arrow_null_add(arrow_column *c, tab_error *err) TAB_CHECKED;
+
 /* Writes what waited, and ends the column's builder; c->stamp is freed. */
 tab_status arrow_cells_end(arrow_column *c, tab_column *ret, tab_error *err) TAB_CHECKED;
 

@@ -9,6 +9,7 @@
 #include "common/files/arrow.h"
 #include "common/files/csv.h"
 #include "common/files/json_rows.h"
+#include "common/files/parquet.h"
 #include "common/files/sheets.h"
 #include "common/files/text.h"
 #include "common/json.h"
@@ -141,6 +142,14 @@ static tab_status read_arrow(reader *r, tab_str name, tab_str bytes)
     return add(r, t, TAB_S(""));
 }
 
+static tab_status read_parquet(reader *r, tab_str name, tab_str bytes)
+{
+    const tab_table *t;
+    TAB_TRY(tab_parquet_read(r->a, bytes, stem(r->a, name, TAB_S("")), r->most->cols, r->most->cells,
+                             r->most->bytes, &t, r->err));
+    return add(r, t, TAB_S(""));
+}
+
 typedef tab_status (*book_fn)(tab_arena *a, const tab_zip *z, tab_sheet_limits most, tab_sheet **ret,
                               size_t *ret_n, tab_error *err);
 
@@ -185,7 +194,6 @@ static tab_status refused(tab_str s, tab_error *err)
         const char *what;
     } formats[] = {
         { "\xD0\xCF\x11\xE0", 4, "it is an old or encrypted workbook; save it as .xlsx without a password" },
-        { "PAR1", 4, "Parquet is not read; write it as CSV or NDJSON" },
         { "%PDF", 4, "it is a PDF; send its table as CSV or xlsx" },
         { "\x28\xB5\x2F\xFD", 4, "it is packed by zstd; unpack it, or pack it by gzip" },
         { "BZh", 3, "it is packed by bzip2; unpack it, or pack it by gzip" },
@@ -216,6 +224,8 @@ static tab_status read_plain(reader *r, tab_str name, tab_str bytes)
     TAB_TRY(refused(bytes, r->err));
     if (tab_arrow_is(bytes))
         return read_arrow(r, name, bytes);
+    if (tab_parquet_is(bytes))
+        return read_parquet(r, name, bytes);
     return is_json(name, bytes) ? read_json(r, name, bytes) : read_csv(r, name, bytes);
 }
 

@@ -1,6 +1,7 @@
 /* A file as people have it, as tables (docs/decisions/0310): CSV and its kin, JSON and NDJSON, xlsx, ods,
- * each also packed (gz, or several in a zip). What it is, its first bytes say; where those are text, its
- * name's ending, else its first character. One reader for the command line, for uploads and for connections.
+ * Arrow, Parquet, each also packed (gz, or several in a zip). What it is, its first bytes say; where those
+ * are text, its name's ending, else its first character. One reader for the command line, for uploads and
+ * for connections.
  *
  * A table's id is the file's name without folder and endings, dots turned to _; of several sheets, that
  * name, _ and the sheet's; in an archive, each file's own. */

@@ -7,6 +7,7 @@
 #include "common/files/arrow.h"
 #include "common/files/files.h"
 #include "common/files/multipart.h"
+#include "common/files/parquet.h"
 #include "services/api/api.h"
 
 enum { PARTS = 65, AT_ONCE = 2, ID_MOST = 128, ROOM = 16 << 20, UNPACKED = 256 << 20 };
@@ -46,7 +47,8 @@ static tab_status read_file(request *r, tab_str name, tab_str bytes, const tab_b
                             tab_file *ret, tab_error *err)
 {
     static atomic_int at_work;
-    bool packed = bytes.n > 2 && (memcmp(bytes.p, "PK", 2) == 0 || memcmp(bytes.p, "\x1f\x8b", 2) == 0);
+    bool packed = bytes.n > 2 && (memcmp(bytes.p, "PK", 2) == 0 || memcmp(bytes.p, "\x1f\x8b", 2) == 0 ||
+                                  tab_parquet_is(bytes));
     tab_file_limits most = { tab_arrow_is(bytes) ? 4 * (uint64_t)bytes.n + ROOM : UNPACKED, limits->cells,
                              limits->columns, limits->tables };
     tab_status s = tab_fail(err, TAB_UNAVAILABLE, "", "too many files are being read; retry with backoff");

@@ -130,8 +130,9 @@ tab_status data_read_source(data_service *self, tab_call *call, const char *id, 
 /* The last part of its path, without a file's endings. */
 static const char *default_name(tab_arena *a, const source_ref *r)
 {
-    static const char *const endings[] = { ".gz",   ".zip",    ".csv",   ".tsv",  ".psv", ".txt",
-                                           ".json", ".ndjson", ".jsonl", ".xlsx", ".ods", ".sqlite" };
+    static const char *const endings[] = { ".gz",  ".zip",    ".csv",     ".tsv",   ".psv",
+                                           ".txt", ".json",   ".ndjson",  ".jsonl", ".xlsx",
+                                           ".ods", ".sqlite", ".parquet", ".arrow" };
     const char *last = r->segments > 0 ? r->segment[r->segments - 1] : r->host;
     size_t n = strlen(last);
     for (size_t i = 0; i < sizeof endings / sizeof *endings && provider_of(r->scheme)->files; i++) {

@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = { "a.csv", "a.json", "a.ndjson", "a.xlsx", "a.gz", "a", "a.arrow" };
+    static const char *const names[] = { "a.csv", "a.json", "a.ndjson", "a.xlsx",
+                                         "a.gz",  "a",      "a.arrow",  "a.parquet" };
     const tab_file_limits most = { 1 << 22, 100000, 64, 8 };
     if (size == 0)
         return 0;

@@ -17,9 +17,9 @@
 
 static const char HELP[] =
     "usage: tabella run FILE [FILE ...] [options]\n\n"
-    "Understands the tables in files: CSV (any delimiter, quotes, encoding), JSON, NDJSON, xlsx, ods, each\n"
-    "also packed (.gz, .zip); - is what comes in. A table's id is its file's name without folder and\n"
-    "ending, with the sheet's name where there are several. An empty field is null.\n\n"
+    "Understands the tables in files: CSV (any delimiter, quotes, encoding), JSON, NDJSON, xlsx, ods,\n"
+    "Parquet, Arrow, each also packed (.gz, .zip); - is what comes in. A table's id is its file's name\n"
+    "without folder and ending, with the sheet's name where there are several. An empty field is null.\n\n"
     "  --target TABLE.COLUMN   predict this column (COLUMN alone where one table holds it); "
     "none: predict nothing\n"
     "                          (default: one that an analyst would ask for)\n"

@@ -196,7 +196,8 @@ Test(files, a_bomb_ends_by_its_ratio)
 Test(files, what_is_not_read_says_the_way_out)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new(1 << 24);
-    EXPECT_REFUSED(a, "x.parquet", "PAR1....", 8, "Parquet");
+    EXPECT_REFUSED(a, "x.parquet", "PAR1....", 8, "cut off");
+    EXPECT_REFUSED(a, "x.parquet", "PARE........PARE", 16, "encrypted");
     EXPECT_REFUSED(a, "x.xls", "\xD0\xCF\x11\xE0....", 8, "save it as .xlsx");
     EXPECT_REFUSED(a, "x.csv.zst", "\x28\xB5\x2F\xFD", 4, "gzip");
     EXPECT_REFUSED(a, "empty.csv", "", 0, "no header");
