@@ -99,6 +99,7 @@ class AsyncDataSets(Group):
     connect = _threaded(r.DataSets.connect)
     upload = _threaded(r.DataSets.upload)
     generate = _threaded(r.DataSets.generate)
+    generate_cost = _threaded(r.DataSets.generate_cost)
     list = _paged(r.DataSets.list)
     retrieve = _threaded(r.DataSets.retrieve)
     sync = _threaded(r.DataSets.sync)

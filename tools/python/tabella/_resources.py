@@ -168,7 +168,7 @@ class Endpoints(Resource):
         return self._followed(reply.json, wait, progress)
 
     def create_cost(
-        self, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
+        self, /, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
     ) -> Cost:
         """What `create` with these arguments would be billed, and what is left. Nothing is made."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
