@@ -18,6 +18,9 @@ FOUND = {
         n["joined"]["name"].str.split().str[-1].str.upper() == n["joined"]["subscriber"].str.split(",").str[0]
     ).mean()
     > 0.95,
+    "linked": lambda n: n["linked"].held_out["score"] > 0.9 > n["alone"].held_out["score"] + 0.3
+    and len(n["relations"]) >= 3
+    and n["moved"]["column"].str.startswith("order_items").any(),
     "anomaly": lambda n: n["found"] == 5 and list(n["judged"])[0] == 1,
 }
 

@@ -6,7 +6,7 @@ at once. A run's outputs are kept by the service for 24 hours."""
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple
 
 from . import _frames
 from ._types import Answer, TableProfile
@@ -270,6 +270,25 @@ class Bundle(Answer):
 
         with open(path, "w", encoding="utf-8") as f:
             f.write(html_page(self))
+
+    def plot(
+        self,
+        kind: Optional[Literal["predictions", "reasons", "missing", "distribution"]] = None,
+        *,
+        ax: Any = None,
+        table: Optional[str] = None,
+        column: Optional[str] = None,
+    ) -> Any:
+        """Draws by matplotlib, on `ax` or a new figure, and gives the axes.
+
+        predictions: of rows whose target is known, predicted against actual (regression) or how often an
+        answer is right by how sure it is (classification); the scores of anomalies. reasons: how far each
+        column moved the answers (needs run(..., explain=True)). missing: by column, of one `table` or all.
+        distribution: of one `column`. Default: distribution with a column, else predictions where there are
+        any, else missing."""
+        from ._plots import bundle_plot
+
+        return bundle_plot(self, kind, ax, table, column)
 
     def __repr__(self) -> str:
         return self.summary()

@@ -172,7 +172,7 @@ class Tabella:
         return job
 
     def run_cost(
-        self, tables: Any = None, *, name: str = "table", timeout: Optional[float] = None, **arguments: Any
+        self, /, tables: Any = None, *, name: str = "table", timeout: Optional[float] = None, **arguments: Any
     ) -> Cost:
         """What `run` with these arguments would be billed, and what is left. Nothing is done."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)

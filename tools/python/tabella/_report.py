@@ -31,18 +31,22 @@ def number(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) and abs(x) < 1e15 else f"{x:.4g}"
 
 
+def cells_of(table: "Table", c: int) -> List[Any]:
+    """Cells of a column: all, or of a long one some thousands."""
+    step = max(1, table.rows // LOOKED_AT)
+    if step == 1:
+        return table.read[c](0, table.rows)
+    # evenly spaced pieces, not the first rows: files are often sorted
+    width = LOOKED_AT // 20
+    starts = range(0, table.rows - width, max(1, (table.rows - width) // 20))
+    return [x for a in list(starts)[:20] for x in table.read[c](a, a + width)]
+
+
 def distribution(table: Optional["Table"], c: int) -> Tuple[str, str]:
     """A column's small histogram and its ends, or its frequent values; empty without the caller's rows."""
     if table is None or table.rows == 0 or c >= len(table.read):
         return "", ""
-    step = max(1, table.rows // LOOKED_AT)
-    if step == 1:
-        cells = table.read[c](0, table.rows)
-    else:  # evenly spaced pieces, not the first rows: files are often sorted
-        width = LOOKED_AT // 20
-        starts = range(0, table.rows - width, max(1, (table.rows - width) // 20))
-        cells = [x for a in list(starts)[:20] for x in table.read[c](a, a + width)]
-    values = [x for x in cells if x is not None]
+    values = [x for x in cells_of(table, c) if x is not None]
     numbers = [float(x) for x in values if isinstance(x, (int, float)) and not isinstance(x, bool)]
     if numbers and len(numbers) == len(values):
         return histogram(numbers)

@@ -168,7 +168,7 @@ class Endpoints(Resource):
         return self._followed(reply.json, wait, progress)
 
     def create_cost(
-        self, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
+        self, /, name: str, tables: Any = None, *, timeout: Optional[float] = None, **arguments: Any
     ) -> Cost:
         """What `create` with these arguments would be billed, and what is left. Nothing is made."""
         given, _ = tables_of(tables, name) if tables is not None else ([], True)
@@ -500,7 +500,7 @@ class Jobs(Resource):
                 if end is not None and time.monotonic() + look > end:
                     raise APITimeoutError(f"job {id} is {now.status} after {timeout:g} s, and goes on")
                 pause(look)
-                look = min(1.5 * look, LAST_LOOK_S)
+                look = min(1.2 * look, LAST_LOOK_S)  # a job is seen at most a sixth of its time late
         except (KeyboardInterrupt, Stopped):
             self._cancel_quietly(id)
             raise

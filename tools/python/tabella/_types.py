@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Type, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Type, TypeVar, get_type_hints
 
 if TYPE_CHECKING:
     from ._bundle import Bundle
@@ -302,6 +302,15 @@ class Report(Answer):
     estimate_note: Optional[str] = None
     warnings: List[str] = dataclasses.field(default_factory=list)
     likely_leaks: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+
+    def plot(self, kind: Optional[Literal["classes", "calibration"]] = None, *, ax: Any = None) -> Any:
+        """Draws the held-out rows by matplotlib, on `ax` or a new figure, and gives the axes.
+
+        classes: precision and recall of each class. calibration: of a regression, the share of rows below
+        each predicted quantile. Default: the one that the task has."""
+        from ._plots import report_plot
+
+        return report_plot(self, kind, ax)
 
 
 @dataclasses.dataclass(repr=False, eq=False)
