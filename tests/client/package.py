@@ -84,7 +84,9 @@ def dist(check):
         wheels, sources = list(pathlib.Path(folder).glob("*.whl")), list(
             pathlib.Path(folder).glob("*.tar.gz")
         )
-        if not check("make dist-python: one wheel, one sdist", len(wheels) == 1 and len(sources) == 1, done.stderr):
+        if not check(
+            "make dist-python: one wheel, one sdist", len(wheels) == 1 and len(sources) == 1, done.stderr
+        ):
             return
         with zipfile.ZipFile(wheels[0]) as z:
             names = z.namelist()

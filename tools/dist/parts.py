@@ -3,7 +3,7 @@ that its programs are linked with, the server whose module it has, and others' f
 
 usage: parts.py DEB ROOT VERSION COMMIT, from the project's root; ROOT is the package unpacked. Versions come
 from dpkg, licences from the packages' copyright files; where such a file is not machine-readable its text is
-given as it is, and nothing is concluded. Others' files are those of THIRD_PARTY.md, checked by their digests."""
+given as it is. Nothing is concluded. Others' files are those of THIRD_PARTY.md, checked by their digests."""
 
 import hashlib
 import json
