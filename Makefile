@@ -49,8 +49,9 @@ $(GEN)/proto/%.pb-c.h $(GEN)/proto/%.pb-c.c: proto/%.proto
 $(B)/gen/%.pb-c.o: $(GEN)/proto/%.pb-c.c $(GENH)
 	@mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(filter-out $(WARN) $(CWARN),$(CFLAGS)) -c $< -o $@
 
-# which commit: written anew only when it is another one; COMMIT=... where there is no history
-COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# which commit: written anew only when it is another one; COMMIT=... where there is no history, and the
+# sources of a release have a file of that name
+COMMIT ?= $(shell cat COMMIT 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 $(GEN)/commit.h: FORCE
 	@mkdir -p $(@D) && echo '#define TAB_COMMIT "$(COMMIT)"' > $@.new && \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

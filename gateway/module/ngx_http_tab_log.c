@@ -12,7 +12,9 @@
 
 #include <sodium.h>
 
-enum { HEX_TRACE = 32, HEX_SPAN = 16, TRACEPARENT = 2 + 1 + HEX_TRACE + 1 + HEX_SPAN + 1 + 2 };
+#include "gateway/module/tab_trace.h"
+
+enum { HEX_TRACE = TAB_HEX_TRACE, HEX_SPAN = TAB_HEX_SPAN };
 
 void ngx_http_tab_let_in(tab_ctx *ctx)
 {
@@ -21,34 +23,6 @@ void ngx_http_tab_let_in(tab_ctx *ctx)
 }
 
 /* ---- trace context --------------------------------------------------------------------------- */
-
-static bool hex(const u_char *p, size_t n)
-{
-    bool other_than_0 = false;
-    for (size_t i = 0; i < n; i++) {
-        if (!((p[i] >= '0' && p[i] <= '9') || (p[i] >= 'a' && p[i] <= 'f')))
-            return false;
-        other_than_0 = other_than_0 || p[i] != '0';
-    }
-    return other_than_0;
-}
-
-/* W3C Trace Context, version 00, and later ones as far as they begin alike. */
-static bool taken(const ngx_str_t *v, u_char ret[TRACEPARENT])
-{
-    const u_char *p = v->data;
-    if (v->len < TRACEPARENT || (v->len > TRACEPARENT && p[TRACEPARENT] != '-') || p[2] != '-' ||
-        p[3 + HEX_TRACE] != '-' || p[4 + HEX_TRACE + HEX_SPAN] != '-')
-        return false;
-    const u_char *flags = p + 5 + HEX_TRACE + HEX_SPAN;
-    bool version =
-        p[0] == '0' && p[1] == '0' ? v->len == TRACEPARENT : hex(p, 2) && (p[0] != 'f' || p[1] != 'f');
-    if (!version || !hex(p + 3, HEX_TRACE) || !hex(p + 4 + HEX_TRACE, HEX_SPAN) ||
-        (!hex(flags, 2) && (flags[0] != '0' || flags[1] != '0')))
-        return false;
-    ngx_memcpy(ret, p, TRACEPARENT);
-    return true;
-}
 
 static ngx_table_elt_t *traceparent(ngx_http_request_t *r)
 {
@@ -68,17 +42,15 @@ static ngx_table_elt_t *traceparent(ngx_http_request_t *r)
 /* Once a request: its own trace, or, with tab_trace take, its caller's. */
 static void trace(ngx_http_request_t *r, tab_ctx *ctx, const tab_main_conf *conf)
 {
-    u_char theirs[TRACEPARENT], bytes[HEX_TRACE / 2 + 4];
+    u_char bytes[HEX_TRACE / 2 + 4];
     if (ctx->trace_len > 0 || conf->trace == TAB_TRACE_OFF)
         return;
     ngx_table_elt_t *h = conf->trace == TAB_TRACE_TAKE ? traceparent(r->main) : NULL;
     ctx->trace_len = HEX_TRACE + 1 + HEX_SPAN + 1 + 2;
-    if (h != NULL && taken(&h->value, theirs)) {
-        bool sampled = (theirs[TRACEPARENT - 1] >= 'a' ? theirs[TRACEPARENT - 1] - 'a' + 10
-                                                       : theirs[TRACEPARENT - 1] - '0') &
-                       1;
-        ngx_memcpy(ctx->trace, theirs + 3, HEX_TRACE + 1 + HEX_SPAN);
-        ngx_memcpy(ctx->trace + HEX_TRACE + 1 + HEX_SPAN, sampled ? "-01" : "-00", 3);
+    if (h != NULL && tab_traceparent_valid(h->value.data, h->value.len)) {
+        ngx_memcpy(ctx->trace, h->value.data + 3, HEX_TRACE + 1 + HEX_SPAN);
+        ngx_memcpy(ctx->trace + HEX_TRACE + 1 + HEX_SPAN,
+                   tab_traceparent_sampled(h->value.data) ? "-01" : "-00", 3);
         return;
     }
     uint32_t draw;

@@ -1,4 +1,4 @@
-"""The package itself: what it imports, the language it is written in, and what `make dist` builds."""
+"""The package itself: what it imports, the language it is written in, and what `make dist-python` builds."""
 
 import ast
 import importlib.util
@@ -76,15 +76,17 @@ def dist(check):
     """The wheel is unpacked as an installer does, and imported from there."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            ["make", "-s", "-C", ROOT, "dist", f"DIST={folder}"], capture_output=True, text=True
+            ["make", "-s", "-C", ROOT, "dist-python", f"DIST={folder}"], capture_output=True, text=True
         )
         if "No module named" in done.stderr:
-            check.skip("make dist", "setuptools or wheel is not installed")
+            check.skip("make dist-python", "setuptools or wheel is not installed")
             return
         wheels, sources = list(pathlib.Path(folder).glob("*.whl")), list(
             pathlib.Path(folder).glob("*.tar.gz")
         )
-        if not check("make dist: one wheel, one sdist", len(wheels) == 1 and len(sources) == 1, done.stderr):
+        if not check(
+            "make dist-python: one wheel, one sdist", len(wheels) == 1 and len(sources) == 1, done.stderr
+        ):
             return
         with zipfile.ZipFile(wheels[0]) as z:
             names = z.namelist()
