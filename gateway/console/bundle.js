@@ -6,6 +6,7 @@ import { Spread, spread } from "./plots.js";
 import { TableMap } from "./map.js";
 import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
+import { Doubts } from "./doubts.js";
 import { useArray } from "./paged.js";
 
 const sectorOf = (t) => t.sector && t.sector.top1;
@@ -164,7 +165,7 @@ export function Bundle({ bundle: b, source, choose }) {
         b.prediction && ["prediction", "Prediction", b.prediction.total],
     ].filter(Boolean);
     return html`<div>
-        ${(b.warnings || []).map((w) => html`<div class="note warn" key=${w}>${w}</div>`)}
+        <${Doubts} leaks=${b.prediction && b.prediction.likely_leaks} warnings=${b.warnings} />
         <${Tabs} tabs=${tabs} at=${at} go=${go} label="Parts of the result" />
         <${Panel} at=${at}>
             ${at === "overview" && html`<${Overview} b=${b} go=${go} />`}
