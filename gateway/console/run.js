@@ -1,7 +1,7 @@
 // Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
 import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
 import { api, get, may, newKey, p, patient, pause, post, tab } from "./api.js";
-import { bytes, count, plural, slug } from "./format.js";
+import { bytes, plural, slug, splitRef } from "./format.js";
 import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
 import { Cost, bodyOf, useCost } from "./cost.js";
 import { Bundle } from "./bundle.js";
@@ -19,7 +19,8 @@ const rowsOf = (inputs) => inputs && inputs.tables && Object.fromEntries(inputs.
 
 // ---- the form -------------------------------------------------------------------------------------------------------
 
-function Files({ tables, files, data, add, remove, problems }) {
+function Files({ tables, files, data, add, sample, remove, problems }) {
+    const nothing = tables.length + files.length + data.length === 0;
     const [over, setOver] = useState(false);
     const input = useRef(null);
     const drop = (e) => {
@@ -31,11 +32,12 @@ function Files({ tables, files, data, add, remove, problems }) {
         <div class=${"drop" + (over ? " over" : "")} onDragOver=${(e) => { e.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
             <h2>Drop your tables here</h2>
             <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
-            <button type="button" onClick=${() => input.current.click()}>Choose files</button>
+            <div class="row"><button type="button" class=${nothing ? "main-action" : ""} onClick=${() => input.current.click()}>Choose files</button>
+                ${nothing && html`<button type="button" onClick=${sample}>Try two sample tables</button>`}</div>
             <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.parquet,.arrow,.arrows,.feather" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
         </div>
         ${problems.map((x) => html`<${Problem} key=${x.name} error=${x.error} />`)}
-        ${(tables.length > 0 || files.length > 0 || data.length > 0) && html`<div class="card"><ul>
+        ${!nothing && html`<div class="card"><ul>
             ${tables.map((t, i) => html`<li key=${t.id} class="spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
                 <button type="button" class="plain" onClick=${() => remove("tables", i)}>Remove<span class="hidden"> ${t.id}</span></button></li>`)}
             ${files.map((f, i) => html`<li key=${f.id} class="spread"><span><span class="strong break">${f.id}</span> <span class="soft">${bytes(f.size)}${f.file ? ", read by the service, not kept" : "; choose this file again, the page was loaded anew"}</span></span>
@@ -46,9 +48,16 @@ function Files({ tables, files, data, add, remove, problems }) {
     </div>`;
 }
 
+const Steps = () => html`<ol class="steps" aria-label="How it goes">
+    <li><h3>Drop tables</h3><p class="soft">A list of customers, an export of orders, a sheet: as they are. Two tables of the same things need no common key.</p></li>
+    <li><h3>Run</h3><p class="soft">What a run costs is said before it; a table of 1,000 rows takes seconds.</p></li>
+    <li><h3>Read the result</h3><p class="soft">What each column holds, which rows of two tables are the same, what is missing and filled, what can be predicted, how well and why.</p></li>
+    <li><h3>Keep it</h3><p class="soft">One click makes an endpoint: a URL that answers new rows, with a score on rows that it has not seen.</p></li>
+</ol>`;
+
 function Options({ inputs, set }) {
     const columns = inputs.tables.flatMap((t) => t.columns.map((c, i) => (c && t.columns.indexOf(c) === t.columns.lastIndexOf(c) ? `${t.id}.${c}` : `${t.id}.c${i}`)));
-    return html`<div class="row wide">
+    return html`<div class="row fields">
         <label class="field">Predict<select value=${inputs.target} onChange=${(e) => set({ target: e.target.value })}>
             <option value="auto">what can be predicted best</option><option value="none">nothing</option>
             ${columns.map((c) => html`<option key=${c} value=${"=" + c}>${c}</option>`)}
@@ -57,6 +66,7 @@ function Options({ inputs, set }) {
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
+        ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
 }
 
@@ -70,6 +80,8 @@ export function requestOf(inputs) {
     const options = {};
     if (inputs.explain) options.explain = true;
     if (inputs.tables.length || inputs.files.length) options.missing_values = "auto";
+    const ignored = inputs.ignore || [];
+    if (ignored.length) options.columns = ignored.map((x) => ({ table: splitRef(x)[0], column: splitRef(x)[1], use: "ignore" }));
     if (Object.keys(options).length) body.options = options;
     return body;
 }
@@ -127,7 +139,15 @@ function Start({ begin }) {
         }
         setReading("");
     };
-    const remove = (kind, i) => setInputs((x) => ({ ...x, target: "auto", [kind]: x[kind].filter((_, k) => k !== i) }));
+    // Two made tables of the same customers, without a shared key; served with the page.
+    const sample = async () => {
+        try {
+            await add(await Promise.all(["customers", "billing"].map(async (name) => new File([await (await fetch(`/console/sample/${name}.csv`)).blob()], name + ".csv"))));
+        } catch {
+            setProblems([{ name: "sample", error: { message: "The sample tables could not be loaded." } }]);
+        }
+    };
+    const remove = (kind, i) => setInputs((x) => ({ ...x, target: "auto", ignore: [], [kind]: x[kind].filter((_, k) => k !== i) }));
     const [run, busy, error] = useAction(async (what, key) => {
         setBegan(Date.now());
         stop.current = new AbortController();
@@ -146,9 +166,10 @@ function Start({ begin }) {
     const some = inputs.tables.length + inputs.files.length + inputs.data.length > 0, ready = some && whole(inputs);
     const cost = useCost("/v2/run", ready && !busy && may("run") ? requestOf(inputs) : null, inputs.files, [inputs, ready, busy]);
     return html`<div>
-        <${Head} title="Run" about="What the tables are, how they hang together, what is missing, and what can be predicted. Nothing of a run is kept but its result, for a day." />
+        <${Head} title="Run" about="Understand tables and predict from them: what they are, how they hang together, what is missing, what can be predicted. Nothing of a run is kept but its result, for a day." />
         ${busy ? html`<${Progress} began=${began} text="The tables are being read" />` : html`<div class="stack">
-            <${Files} tables=${inputs.tables} files=${inputs.files} data=${inputs.data} add=${add} remove=${remove} problems=${problems} />
+            <${Files} tables=${inputs.tables} files=${inputs.files} data=${inputs.data} add=${add} sample=${sample} remove=${remove} problems=${problems} />
+            ${!some && html`<${Steps} />`}
             ${reading && html`<${Waiting} what=${"Reading " + reading} />`}
             ${some && html`<${Options} inputs=${inputs} set=${set} />`}
             <${Problem} error=${error && error.name !== "AbortError" ? error : null} />
@@ -238,10 +259,12 @@ function Result({ id }) {
         return () => (mine = false);
     }, [id]);
     const [cancel, cancelling, refused] = useAction(async () => set({ job: await post(p`/v2/jobs/${id}/cancel`) }));
-    const again = (target) => {
-        begin = { ...inputs, target: "=" + target };
+    const begins = (some) => {
+        begin = { ...inputs, ...some };
         location.hash = "#/run/new";
     };
+    const again = (target) => begins({ target: "=" + target });
+    const without = (column) => begins({ target: b.target_selection.column ? "=" + b.target_selection.column : inputs.target, ignore: [...(inputs.ignore || []), column] });
     const b = state.bundle, job = state.job;
     const name = (b ? b.tables.map((t) => t.id).join(", ") : "Run").slice(0, 80);
     if (!b) {
@@ -259,7 +282,7 @@ function Result({ id }) {
             <button type="button" onClick=${() => save("predictions.csv", "text/csv", asCsv(b, rowsOf(inputs)))}>CSV</button>
             <button type="button" onClick=${() => save("tables.html", "text/html", asPage(b))}>HTML page</button>
         <//>
-        <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs && inputs.tables ? again : null} />
+        <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs ? again : null} without=${inputs ? without : null} />
         ${inputs && html`<div class="stack" style=${{ marginTop: "24px" }}><${SameByCode} inputs=${inputs} /></div>`}
         ${inputs && html`<${MakeEndpoint} inputs=${inputs} bundle=${b} open=${making} close=${() => make(false)} />`}
     </div>`;
