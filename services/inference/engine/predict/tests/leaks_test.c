@@ -36,8 +36,8 @@ static double cell(size_t i, const char *name)
                                            : unit(i, 10);
 }
 
-/* The leaks of the last column's prediction, as "a|b", and the reason of the first. ignored: a column that the
- * caller says to ignore, or NULL. */
+/* The leaks of the last column's prediction, as "a|b", and the reason of the first. ignored: a column that
+ * the caller says to ignore, or NULL. */
 static void leaks_of(const char *const *names, const char *ignored, char *all, size_t n, char *reason,
                      size_t m)
 {
