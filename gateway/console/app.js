@@ -43,6 +43,10 @@ function Frame({ me, signOut }) {
         if (me.key.scopes.includes("read")) get("/platform/v1/notifications?unread=true&limit=1").then((n) => setUnread(n.unread), () => {});
     }, [path[0]]);
     const known = page(path[0]) ? path : ["run"];
+    useEffect(() => {
+        const link = document.querySelector("nav [aria-current]"); // on a narrow page the pages lie in a row
+        if (link) link.scrollIntoView({ block: "nearest", inline: "center" });
+    }, [known[0]]);
     return html`<div class="frame">
         <div class="side">
             <a class="brand" href="#/run"><img src="/console/icon.svg" alt="" />Tabella</a>

@@ -9,7 +9,7 @@ export default function Audit() {
     const list = usePages((cursor) => get("/platform/v1/audit" + query({ ...filter, cursor, limit: 50 })), "audit", [filter.event, filter.actor]);
     return html`<div><${Head} title="Audit log" about="Connections, syncs, keys, sessions, deletions and edits, kept for good." />
         <div class="stack">
-            <form class="row wide" onSubmit=${(e) => { e.preventDefault(); set(draft); }}>
+            <form class="row fields" onSubmit=${(e) => { e.preventDefault(); set(draft); }}>
                 <label class="field">Event<input value=${draft.event} placeholder="key.create" onInput=${(e) => write({ ...draft, event: e.target.value.trim() })} /></label>
                 <label class="field">Actor<input value=${draft.actor} placeholder="key_…" onInput=${(e) => write({ ...draft, actor: e.target.value.trim() })} /></label>
                 <button>Filter</button></form>

@@ -6,6 +6,7 @@ import { Spread, spread } from "./plots.js";
 import { TableMap } from "./map.js";
 import { Matches } from "./matches.js";
 import { Prediction } from "./prediction.js";
+import { Doubts } from "./doubts.js";
 import { useArray } from "./paged.js";
 
 const sectorOf = (t) => t.sector && t.sector.top1;
@@ -25,6 +26,7 @@ function Overview({ b, go }) {
         <div class="two">
             ${b.tables.map((x) => html`<section class="card" key=${x.id}><header><h2 class="break">${x.id}</h2><span class="soft small">${plural(x.rows, "row")}, ${plural(x.cols, "column")}</span></header>
                 <div class="body stack tight">
+                    <h3>Looks like</h3>
                     ${sectorOf(x) ? x.sector.top5.slice(0, 3).map((y) => html`<div class="spread" key=${y.slug}><span>${y.name}</span><${Bar} value=${y.confidence} label=${percent(y.confidence)} /></div>`) : html`<p class="soft">No sector shows in the values.</p>`}
                     ${x.sector && x.sector.evidence && x.sector.evidence.length > 0 && html`<p class="small soft">From ${x.sector.evidence.slice(0, 3).map((e) => (e.words.length ? `${e.column || "c" + e.index} (${e.words.slice(0, 3).join(", ")})` : e.column || "c" + e.index)).join("; ")}</p>`}
                 </div></section>`)}
@@ -150,7 +152,7 @@ function Target({ b, choose }) {
     </div>`;
 }
 
-export function Bundle({ bundle: b, source, choose }) {
+export function Bundle({ bundle: b, source, choose, without }) {
     const [at, go] = useState("overview");
     const m = b.cross_table_map;
     const tabs = [
@@ -164,7 +166,7 @@ export function Bundle({ bundle: b, source, choose }) {
         b.prediction && ["prediction", "Prediction", b.prediction.total],
     ].filter(Boolean);
     return html`<div>
-        ${(b.warnings || []).map((w) => html`<div class="note warn" key=${w}>${w}</div>`)}
+        <${Doubts} leaks=${b.prediction && b.prediction.likely_leaks} warnings=${b.warnings} without=${without} />
         <${Tabs} tabs=${tabs} at=${at} go=${go} label="Parts of the result" />
         <${Panel} at=${at}>
             ${at === "overview" && html`<${Overview} b=${b} go=${go} />`}

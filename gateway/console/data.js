@@ -2,39 +2,7 @@
 import { html, useState, useRef, Dialog, Empty, Facts, Head, Loaded, Problem, Table, useAction, useLoad, usePages } from "./ui.js";
 import { api, get, may, newKey, p, post, query } from "./api.js";
 import { ago, bytes, count, plural, time } from "./format.js";
-
-// The fields of each family of sources. What a provider does not know it refuses by name.
-const PROVIDERS = [
-    ["postgres", "PostgreSQL", "postgres://HOST/DATABASE/SCHEMA/TABLE", ["user", "password", "ca"]],
-    ["mariadb", "MariaDB or MySQL", "mariadb://HOST/DATABASE/TABLE", ["user", "password", "ca"]],
-    ["clickhouse", "ClickHouse", "clickhouse://HOST/DATABASE/TABLE", ["user", "password", "ca"]],
-    ["s3", "Amazon S3 or a store of its kind", "s3://BUCKET/PATH/orders.csv", ["access_key_id", "secret_access_key", "session_token", "region"]],
-    ["azblob", "Azure's blobs", "azblob://ACCOUNT/CONTAINER/PATH/orders.csv", ["account_key", "sas"]],
-    ["https", "A file at an address", "https://HOST/PATH/orders.csv", ["bearer", "ca"]],
-    ["rest", "REST or GraphQL", "rest+https://HOST/v1/orders", ["bearer", "ca"]],
-];
-
-function Connect({ open, close, done }) {
-    const [kind, choose] = useState("postgres");
-    const [, , ref, fields] = PROVIDERS.find((x) => x[0] === kind);
-    const [act, busy, error] = useAction(async (form) => {
-        const credentials = Object.fromEntries(fields.map((f) => [f, form.get(f)]).filter(([, v]) => v));
-        const body = { source: form.get("source"), credentials };
-        if (form.get("name")) body.name = form.get("name");
-        if (form.get("query")) body.options = { query: form.get("query") };
-        await post("/v2/data/connect", body);
-        close();
-        done();
-    });
-    return html`<${Dialog} title="Connect a source" open=${open} close=${close} onSubmit=${act} action="Connect" busy=${busy} error=${error}>
-        <label class="field">Kind<select value=${kind} onChange=${(e) => choose(e.target.value)}>${PROVIDERS.map((x) => html`<option key=${x[0]} value=${x[0]}>${x[1]}</option>`)}</select></label>
-        <label class="field">Source<input name="source" required placeholder=${ref} /></label>
-        <label class="field">Name<input name="name" placeholder="the last part of the source" /></label>
-        ${fields.map((f) => html`<label class="field" key=${f}>${f.replaceAll("_", " ")}${f === "ca" ? html`<textarea name=${f} rows="3" placeholder="certificate in PEM form, where it is none of the public ones"></textarea>` : html`<input name=${f} type=${/password|secret|token|key$|sas|bearer/.test(f) ? "password" : "text"} autocomplete="off" />`}</label>`)}
-        ${["postgres", "mariadb", "clickhouse"].includes(kind) && html`<label class="field">Query<textarea name="query" rows="2" placeholder="a SELECT in place of the whole table"></textarea></label>`}
-        <p class="small soft">Credentials are sealed and never shown again.</p>
-    <//>`;
-}
+import { Connect } from "./connect.js";
 
 // The names of sectors by which data are made; the service refuses what it does not know by name.
 const SECTORS = "agriculture energy-utilities manufacturing automotive real-estate retail food-beverage transportation hospitality banking capital-markets insurance healthcare life-sciences education government public-safety nonprofit media sports telecom technology marketing human-resources environment".split(" ");

@@ -1,7 +1,11 @@
 // Files that the browser reads by itself: CSV with any of four delimiters, and JSON as rows or as objects. What it
-// cannot read (Excel, packed files, large ones) is uploaded, and the service reads it.
+// cannot read is sent as it is: Parquet and Arrow with the run, the rest (Excel, packed files, large ones) is uploaded, and the service reads it.
 
 export const INLINE_MOST = 8 << 20; // bytes of all files of a run
+export const PARTS_MOST = 60 << 20; // bytes of files that go along with a run as they are; a body has 64 MiB at most
+
+// Files by column, which the service reads as they are sent: a part of the run, kept nowhere.
+export const isColumnar = (file) => /\.(parquet|arrow|arrows|feather)$/i.test(file.name);
 
 const PLAIN = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
 
@@ -97,7 +101,7 @@ export function tableOfJson(text) {
     return { columns, rows: json.map((o) => columns.map((c) => scalar(o[c]))) };
 }
 
-const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replaceAll(".", "_").slice(0, 128) || "table";
+export const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replaceAll(".", "_").slice(0, 128) || "table";
 
 // A table, or null for a file that the service is to read.
 export async function readFile(file) {

@@ -98,8 +98,9 @@ export function Score({ score, low, high, base, name }) {
         ${isNumber(low) && html`<line class="range" x1=${x(low)} x2=${x(high)} y1="14" y2="14" />`}
         ${isNumber(base) && html`<line class="base" x1=${x(base)} x2=${x(base)} y1="5" y2="23" />`}
         ${isNumber(score) && html`<circle class="mark" cx=${x(score)} cy="14" r="5" />`}
-        <text x=${x(from)} y="36">${number(from)}</text><text x=${x(to)} y="36" text-anchor="end">${number(to)}</text>
-        ${isNumber(base) && html`<text x=${x(base)} y="36" text-anchor="middle">baseline</text>`}
+        ${!(isNumber(base) && x(base) < 70) && html`<text x=${x(from)} y="36">${number(from)}</text>`}
+        ${!(isNumber(base) && x(base) > W - 70) && html`<text x=${x(to)} y="36" text-anchor="end">${number(to)}</text>`}
+        ${isNumber(base) && html`<text x=${Math.max(0, Math.min(W, x(base)))} y="36" text-anchor=${x(base) < 40 ? "start" : x(base) > W - 40 ? "end" : "middle"}>${`baseline ${number(base)}`}</text>`}
     </svg>`;
 }
 

@@ -35,7 +35,7 @@ function One({ id }) {
         <div class="stack">
             <${Facts} of=${[["Kind", r.kind], ["Base", r.base], r.target && r.target.column && ["Target", r.target.column, r.target.task], r.data && r.data.rows != null && ["Rows", count(r.data.rows)], ["Made", time(r.created_at)],
                 r.previous && ["Before", number(r.previous.score), `${r.previous.base}; ${r.delta || r.previous.delta || ""}`]]} />
-            ${r.metrics ? html`<${HeldOut} h=${{ ...r.metrics, split: r.split, weakest_slice: r.weakest_slice, note: r.estimate_note }} />` : html`<p class="soft">A run has no held-out score; an endpoint has.</p>`}
+            ${r.metrics ? html`<${HeldOut} h=${{ ...r.metrics, split: r.split, weakest_slice: r.weakest_slice, note: r.estimate_note, warnings: r.warnings, likely_leaks: r.likely_leaks }} />` : html`<p class="soft">A run has no held-out score; an endpoint has.</p>`}
             ${r.confidence && html`<dl class="pairs"><dt>Confidences</dt><dd>${r.confidence.calibrated ? "calibrated" : "not calibrated on these rows"}; ${r.confidence.spread}</dd></dl>`}
             ${r.cross_table && r.cross_table.column_alignment && r.cross_table.column_alignment.length > 0 && html`<section class="stack tight"><h2>Columns that hold the same</h2><${Table} label="Aligned columns" rows=${r.cross_table.column_alignment} columns=${[
                 { name: "Attribute", class: "strong", cell: (x) => x.attribute }, { name: "Column", cell: (x) => x.a }, { name: "and column", cell: (x) => x.b }, { name: "Confidence", num: true, cell: (x) => percent(x.confidence) }]} /></section>`}

@@ -1,22 +1,26 @@
 // Drop files, see what they are. The result lives at its job's address, so a reload finds it again.
 import { html, useState, useEffect, useRef, Code, Dialog, Head, Problem, State, Waiting, Empty, save, useAction } from "./ui.js";
 import { api, get, may, newKey, p, patient, pause, post, tab } from "./api.js";
-import { bytes, count, plural, slug } from "./format.js";
-import { INLINE_MOST, readFile, unlike } from "./files.js";
+import { bytes, plural, slug, splitRef } from "./format.js";
+import { INLINE_MOST, PARTS_MOST, isColumnar, nameOf, readFile, unlike } from "./files.js";
+import { Cost, bodyOf, useCost } from "./cost.js";
 import { Bundle } from "./bundle.js";
 import { asCsv, asPage } from "./export.js";
 
-// What this tab sent and got, by job. One run: tables are large.
+// What this tab sent and got, by job. One run: tables are large, and files are not kept across a reload.
 let last = null;
 
-const remember = (job, inputs) => tab.set("run", { job, inputs }) || tab.set("run", { job });
+const kept = (inputs) => ({ ...inputs, files: inputs.files.map((f) => ({ id: f.id, size: f.size })) });
+const whole = (inputs) => inputs.files.every((f) => f.file);
+const remember = (job, inputs) => tab.set("run", { job, inputs: kept(inputs) }) || tab.set("run", { job });
 const inputsOf = (job) => (last && last.job === job && last.inputs) || ((x) => x && x.job === job && x.inputs)(tab.get("run")) || null;
 
 const rowsOf = (inputs) => inputs && inputs.tables && Object.fromEntries(inputs.tables.map((t) => [t.id, t]));
 
 // ---- the form -------------------------------------------------------------------------------------------------------
 
-function Files({ tables, data, add, remove, problems }) {
+function Files({ tables, files, data, add, sample, remove, problems }) {
+    const nothing = tables.length + files.length + data.length === 0;
     const [over, setOver] = useState(false);
     const input = useRef(null);
     const drop = (e) => {
@@ -27,23 +31,33 @@ function Files({ tables, data, add, remove, problems }) {
     return html`<div class="stack">
         <div class=${"drop" + (over ? " over" : "")} onDragOver=${(e) => { e.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
             <h2>Drop your tables here</h2>
-            <p class="soft">CSV, Excel, OpenDocument, JSON; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
-            <button type="button" onClick=${() => input.current.click()}>Choose files</button>
-            <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.parquet" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
+            <p class="soft">CSV, Excel, OpenDocument, JSON, Parquet, Arrow; one file or several that belong together.<br />No shared keys, no labels, no preparation needed.</p>
+            <div class="row"><button type="button" class=${nothing ? "main-action" : ""} onClick=${() => input.current.click()}>Choose files</button>
+                ${nothing && html`<button type="button" onClick=${sample}>Try two sample tables</button>`}</div>
+            <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files" accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,.ods,.gz,.zip,.parquet,.arrow,.arrows,.feather" onChange=${(e) => { add([...e.target.files]); e.target.value = ""; }} />
         </div>
         ${problems.map((x) => html`<${Problem} key=${x.name} error=${x.error} />`)}
-        ${(tables.length > 0 || data.length > 0) && html`<div class="card"><ul>
+        ${!nothing && html`<div class="card"><ul>
             ${tables.map((t, i) => html`<li key=${t.id} class="spread"><span><span class="strong break">${t.id}</span> <span class="soft">${plural(t.rows.length, "row")}, ${plural(t.columns.length, "column")}</span></span>
                 <button type="button" class="plain" onClick=${() => remove("tables", i)}>Remove<span class="hidden"> ${t.id}</span></button></li>`)}
+            ${files.map((f, i) => html`<li key=${f.id} class="spread"><span><span class="strong break">${f.id}</span> <span class="soft">${bytes(f.size)}${f.file ? ", read by the service, not kept" : "; choose this file again, the page was loaded anew"}</span></span>
+                <button type="button" class="plain" onClick=${() => remove("files", i)}>Remove<span class="hidden"> ${f.id}</span></button></li>`)}
             ${data.map((d, i) => html`<li key=${d.id} class="spread"><span><span class="strong break">${d.name}</span> <span class="soft">${plural(d.rows, "row")}, ${plural(d.cols, "column")}; kept under Data</span></span>
                 <button type="button" class="plain" onClick=${() => remove("data", i)}>Remove<span class="hidden"> ${d.name}</span></button></li>`)}
         </ul></div>`}
     </div>`;
 }
 
+const Steps = () => html`<ol class="steps" aria-label="How it goes">
+    <li><h3>Drop tables</h3><p class="soft">A list of customers, an export of orders, a sheet: as they are. Two tables of the same things need no common key.</p></li>
+    <li><h3>Run</h3><p class="soft">What a run costs is said before it; a table of 1,000 rows takes seconds.</p></li>
+    <li><h3>Read the result</h3><p class="soft">What each column holds, which rows of two tables are the same, what is missing and filled, what can be predicted, how well and why.</p></li>
+    <li><h3>Keep it</h3><p class="soft">One click makes an endpoint: a URL that answers new rows, with a score on rows that it has not seen.</p></li>
+</ol>`;
+
 function Options({ inputs, set }) {
     const columns = inputs.tables.flatMap((t) => t.columns.map((c, i) => (c && t.columns.indexOf(c) === t.columns.lastIndexOf(c) ? `${t.id}.${c}` : `${t.id}.c${i}`)));
-    return html`<div class="row wide">
+    return html`<div class="row fields">
         <label class="field">Predict<select value=${inputs.target} onChange=${(e) => set({ target: e.target.value })}>
             <option value="auto">what can be predicted best</option><option value="none">nothing</option>
             ${columns.map((c) => html`<option key=${c} value=${"=" + c}>${c}</option>`)}
@@ -52,6 +66,7 @@ function Options({ inputs, set }) {
             <option value="auto">as the target says</option><option value="classification">classification</option><option value="regression">regression</option><option value="anomaly">anomalies, no target</option>
         </select></label>
         <label class="row"><input type="checkbox" checked=${inputs.explain} onChange=${(e) => set({ explain: e.target.checked })} /> Reasons of each row</label>
+        ${(inputs.ignore || []).map((c) => html`<span class="tag" key=${c}>without ${c} <button type="button" class="plain" onClick=${() => set({ ignore: inputs.ignore.filter((x) => x !== c) })}>×<span class="hidden"> use ${c}</span></button></span>`)}
     </div>`;
 }
 
@@ -64,18 +79,20 @@ export function requestOf(inputs) {
     if (inputs.task !== "auto") body.task = { type: inputs.task };
     const options = {};
     if (inputs.explain) options.explain = true;
-    if (inputs.tables.length) options.missing_values = "auto";
+    if (inputs.tables.length || inputs.files.length) options.missing_values = "auto";
+    const ignored = inputs.ignore || [];
+    if (ignored.length) options.columns = ignored.map((x) => ({ table: splitRef(x)[0], column: splitRef(x)[1], use: "ignore" }));
     if (Object.keys(options).length) body.options = options;
     return body;
 }
 
-const NOTHING = { tables: [], data: [], target: "auto", task: "auto", explain: true };
+const NOTHING = { tables: [], files: [], data: [], target: "auto", task: "auto", explain: true };
 
 // Sends the run. The key makes a second sending, after a reload say, the same run.
 async function send(inputs, key, signal) {
-    tab.set("pending", { key, inputs });
+    tab.set("pending", { key, inputs: kept(inputs) });
     try {
-        const r = await patient(() => post("/v2/run", requestOf(inputs), { key, signal }));
+        const r = await patient(() => post("/v2/run", bodyOf(requestOf(inputs), inputs.files), { key, signal }));
         last = { job: r.job_id, inputs, bundle: r.status === "complete" ? r : null };
         remember(r.job_id, inputs);
         location.hash = "#/run/" + r.job_id;
@@ -94,14 +111,18 @@ function Start({ begin }) {
 
     const add = async (files) => {
         setProblems([]);
-        let now = inputs, room = INLINE_MOST - now.tables.reduce((n, t) => n + t.rows.length * t.columns.length * 8, 0);
+        let now = { ...inputs, files: inputs.files.filter((f) => f.file) }; // those that a reload has lost are chosen anew
+        let room = INLINE_MOST - now.tables.reduce((n, t) => n + t.rows.length * t.columns.length * 8, 0);
         for (const file of files) {
             setReading(`${file.name} (${bytes(file.size)})`);
             try {
                 const table = file.size <= room ? await readFile(file) : null;
-                if (table) {
+                const names = [...now.tables, ...now.files].map((t) => t.id);
+                if (isColumnar(file) && now.files.reduce((n, f) => n + f.size, file.size) <= PARTS_MOST) {
+                    now = { ...now, files: [...now.files, { id: unlike(nameOf(file), names), size: file.size, file }] };
+                } else if (table) {
                     room -= file.size;
-                    table.id = unlike(table.id, now.tables.map((t) => t.id));
+                    table.id = unlike(table.id, names);
                     now = { ...now, tables: [...now.tables, table] };
                 } else {
                     const form = new FormData();
@@ -118,7 +139,15 @@ function Start({ begin }) {
         }
         setReading("");
     };
-    const remove = (kind, i) => setInputs((x) => ({ ...x, target: "auto", [kind]: x[kind].filter((_, k) => k !== i) }));
+    // Two made tables of the same customers, without a shared key; served with the page.
+    const sample = async () => {
+        try {
+            await add(await Promise.all(["customers", "billing"].map(async (name) => new File([await (await fetch(`/console/sample/${name}.csv`)).blob()], name + ".csv"))));
+        } catch {
+            setProblems([{ name: "sample", error: { message: "The sample tables could not be loaded." } }]);
+        }
+    };
+    const remove = (kind, i) => setInputs((x) => ({ ...x, target: "auto", ignore: [], [kind]: x[kind].filter((_, k) => k !== i) }));
     const [run, busy, error] = useAction(async (what, key) => {
         setBegan(Date.now());
         stop.current = new AbortController();
@@ -128,22 +157,24 @@ function Start({ begin }) {
         const waits = tab.get("pending"); // the page was left while a run was under way
         if (waits && !begin) {
             setInputs(waits.inputs);
-            run(waits.inputs, waits.key);
+            if (whole(waits.inputs)) run(waits.inputs, waits.key);
+            else tab.drop("pending"); // its files are to be chosen again; if it was begun, Jobs lists it
         }
         return () => stop.current && stop.current.abort();
     }, []);
 
-    const some = inputs.tables.length + inputs.data.length > 0;
-    const cells = inputs.tables.reduce((n, t) => n + t.rows.length * t.columns.length, 0) + inputs.data.reduce((n, d) => n + (d.cells || 0), 0);
+    const some = inputs.tables.length + inputs.files.length + inputs.data.length > 0, ready = some && whole(inputs);
+    const cost = useCost("/v2/run", ready && !busy && may("run") ? requestOf(inputs) : null, inputs.files, [inputs, ready, busy]);
     return html`<div>
-        <${Head} title="Run" about="What the tables are, how they hang together, what is missing, and what can be predicted. Nothing of a run is kept but its result, for a day." />
+        <${Head} title="Run" about="Understand tables and predict from them: what they are, how they hang together, what is missing, what can be predicted. Nothing of a run is kept but its result, for a day." />
         ${busy ? html`<${Progress} began=${began} text="The tables are being read" />` : html`<div class="stack">
-            <${Files} tables=${inputs.tables} data=${inputs.data} add=${add} remove=${remove} problems=${problems} />
+            <${Files} tables=${inputs.tables} files=${inputs.files} data=${inputs.data} add=${add} sample=${sample} remove=${remove} problems=${problems} />
+            ${!some && html`<${Steps} />`}
             ${reading && html`<${Waiting} what=${"Reading " + reading} />`}
             ${some && html`<${Options} inputs=${inputs} set=${set} />`}
             <${Problem} error=${error && error.name !== "AbortError" ? error : null} />
-            ${some && html`<div class="row wide"><button type="button" class="main-action" disabled=${!!reading || !may("run")} onClick=${() => run(inputs, newKey())}>Run</button>
-                <span class="soft small">${count(cells)} cells will be counted.</span></div>`}
+            ${some && html`<div class="row wide"><button type="button" class="main-action" disabled=${!!reading || !ready || !may("run")} onClick=${() => run(inputs, newKey())}>Run</button>
+                <${Cost} of=${cost} /></div>`}
             ${!may("run") && html`<div class="note warn">The key that you signed in with lacks the scope <code>run</code>.</div>`}
         </div>`}
     </div>`;
@@ -166,27 +197,36 @@ function Progress({ began, text, job, cancel }) {
 // ---- the result -----------------------------------------------------------------------------------------------------
 
 function MakeEndpoint({ inputs, bundle, close, open }) {
-    const [act, busy, error] = useAction(async (form) => {
+    const bodyOfRun = () => {
         const body = requestOf({ ...inputs, target: bundle.target_selection.column ? "=" + bundle.target_selection.column : inputs.target });
         const options = { ...(body.options || {}) };
         delete options.explain; // of a run
         if (Object.keys(options).length) body.options = options;
         else delete body.options;
-        const r = await post("/v2/endpoints", { ...body, name: form.get("name") }, { key: newKey() });
+        return body;
+    };
+    const [act, busy, error] = useAction(async (form) => {
+        const r = await post("/v2/endpoints", bodyOf({ ...bodyOfRun(), name: form.get("name") }, inputs.files), { key: newKey() });
         location.hash = "#/endpoints/" + r.id;
     });
+    // The name does not cost: an endpoint that has this one already is told when it is made.
+    const cost = useCost("/v2/endpoints", open ? { ...bodyOfRun(), name: "cost-" + newKey().slice(-16) } : null, inputs.files, [open]);
     const first = slug((bundle.target_selection.column || bundle.tables[0].id).split(".").pop()) || "endpoint";
     return html`<${Dialog} title="Make this an endpoint" open=${open} close=${close} onSubmit=${act} action="Create" busy=${busy} error=${error}>
         <p class="soft">The tables are kept and pinned as datasets, the prediction is scored on held-out rows, and a stable URL answers new rows.</p>
         <label class="field">Name<input name="name" required maxlength="63" pattern="[a-z0-9]([a-z0-9\\-]{0,61}[a-z0-9])?" value=${first} /><span class="soft small">lower case letters, digits and hyphens</span></label>
+        <${Cost} of=${cost} />
     <//>`;
 }
 
 function SameByCode({ inputs }) {
     const origin = location.origin, data = inputs.data.map((d) => d.id);
     const target = inputs.target.startsWith("=") ? `, target="${inputs.target.slice(1)}"` : inputs.target === "none" ? ', target="none"' : "";
-    const curl = `curl -s ${origin}/v2/run \\\n  -H "Authorization: Bearer $TABELLA_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n  --data-binary @run.json`;
-    const frames = inputs.tables.map((t) => `"${t.id}": pd.read_csv("${t.id}.csv")`).join(", ");
+    const read = { parquet: "read_parquet", feather: "read_feather", arrow: "read_feather", arrows: "read_feather" };
+    const fileOf = (f) => (f.file && f.file.name) || f.id + ".parquet";
+    const parts = inputs.files.map((f) => ` \\\n  -F 'tables[${f.id}]=@${fileOf(f)}'`).join("");
+    const curl = `curl -s ${origin}/v2/run \\\n  -H "Authorization: Bearer $TABELLA_API_KEY" \\\n  ` + (parts ? `-F request=@run.json${parts}` : `-H 'Content-Type: application/json' \\\n  --data-binary @run.json`);
+    const frames = [...inputs.tables.map((t) => `"${t.id}": pd.read_csv("${t.id}.csv")`), ...inputs.files.map((f) => `"${f.id}": pd.${read[fileOf(f).split(".").pop().toLowerCase()]}("${fileOf(f)}")`)].join(", ");
     const what = [frames && `{${frames}}`, data.length && `data=[${data.map((d) => `"${d}"`).join(", ")}]`].filter(Boolean).join(", ");
     const python = `${frames ? "import pandas as pd\n" : ""}from tabella import Tabella\n\nclient = Tabella(url="${origin}")  # the key is TABELLA_API_KEY\nbundle = client.run(${what}${target})\nprint(bundle.summary())`;
     return html`<details class="card"><summary class="body strong">The same by curl or Python</summary><div class="body stack">
@@ -219,10 +259,12 @@ function Result({ id }) {
         return () => (mine = false);
     }, [id]);
     const [cancel, cancelling, refused] = useAction(async () => set({ job: await post(p`/v2/jobs/${id}/cancel`) }));
-    const again = (target) => {
-        begin = { ...inputs, target: "=" + target };
+    const begins = (some) => {
+        begin = { ...inputs, ...some };
         location.hash = "#/run/new";
     };
+    const again = (target) => begins({ target: "=" + target });
+    const without = (column) => begins({ target: b.target_selection.column ? "=" + b.target_selection.column : inputs.target, ignore: [...(inputs.ignore || []), column] });
     const b = state.bundle, job = state.job;
     const name = (b ? b.tables.map((t) => t.id).join(", ") : "Run").slice(0, 80);
     if (!b) {
@@ -235,12 +277,12 @@ function Result({ id }) {
     }
     return html`<div>
         <${Head} title=${name} crumb=${["New run", "#/run"]}>
-            ${inputs && may("manage") && html`<button type="button" class="main-action" onClick=${() => make(true)}>Make this an endpoint</button>`}
+            ${inputs && whole(inputs) && may("manage") && html`<button type="button" class="main-action" onClick=${() => make(true)}>Make this an endpoint</button>`}
             <button type="button" onClick=${() => save("bundle.json", "application/json", JSON.stringify(b, null, 1))}>JSON</button>
             <button type="button" onClick=${() => save("predictions.csv", "text/csv", asCsv(b, rowsOf(inputs)))}>CSV</button>
             <button type="button" onClick=${() => save("tables.html", "text/html", asPage(b))}>HTML page</button>
         <//>
-        <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs && inputs.tables ? again : null} />
+        <${Bundle} bundle=${b} source=${{ path: p`/v2/jobs/${id}`, rows: rowsOf(inputs) }} choose=${inputs ? again : null} without=${inputs ? without : null} />
         ${inputs && html`<div class="stack" style=${{ marginTop: "24px" }}><${SameByCode} inputs=${inputs} /></div>`}
         ${inputs && html`<${MakeEndpoint} inputs=${inputs} bundle=${b} open=${making} close=${() => make(false)} />`}
     </div>`;

@@ -109,9 +109,12 @@ export function Loaded({ of, page, children }) {
 const KINDS = { live: "good", done: "good", running: "accent", queued: "accent", creating: "accent", failed: "bad", expired: "warn", cancelled: "warn" };
 export const State = ({ of }) => html`<span class=${"tag " + (KINDS[of] || "")}>${of}</span>`;
 
+// A long name breaks after its dots and underscores.
+const breakable = (v) => (typeof v !== "string" || v.length <= 16 ? v : v.split(/(?<=[._])/).map((x, i) => html`${i > 0 && html`<wbr />`}${x}`));
+
 export function Facts({ of }) {
     return html`<dl class="facts">
-        ${of.filter(Boolean).map(([name, value, more]) => html`<div key=${name}><dt>${name}</dt><dd class=${typeof value === "string" && value.length > 16 ? "long" : ""}>${value}${more && html`<small>${more}</small>`}</dd></div>`)}
+        ${of.filter(Boolean).map(([name, value, more]) => html`<div key=${name}><dt>${name}</dt><dd class=${typeof value === "string" && value.length > 16 ? "long" : ""}>${breakable(value)}${more && html`<small>${more}</small>`}</dd></div>`)}
     </dl>`;
 }
 

@@ -25,6 +25,12 @@ static const provider *const providers[] = {
     &provider_clickhouse_http,
 };
 
+size_t provider_all(const provider *const **ret)
+{
+    *ret = providers;
+    return sizeof providers / sizeof *providers;
+}
+
 const provider *provider_of(const char *scheme)
 {
     for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)

@@ -57,6 +57,7 @@ typedef struct {
 
 /* Calls go one way: providers.c, the list, knows each provider; a provider knows source.c. */
 const provider *provider_of(const char *scheme); /* providers.c; NULL: not enabled here */
+size_t provider_all(const provider *const **ret);
 
 /* source.c */
 const char *credential(const source *s, const char *name); /* "" when absent */

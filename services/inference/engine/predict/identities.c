@@ -209,7 +209,8 @@ bool tab_identity_of(tab_arena *a, const tab_profile *p, size_t target, size_t *
         if (p->col[target].number == NULL || !add(s, p, target, step, logs == 1))
             continue;
         for (size_t k = 0; k < p->table->cols && s->m < M; k++)
-            if (k != target && p->col[k].type == TAB_NUMERIC && p->col[k].number != NULL)
+            if (k != target && p->col[k].type == TAB_NUMERIC && p->col[k].number != NULL &&
+                p->col[k].use != TAB_USE_IGNORE)
                 add(s, p, k, step, logs == 1);
         if (s->m < 2 || s->rows < 3 * s->m)
             continue;

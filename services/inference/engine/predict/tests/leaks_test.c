@@ -36,8 +36,10 @@ static double cell(size_t i, const char *name)
                                            : unit(i, 10);
 }
 
-/* The leaks of the last column's prediction, as "a|b", and the reason of the first. */
-static void leaks_of(const char *const *names, char *all, size_t n, char *reason, size_t m)
+/* The leaks of the last column's prediction, as "a|b", and the reason of the first. ignored: a column that
+ * the caller says to ignore, or NULL. */
+static void leaks_of(const char *const *names, const char *ignored, char *all, size_t n, char *reason,
+                     size_t m)
 {
     TAB_AUTO(tab_arena) *a = tab_arena_new((size_t)1 << 30);
     tab_engine e = { .arena = a };
@@ -66,6 +68,10 @@ static void leaks_of(const char *const *names, char *all, size_t n, char *reason
                           .target = TAB_TARGET_COLUMN,
                           .target_column = tab_str_of(names[cols - 1]),
                           .threshold = 0.5 };
+    tab_column_option ignore = { .column = tab_str_of(ignored == NULL ? "" : ignored),
+                                 .use = TAB_S("ignore") };
+    if (ignored != NULL)
+        o.given = (tab_given){ .column = &ignore, .columns = 1 };
     Tabella__Bundle *b = NULL;
     cr_assert_eq(tab_engine_run(&e, tables, 1, &o, &b, NULL), TAB_OK);
     const Tabella__Prediction *p = b->prediction;
@@ -100,8 +106,20 @@ Test(leaks, are_named_and_honest_columns_are_not)
     };
     char all[400], reason[400];
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        leaks_of(cases[k].names, all, sizeof all, reason, sizeof reason);
+        leaks_of(cases[k].names, NULL, all, sizeof all, reason, sizeof reason);
         cr_expect_str_eq(all, cases[k].want, "case %zu: %s", k, all);
         cr_expect(strstr(reason, cases[k].reason) != NULL, "case %zu: %s", k, reason);
     }
+}
+
+Test(leaks, a_column_that_is_ignored_gives_nothing_away)
+{
+    static const char *const copy[] = { "price", "cents", "age", "outcome", NULL }, *const sum[] = {
+        "price", "quantity", "shipping", "age", "total", NULL
+    };
+    char all[400], reason[400];
+    leaks_of(copy, "cents", all, sizeof all, reason, sizeof reason);
+    cr_expect_str_eq(all, "");
+    leaks_of(sum, "shipping", all, sizeof all, reason, sizeof reason);
+    cr_expect_str_eq(all, "alone:t.price", "what is left is no sum, but tells nearly all: %s", all);
 }

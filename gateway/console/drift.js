@@ -1,0 +1,32 @@
+// Whether the rows that are served still look like those that are pinned: column by column, and how sure answers are.
+import { html, Bar, Empty, Facts, Table } from "./ui.js";
+import { count, number, percent, plural, time } from "./format.js";
+
+const LEAST = 0.1; // the stability index from which a difference counts, as the service has it
+
+const verdict = (t) => (t.drifted ? html`<span class="tag warn">drifted</span>` : html`<span class="tag good">as pinned</span>`);
+
+export function Drift({ d }) {
+    if (!d || !d.rows) return html`<${Empty} title="Nothing was served yet"><p>Once rows are served, each column of theirs is compared here with the rows that the endpoint pins. Try it with a file; a refresh or a new configuration begins anew.</p><//>`;
+    const columns = [...d.columns].sort((a, b) => b.drifted - a.drifted || b.stability_index - a.stability_index);
+    const c = d.confidence;
+    return html`<div class="stack">
+        ${d.columns_drifted > 0
+            ? html`<div class="note warn"><div><span class="strong">${plural(d.columns_drifted, "column")} drifted:</span> ${columns.filter((x) => x.drifted).slice(0, 5).map((x) => x.column).join(", ")}</div><p>What is served no longer looks like what was learned from. Sync the data and refresh, or look at where these values come from.</p></div>`
+            : html`<div class="note good"><p>${d.rows < 20 ? "From 20 served rows on a difference can be told." : "What is served looks like what is pinned."}</p></div>`}
+        <${Facts} of=${[
+            ["Rows served", count(d.rows), `${time(d.since)} to ${time(d.until)}`],
+            ["Columns drifted", `${count(d.columns_drifted)} of ${count(d.columns.length)}`],
+            c && [c.measure === "probability" ? "Confidence" : "Spread of answers", (c.measure === "probability" ? percent : number)(c.served_mean), `${(c.measure === "probability" ? percent : number)(c.pinned_mean)} on pinned rows; ${c.drifted ? "drifted" : "no drift"}`],
+        ]} />
+        <${Table} label="Drift by column" rows=${columns} keyOf=${(x) => x.column} columns=${[
+            { name: "Column", class: "strong break", cell: (x) => x.column },
+            { name: "Verdict", cell: verdict },
+            { name: "Difference", cell: (x) => html`<${Bar} value=${x.stability_index} of=${Math.max(4 * LEAST, ...columns.map((y) => y.stability_index))} label=${number(x.stability_index)} />` },
+            { name: "By chance", num: true, cell: (x) => (x.p_value < 0.0001 ? "< 0.01 %" : percent(x.p_value, 2)) },
+            { name: "Missing, pinned", num: true, cell: (x) => percent(x.missing_pinned, 1) },
+            { name: "Missing, served", num: true, cell: (x) => percent(x.missing_served, 1) },
+        ]} />
+        <p class="small soft">Difference is the population stability index; from ${LEAST} on, and where chance does not explain it, a column has drifted. Counts by bin are kept, no values.</p>
+    </div>`;
+}
