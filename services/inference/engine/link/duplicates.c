@@ -199,7 +199,8 @@ static bool hear_copies(const tab_views *v, size_t table, tab_arena *a, tab_twin
     return true;
 }
 
-/* Items of two orders are two, however alike: rows that refer to different rows of another table are not one. */
+/* Items of two orders are two, however alike: rows that refer to different rows of another table are not
+ * one. */
 static void hear_references(tab_twin_pairs *s)
 {
     for (size_t c = 0; s->refers != NULL && c < s->t->cols; c++) {

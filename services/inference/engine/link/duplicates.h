@@ -12,9 +12,9 @@ typedef struct {
 } tab_twin;
 
 /* Pairs of table `table` with p >= least that lie within groups of rows which are one entity as a whole,
- * the likeliest first; *ret lives in arena a. p is a model's that was learnt on other tables and calibrated
- * on tables left out (decision 0318). refers: (cols) columns that refer to another table, or NULL. Cost: linear
- * in the rows. */
+ * the likeliest first; *ret lives in arena a. p is a model's that was learnt on other tables and
+ * calibrated on tables left out (decision 0318). refers: (cols) columns that refer to another table, or
+ * NULL. Cost: linear in the rows. */
 tab_status tab_link_twins(const tab_engine *e, const tab_views *v, const tab_link_table *tables, size_t table,
                           const bool *refers, float least, tab_arena *a, tab_twin **ret, size_t *ret_n,
                           tab_error *err) TAB_CHECKED;
